@@ -1,0 +1,96 @@
+// The form in which every API type is described, and the one place where its fields are listed: TypeScript interfaces, the
+// JSON codec, OpenAPI, unknown-field checks, strategic merge, server-side apply and (later) protobuf all read it.
+
+/** How a value looks in JSON and in memory (the two are the same: an object in memory is its normalized JSON form). */
+export type Scalar =
+  | 'string'
+  | 'bool'
+  | 'int32'
+  /** A JS number; integers beyond 2^53 are rejected by the decoder, never rounded. */
+  | 'int64'
+  | 'uint8'
+  | 'uint32'
+  | 'uint64'
+  | 'double'
+  /** Base64 text in JSON and in memory. */
+  | 'bytes'
+  /** A canonical quantity string. */
+  | 'quantity'
+  /** RFC 3339 with seconds, UTC ('2026-01-02T03:04:05Z'), or null. */
+  | 'time'
+  /** RFC 3339 with microseconds. */
+  | 'microTime'
+  | 'duration'
+  /** number | string */
+  | 'intOrString'
+  /** Any JSON object, kept as it is (runtime.RawExtension). */
+  | 'rawExtension'
+  /** Any JSON value, kept as it is (apiextensions JSON, JSONSchemaPropsOrBool …). */
+  | 'json'
+  /** Managed fields' set: a JSON object, kept as it is. */
+  | 'fieldsV1';
+
+export type TypeRef =
+  | { readonly kind: 'scalar'; readonly scalar: Scalar; /** A named string type's known values. */ readonly values?: readonly string[] }
+  | { readonly kind: 'list'; readonly items: TypeRef }
+  | { readonly kind: 'map'; readonly values: TypeRef }
+  | { readonly kind: 'message'; readonly message: MessageDescriptor };
+
+export type ListType = 'atomic' | 'set' | 'map';
+
+export interface FieldDescriptor {
+  readonly name: string;
+  readonly type: TypeRef;
+  /** Protobuf field number; 0 for fields that protobuf does not carry. */
+  readonly number: number;
+  /** Protobuf field name where it differs from `name`. */
+  readonly protoName?: string;
+  /** Go pointer: absent and zero are different things, and a zero that was given is kept. */
+  readonly pointer: boolean;
+  /** A zero value is left out when encoding (unless `pointer`). Without it the zero value is written: "", 0, false, null, {}. */
+  readonly omitEmpty: boolean;
+  /** OpenAPI's required list has it. */
+  readonly required: boolean;
+  readonly listType?: ListType;
+  readonly listMapKeys?: readonly string[];
+  readonly mapType?: 'atomic' | 'granular';
+  /** Strategic merge: 'merge', 'replace', 'retainKeys'. */
+  readonly patchStrategy?: readonly string[];
+  readonly patchMergeKey?: string;
+  /** OpenAPI default (JSON value). */
+  readonly default?: unknown;
+}
+
+/** A struct. `fields` has inlined structs already flattened in, in encoding order. */
+export interface MessageDescriptor {
+  /** OpenAPI v2 definition name, such as io.k8s.api.core.v1.PodSpec. */
+  readonly name: string;
+  /** Go-ish short name, such as PodSpec. */
+  readonly shortName: string;
+  readonly fields: readonly FieldDescriptor[];
+  readonly byName: ReadonlyMap<string, FieldDescriptor>;
+  readonly structType?: 'atomic';
+  /** One sentence of our own for OpenAPI and explain, if somebody has written one. */
+  readonly description?: string;
+}
+
+export interface GroupVersionKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** A resource as REST paths and discovery name it. Generated constants of this type (`pods`, `replicaSets` …) key the typed clients. */
+export interface ResourceType<T = unknown> {
+  readonly group: string;
+  readonly version: string;
+  /** Plural, lower case: 'replicasets'. */
+  readonly resource: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  /** Carries T for the type checker only; never set. */
+  readonly __type?: T;
+}

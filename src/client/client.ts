@@ -1,0 +1,80 @@
+// The typed client: `client.resource(pods).namespace('x').get('y')`. The same for every resource and both transports.
+
+import type { Immutable, New, ObjectMeta } from '../api/meta/v1/index.ts';
+import type { ResourceType } from '../api/descriptor.ts';
+import type { WatchStream } from '../machinery/watch.ts';
+import type { PatchType, Transport, WatchEvent } from './transport.ts';
+
+/** What every API object has. */
+export interface KubeObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: Immutable<ObjectMeta>;
+}
+
+export interface ListOf<T> {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string; readonly remainingItemCount?: number };
+  readonly items: readonly T[];
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+export interface GetOptions extends CallOptions {
+  readonly resourceVersion?: string;
+}
+export interface ListOptions extends CallOptions {
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly limit?: number;
+  readonly continue?: string;
+  readonly resourceVersion?: string;
+  readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
+}
+export interface WatchOptions extends CallOptions {
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly resourceVersion?: string;
+  readonly allowWatchBookmarks?: boolean;
+  readonly timeoutSeconds?: number;
+  readonly sendInitialEvents?: boolean;
+  readonly resourceVersionMatch?: 'NotOlderThan';
+}
+export interface WriteOptions extends CallOptions {
+  readonly dryRun?: 'All';
+  readonly fieldManager?: string;
+  readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
+  /** With server-side apply only. */
+  readonly force?: boolean;
+}
+export interface DeleteOptions extends CallOptions {
+  readonly gracePeriodSeconds?: number;
+  readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  readonly dryRun?: 'All';
+}
+
+/** Calls on one resource, within one namespace or (for lists and watches of namespaced ones) across all. All errors are StatusError. */
+export interface ResourceClient<T extends KubeObject> {
+  /** The same resource in a namespace; '' means all namespaces. For cluster-scoped resources a programmer error. */
+  namespace(namespace: string): ResourceClient<T>;
+  get(name: string, options?: GetOptions): Promise<Immutable<T>>;
+  list(options?: ListOptions): Promise<ListOf<Immutable<T>>>;
+  watch(options?: WatchOptions): Promise<WatchStream<WatchEvent<Immutable<T>>>>;
+  create(object: New<T>, options?: WriteOptions): Promise<Immutable<T>>;
+  update(object: Immutable<T> | New<T>, options?: WriteOptions): Promise<Immutable<T>>;
+  updateStatus(object: Immutable<T> | New<T>, options?: WriteOptions): Promise<Immutable<T>>;
+  patch(name: string, type: PatchType, patch: unknown, options?: WriteOptions & { subresource?: string }): Promise<Immutable<T>>;
+  /** Answers the object as it is after the call (still there while it terminates), or a Status when it is gone. */
+  delete(name: string, options?: DeleteOptions): Promise<unknown>;
+  deleteCollection(options?: DeleteOptions & ListOptions): Promise<unknown>;
+  /** Any subresource: 'binding', 'scale', 'eviction', 'token' …; `method` POST unless given. */
+  subresource<R>(name: string, subresource: string, body?: unknown, options?: WriteOptions & { method?: 'GET' | 'PUT' | 'POST' }): Promise<R>;
+}
+
+export interface Client {
+  resource<T extends KubeObject>(type: ResourceType<T>): ResourceClient<T>;
+  readonly transport: Transport;
+}

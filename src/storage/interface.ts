@@ -1,0 +1,156 @@
+// The storage contract, shared by every engine (memory, embedded, etcd): etcd's model of revisions, compare-and-swap writes
+// and watches from a revision. Values are opaque bytes: storage does not know what a Pod is.
+//
+// Promised: strict serializability of single-key operations; revisions grow by one per write, store-wide; a watch is
+// ordered by revision, unique and without gaps, and can be resumed from the last revision seen; an acknowledged write of a
+// durable engine is on disk. Not promised: that a list and a later get see the same revision, or that a watch is prompt.
+//
+// Errors are StorageError (below), a closed set of reasons; anything else thrown is a bug.
+
+import type { WatchStream } from '../machinery/watch.ts';
+
+/** A store-wide revision, >= 1 once anything was written. Exact in a JS number (below 2^53). */
+export type Revision = number;
+
+/** One key's value at a revision. `value` must never be modified by anyone: it is shared by all readers. */
+export interface KeyValue {
+  readonly key: string;
+  readonly value: Uint8Array;
+  readonly createRevision: Revision;
+  readonly modRevision: Revision;
+}
+
+export interface GetOptions {
+  /** Read the state as of this revision; 0 or absent: the latest. */
+  readonly revision?: Revision;
+}
+
+export interface ListOptions {
+  /** Read the state as of this revision; 0 or absent: the latest. */
+  readonly revision?: Revision;
+  /** At most this many items (0 or absent: all). */
+  readonly limit?: number;
+  /** Only keys strictly greater than this one (the last key of the page before). */
+  readonly startAfter?: string;
+}
+
+export interface ListResult {
+  /** In ascending order of key (by UTF-8 bytes). */
+  readonly items: readonly KeyValue[];
+  /** The revision the list was read at. */
+  readonly revision: Revision;
+  /** Keys under the prefix, after the last item returned, at that revision. */
+  readonly remaining: number;
+}
+
+export type StorageEvent =
+  /** `previous` is absent exactly when the key was created. */
+  | { readonly type: 'put'; readonly revision: Revision; readonly kv: KeyValue; readonly previous?: KeyValue }
+  /** `previous` is the last value before the deletion. */
+  | { readonly type: 'delete'; readonly revision: Revision; readonly key: string; readonly previous: KeyValue }
+  /** Nothing under the prefix up to and including `revision` is still to come. */
+  | { readonly type: 'progress'; readonly revision: Revision };
+
+export interface WatchOptions {
+  /** Events with a revision strictly greater than this one. 0 or absent: from now (whatever is written after the call). */
+  readonly afterRevision?: Revision;
+  /** Ask for a progress event at once, and then at least this often while idle (absent: none). */
+  readonly progressIntervalMs?: number;
+}
+
+/** What an update function decides from the current value. `undefined` current: the key does not exist. */
+export type UpdateDecision =
+  | { readonly action: 'put'; readonly value: Uint8Array; readonly ttlMs?: number }
+  | { readonly action: 'delete' }
+  /** Leave as it is; the operation answers the current value. */
+  | { readonly action: 'keep' };
+
+export interface UpdateResult {
+  /** The value now stored; absent when the key was deleted or never existed. */
+  readonly kv?: KeyValue;
+  /** The value before. */
+  readonly previous?: KeyValue;
+  /** The revision of the write, or the current one if nothing was written. */
+  readonly revision: Revision;
+}
+
+export interface Storage {
+  /** Undefined if the key does not exist at that revision. Throws Expired, FutureRevision. */
+  get(key: string, options?: GetOptions): Promise<KeyValue | undefined>;
+  /** Every key that starts with `prefix` (which ends in '/'). Throws Expired, FutureRevision. */
+  list(prefix: string, options?: ListOptions): Promise<ListResult>;
+  /** The number of keys under the prefix now. */
+  count(prefix: string): Promise<number>;
+  /** Throws KeyExists. `ttlMs`: the key goes by itself after that time. */
+  create(key: string, value: Uint8Array, options?: { readonly ttlMs?: number }): Promise<KeyValue>;
+  /**
+   * Reads the current value, calls `update`, and writes its decision only if the value has not changed since; otherwise
+   * reads again and calls `update` again. `update` may be called several times and must have no effects; what it throws is
+   * thrown to the caller and nothing is written. `guess`: a recent value that saves the first read; if `update` throws on a
+   * stale guess it is called again with a fresh value.
+   */
+  guaranteedUpdate(
+    key: string,
+    update: (current: KeyValue | undefined) => UpdateDecision | Promise<UpdateDecision>,
+    options?: { readonly guess?: KeyValue },
+  ): Promise<UpdateResult>;
+  /**
+   * Deletes the key if its modRevision is `expectedRevision` (absent: whatever it is); answers the value deleted.
+   * Throws KeyNotFound, Conflict. `revision` is that of the deletion.
+   */
+  delete(key: string, options?: { readonly expectedRevision?: Revision }): Promise<{ readonly previous: KeyValue; readonly revision: Revision }>;
+  /**
+   * Throws Expired if events after `afterRevision` have been compacted. A watch cut off later (slow consumer, engine closed)
+   * ends by throwing StorageError from its iterator; the consumer resumes from the last revision it saw.
+   */
+  watch(prefix: string, options?: WatchOptions): WatchStream<StorageEvent>;
+  /** Forgets history before `revision`: reads and watches from before it answer Expired. The current state is untouched. */
+  compact(revision: Revision): Promise<void>;
+  /** The latest committed revision. */
+  currentRevision(): Promise<Revision>;
+  /** Throws StorageError if writes could not be served now (for /readyz). */
+  health(): Promise<void>;
+  /** Acknowledged writes are kept; operations still under way fail with Closed. Idempotent. */
+  close(): Promise<void>;
+}
+
+export type StorageErrorReason =
+  | 'KeyExists'
+  | 'KeyNotFound'
+  /** A precondition did not hold. */
+  | 'Conflict'
+  /** The revision asked for has been compacted. */
+  | 'Expired'
+  /** The revision asked for has not been reached (and was not within the engine's wait). */
+  | 'FutureRevision'
+  | 'Closed'
+  /** A watcher did not keep up and was cut off. */
+  | 'SlowWatcher'
+  /** No room on the device: the write was not made; reads go on. */
+  | 'NoSpace'
+  /** The data on disk is damaged or was written by another version; the message says what to do. */
+  | 'Corrupt'
+  /** The engine failed in a way that leaves the outcome of the operation unknown. */
+  | 'Unavailable';
+
+export class StorageError extends Error {
+  readonly reason: StorageErrorReason;
+  readonly key: string | undefined;
+  /** For Conflict: the value found. For Expired: undefined. */
+  readonly current: KeyValue | undefined;
+  /** For Expired: the oldest revision that can still be read; for FutureRevision: the current revision. */
+  readonly revision: Revision | undefined;
+
+  constructor(
+    reason: StorageErrorReason,
+    message: string,
+    details: { key?: string; current?: KeyValue; revision?: Revision; cause?: unknown } = {},
+  ) {
+    super(message, { cause: details.cause });
+    this.name = 'StorageError';
+    this.reason = reason;
+    this.key = details.key;
+    this.current = details.current;
+    this.revision = details.revision;
+  }
+}
