@@ -1,0 +1,80 @@
+// Who may import whom (docs/ARCHITECTURE.md, "Layers"). Reads import lines as text: quick, and the message names the way out.
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const source = join(dirname(dirname(fileURLToPath(import.meta.url))), 'src');
+
+/** A layer and the layers that it may import, itself apart. */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  machinery: [],
+  api: ['machinery'],
+  storage: ['machinery'],
+  cri: ['machinery'],
+  client: ['machinery', 'api'],
+  apiserver: ['machinery', 'api', 'storage', 'client'],
+  controllers: ['machinery', 'api', 'client'],
+  scheduler: ['machinery', 'api', 'client'],
+  proxy: ['machinery', 'api', 'client'],
+  dns: ['machinery', 'api', 'client'],
+  network: ['machinery', 'api', 'client'],
+  kubelet: ['machinery', 'api', 'client', 'cri'],
+  runtime: ['machinery', 'cri'],
+  cluster: ['machinery', 'api', 'storage', 'cri', 'client', 'apiserver', 'controllers', 'scheduler', 'proxy', 'dns', 'network', 'kubelet', 'runtime'],
+  cli: ['machinery', 'api', 'client', 'cluster'],
+};
+
+/** Tests may put layers together from below: a controller's test drives a real API server. Only these may be reached in addition. */
+const ALLOWED_IN_TESTS = ['apiserver', 'storage', 'client', 'runtime', 'cluster', 'controllers', 'scheduler'];
+
+const IMPORT = /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+['"](\.[^'"]+)['"]|import\(\s*['"](\.[^'"]+)['"]\s*\)|(?:^|\n)import\s+['"](\.[^'"]+)['"]/g;
+
+function* importsOf(file: string): Generator<string> {
+  for (const match of readFileSync(file, 'utf8').matchAll(IMPORT)) yield (match[1] ?? match[2] ?? match[3]) as string;
+}
+
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => join(source, file));
+
+const layerOf = (file: string): string => relative(source, file).split('/')[0] as string;
+
+describe('layers', () => {
+  test('every folder of src/ is a layer with rules', () => {
+    expect([...new Set(files.map(layerOf))].filter((layer) => !(layer in ALLOWED))).toEqual([]);
+  });
+
+  test('imports go only where the layer may go', () => {
+    const wrong: string[] = [];
+    for (const file of files) {
+      const from = layerOf(file);
+      // Conformance suites and test helpers count as tests: nothing that ships imports them.
+      const isTest = /\.test\.ts$|\/testing\/|\/conformance\.ts$/.test(file);
+      for (const specifier of importsOf(file)) {
+        const to = layerOf(resolve(dirname(file), specifier));
+        if (to === from || ALLOWED[from]?.includes(to) || (isTest && ALLOWED_IN_TESTS.includes(to))) continue;
+        wrong.push(
+          `${relative(source, file)} imports ${specifier}: ${from} may import only ${ALLOWED[from]?.join(', ') || 'nothing'}. ` +
+            `Move what is shared down (machinery, api), or hand it in through the Config from cluster/.`,
+        );
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test('time and randomness come only from machinery/clock.ts and machinery/random.ts', () => {
+    const wrong: string[] = [];
+    for (const file of files) {
+      if (/\.test\.ts$|\/testing\/|machinery\/(clock|random)\.ts$/.test(file)) continue;
+      const lines = readFileSync(file, 'utf8').split('\n');
+      lines.forEach((line, index) => {
+        if (/^\s*(\/\/|\*)/.test(line)) return;
+        if (/\b(Date\.now\(|new Date\(\)|setTimeout\(|setInterval\(|Math\.random\(|randomUUID\(|performance\.now\()/.test(line.replace(/\.(setTimeout|setInterval)\(/g, ''))) {
+          wrong.push(`${relative(source, file)}:${index + 1}: take a Clock or a Random from the Config instead: ${line.trim()}`);
+        }
+      });
+    }
+    expect(wrong).toEqual([]);
+  });
+});

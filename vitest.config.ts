@@ -1,0 +1,24 @@
+// Three projects: unit tests beside the code, scenarios of several components, and end-to-end with the real tools.
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    pool: 'forks',
+    maxWorkers: 2,
+    projects: [
+      {
+        extends: true,
+        test: { name: 'unit', include: ['src/**/*.test.ts', 'tools/**/*.test.ts'], isolate: false, testTimeout: 30_000 },
+      },
+      {
+        extends: true,
+        test: { name: 'scenarios', include: ['test/scenarios/**/*.test.ts'], isolate: false, testTimeout: 60_000 },
+      },
+      {
+        extends: true,
+        // One at a time: they start whole clusters and share the machine's containers and ports.
+        test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], fileParallelism: false, testTimeout: 240_000, hookTimeout: 240_000 },
+      },
+    ],
+  },
+});
