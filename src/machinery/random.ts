@@ -2,6 +2,8 @@
 // components, so that a seed replays a run. Keys and tokens come from node:crypto (see systemRandom.bytes), never from a seed
 // outside simulation.
 
+import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
+
 export interface Random {
   /** A number in [0, 1). */
   float(): number;
@@ -13,4 +15,155 @@ export interface Random {
   nameSuffix(length: number): string;
   /** `length` random bytes; cryptographically strong on the system source. */
   bytes(length: number): Uint8Array;
+}
+
+/** No vowels and nothing that looks like one, so that no words come out. */
+const NAME_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
+
+/** Strong random 32-bit words are asked for in blocks: one call for 1,024 of them. */
+const pool = new Uint32Array(1024);
+let poolNext = pool.length;
+
+function systemWord(): number {
+  if (poolNext === pool.length) {
+    randomFillSync(pool);
+    poolNext = 0;
+  }
+  const word = pool[poolNext] as number;
+  // What was handed out is forgotten.
+  pool[poolNext++] = 0;
+  return word;
+}
+
+/** The operating system's randomness, cryptographically strong in all its parts. */
+export const systemRandom: Random = {
+  float: () => floatFrom(systemWord),
+  int: (exclusiveMax) => intFrom(systemWord, exclusiveMax),
+  uuid: () => randomUUID(),
+  nameSuffix: (length) => nameSuffixFrom(systemWord, length),
+  bytes: (length) => new Uint8Array(randomBytes(length)),
+};
+
+/**
+ * A sequence that its seed determines, for tests and simulation; predictable, so never for keys or tokens.
+ * Algorithm: xoshiro128** 1.1 (Blackman and Vigna, 2018; period 2^128 - 1), its state filled by SplitMix32 from the seed;
+ * a text seed is hashed with FNV-1a (32 bits) first. The sequence of a seed is part of the contract: it stays from one
+ * release to the next.
+ */
+export class SeededRandom implements Random {
+  readonly seed: number | string;
+  #a: number;
+  #b: number;
+  #c: number;
+  #d: number;
+
+  constructor(seed: number | string) {
+    this.seed = seed;
+    const next = splitMix32(typeof seed === 'number' ? foldNumber(seed) : fnv1a(seed));
+    this.#a = next();
+    this.#b = next();
+    this.#c = next();
+    this.#d = next();
+  }
+
+  float(): number {
+    return floatFrom(this.#word);
+  }
+
+  int(exclusiveMax: number): number {
+    return intFrom(this.#word, exclusiveMax);
+  }
+
+  uuid(): string {
+    const bytes = this.bytes(16);
+    bytes[6] = ((bytes[6] as number) & 0x0f) | 0x40;
+    bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80;
+    const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  }
+
+  nameSuffix(length: number): string {
+    return nameSuffixFrom(this.#word, length);
+  }
+
+  bytes(length: number): Uint8Array {
+    const bytes = new Uint8Array(length);
+    for (let at = 0; at < length; at += 4) {
+      const word = this.#word();
+      for (let i = 0; i < 4 && at + i < length; i++) bytes[at + i] = word >>> (8 * i);
+    }
+    return bytes;
+  }
+
+  /**
+   * A sequence of its own that depends on this one's seed and `name` only, not on how much of this one was used: what one
+   * component draws does not change what another gets.
+   */
+  derive(name: string): SeededRandom {
+    return new SeededRandom(`${this.seed}/${name}`);
+  }
+
+  readonly #word = (): number => {
+    const result = Math.imul(rotateLeft(Math.imul(this.#b, 5), 7), 9) >>> 0;
+    const t = this.#b << 9;
+    this.#c ^= this.#a;
+    this.#d ^= this.#b;
+    this.#b ^= this.#c;
+    this.#a ^= this.#d;
+    this.#c ^= t;
+    this.#d = rotateLeft(this.#d, 11);
+    return result;
+  };
+}
+
+/** 53 bits of two words. */
+function floatFrom(word: () => number): number {
+  return ((word() >>> 5) * 2 ** 26 + (word() >>> 6)) / 2 ** 53;
+}
+
+/** Without bias: words that would favour the low results are thrown away. */
+function intFrom(word: () => number, exclusiveMax: number): number {
+  if (!Number.isSafeInteger(exclusiveMax) || exclusiveMax <= 0) {
+    throw new RangeError(`exclusiveMax must be a positive integer, not ${exclusiveMax}`);
+  }
+  if (exclusiveMax > 2 ** 32) return Math.floor(floatFrom(word) * exclusiveMax);
+  const limit = 2 ** 32 - (2 ** 32 % exclusiveMax);
+  for (;;) {
+    const value = word();
+    if (value < limit) return value % exclusiveMax;
+  }
+}
+
+function nameSuffixFrom(word: () => number, length: number): string {
+  let text = '';
+  for (let i = 0; i < length; i++) text += NAME_ALPHABET[intFrom(word, NAME_ALPHABET.length)];
+  return text;
+}
+
+function rotateLeft(value: number, bits: number): number {
+  return (value << bits) | (value >>> (32 - bits));
+}
+
+function splitMix32(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x9e3779b9) | 0;
+    let mixed = state ^ (state >>> 16);
+    mixed = Math.imul(mixed, 0x21f0aaad);
+    mixed ^= mixed >>> 15;
+    mixed = Math.imul(mixed, 0x735a2d97);
+    return (mixed ^ (mixed >>> 15)) >>> 0;
+  };
+}
+
+/** All bits of a number seed count, those above 32 and of a fraction included. */
+function foldNumber(seed: number): number {
+  if (Number.isInteger(seed) && Math.abs(seed) < 2 ** 32) return seed;
+  return fnv1a(String(seed));
+}
+
+function fnv1a(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193);
+  return hash >>> 0;
 }

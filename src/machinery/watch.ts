@@ -8,3 +8,169 @@ export interface WatchStream<E> extends AsyncIterable<E> {
 
 /** The types of an API watch event on the wire. */
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+
+/** How a queue ends whose consumer did not keep up, unless its producer chose another error. */
+export class WatchOverflowError extends Error {
+  constructor(limit: number) {
+    super(`watch: the consumer did not keep up, more than ${limit} events are waiting`);
+    this.name = 'WatchOverflowError';
+  }
+}
+
+export interface WatchQueueConfig<E> {
+  /** How many events may wait for the consumer. Default: no limit. */
+  readonly limit?: number;
+  /**
+   * Called once, when an event does not fit. The queue ends then, since a watch must not have gaps: call `queue.fail(err)` in
+   * it to choose the error (default: WatchOverflowError). The consumer still gets the events that did fit.
+   */
+  readonly onOverflow?: (queue: WatchQueue<E>) => void;
+  /** Called once, when the consumer stops the watch or leaves its loop. Not called when the producer ends the queue. */
+  readonly onStop?: () => void;
+}
+
+type End = { readonly error: unknown } | 'closed';
+
+interface Waiter<E> {
+  readonly resolve: (result: IteratorResult<E, undefined>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined };
+
+/**
+ * The producer's side of a WatchStream: what is pushed comes out in order, then the end that the producer gave (`close`:
+ * iteration completes; `fail`: it throws, once). For one consumer: a second iterator is a programmer's error.
+ */
+export class WatchQueue<E> implements WatchStream<E> {
+  readonly #limit: number;
+  readonly #onOverflow: ((queue: WatchQueue<E>) => void) | undefined;
+  readonly #onStop: (() => void) | undefined;
+  /** Events not yet taken are #buffer[#head …]; those before #head were taken. Empty while somebody waits. */
+  #buffer: E[] = [];
+  #head = 0;
+  /** Calls of next() that found nothing, oldest first. */
+  #waiters: Waiter<E>[] = [];
+  /** Set once; nothing is pushed afterwards. */
+  #end: End | undefined;
+  #iterated = false;
+
+  constructor(config: WatchQueueConfig<E> = {}) {
+    this.#limit = config.limit ?? Number.POSITIVE_INFINITY;
+    this.#onOverflow = config.onOverflow;
+    this.#onStop = config.onStop;
+  }
+
+  /** True once the queue was closed, failed or stopped; what was pushed before may still be waiting. */
+  get ended(): boolean {
+    return this.#end !== undefined;
+  }
+
+  /** Events that wait for the consumer. */
+  get length(): number {
+    return this.#buffer.length - this.#head;
+  }
+
+  /** False if the event was not taken: the queue has ended, maybe by this very event (see onOverflow). */
+  push(event: E): boolean {
+    if (this.#end !== undefined) return false;
+    const waiter = this.#waiters.shift();
+    if (waiter !== undefined) {
+      waiter.resolve({ done: false, value: event });
+      return true;
+    }
+    if (this.length >= this.#limit) {
+      this.#onOverflow?.(this);
+      this.fail(new WatchOverflowError(this.#limit));
+      return false;
+    }
+    this.#buffer.push(event);
+    return true;
+  }
+
+  /** The normal end: iteration completes after what was pushed. Does nothing if the queue has ended. */
+  close(): void {
+    this.#finish('closed');
+  }
+
+  /** The end by an error, which iteration throws after what was pushed. Does nothing if the queue has ended. */
+  fail(error: unknown): void {
+    this.#finish({ error });
+  }
+
+  /** The consumer's end: what was pushed and not taken is dropped. */
+  stop(): void {
+    this.#buffer = [];
+    this.#head = 0;
+    if (this.#end !== undefined) {
+      this.#end = 'closed';
+      return;
+    }
+    this.#finish('closed');
+    this.#onStop?.();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<E, undefined> {
+    if (this.#iterated) throw new Error('a watch has one consumer: it is being iterated already');
+    this.#iterated = true;
+    return {
+      next: () => this.#next(),
+      return: () => {
+        this.stop();
+        return Promise.resolve(DONE);
+      },
+    };
+  }
+
+  #next(): Promise<IteratorResult<E, undefined>> {
+    if (this.#head < this.#buffer.length) return Promise.resolve({ done: false, value: this.#take() });
+    if (this.#end === undefined) return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
+    const end = this.#end;
+    // An error is thrown once; whoever asks again is told that there is no more.
+    this.#end = 'closed';
+    return end === 'closed' ? Promise.resolve(DONE) : Promise.reject(end.error);
+  }
+
+  #take(): E {
+    const event = this.#buffer[this.#head] as E;
+    this.#head++;
+    if (this.#head === this.#buffer.length) {
+      this.#buffer = [];
+      this.#head = 0;
+    } else if (this.#head >= 1024 && this.#head * 2 >= this.#buffer.length) {
+      this.#buffer = this.#buffer.slice(this.#head);
+      this.#head = 0;
+    }
+    return event;
+  }
+
+  #finish(end: End): void {
+    if (this.#end !== undefined) return;
+    this.#end = end;
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    waiters.forEach((waiter, index) => {
+      if (index === 0 && end !== 'closed') {
+        this.#end = 'closed';
+        waiter.reject(end.error);
+      } else waiter.resolve(DONE);
+    });
+  }
+}
+
+/**
+ * A stream of what `map` makes of each event of `source`; those for which it answers undefined are left out. If `map`
+ * throws, the source is stopped and iteration throws that error. Stopping this stream stops the source.
+ */
+export function mapWatch<E, R>(source: WatchStream<E>, map: (event: E) => R | undefined): WatchStream<R> {
+  return {
+    stop: () => source.stop(),
+    async *[Symbol.asyncIterator]() {
+      // Leaving this loop, by an error of `map` or by the consumer, ends the source's own iterator, which stops it.
+      for await (const event of source) {
+        const mapped = map(event);
+        if (mapped !== undefined) yield mapped;
+      }
+    },
+  };
+}

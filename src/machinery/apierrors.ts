@@ -1,0 +1,516 @@
+// The errors of the API: a StatusError carries the very Status object that goes over the wire, so that a client gets the
+// same error whether it calls in-process or over HTTP. Meant for `import * as apierrors`.
+//
+// Codes, reasons and messages are Kubernetes' own (apimachinery pkg/api/errors).
+
+import { aggregateMessage } from './field.ts';
+import type { FieldError } from './field.ts';
+import { quote } from './go-format.ts';
+
+/** The known values of `Status.reason`; '' (unknown) is left out of the JSON. */
+export type StatusReason =
+  | 'Unauthorized'
+  | 'Forbidden'
+  | 'NotFound'
+  | 'AlreadyExists'
+  | 'Conflict'
+  | 'Gone'
+  | 'Invalid'
+  | 'ServerTimeout'
+  | 'StorageReadError'
+  | 'Timeout'
+  | 'TooManyRequests'
+  | 'BadRequest'
+  | 'MethodNotAllowed'
+  | 'NotAcceptable'
+  | 'RequestEntityTooLarge'
+  | 'UnsupportedMediaType'
+  | 'InternalError'
+  | 'Expired'
+  | 'ServiceUnavailable';
+
+const KNOWN_REASONS: ReadonlySet<string> = new Set<StatusReason>([
+  'Unauthorized',
+  'Forbidden',
+  'NotFound',
+  'AlreadyExists',
+  'Conflict',
+  'Gone',
+  'Invalid',
+  'ServerTimeout',
+  'StorageReadError',
+  'Timeout',
+  'TooManyRequests',
+  'BadRequest',
+  'MethodNotAllowed',
+  'NotAcceptable',
+  'RequestEntityTooLarge',
+  'UnsupportedMediaType',
+  'InternalError',
+  'Expired',
+  'ServiceUnavailable',
+]);
+
+export interface StatusCause {
+  /** Machine readable: 'FieldValueInvalid', 'ResourceVersionTooLarge', 'UnexpectedServerResponse' … */
+  readonly reason?: string;
+  readonly message?: string;
+  readonly field?: string;
+}
+
+export interface StatusDetails {
+  readonly name?: string;
+  readonly group?: string;
+  /** The resource ('pods'), or for Invalid the kind ('Pod'). */
+  readonly kind?: string;
+  readonly uid?: string;
+  readonly causes?: readonly StatusCause[];
+  readonly retryAfterSeconds?: number;
+}
+
+/** meta.k8s.io/v1 Status in its JSON form: empty fields are left out, `metadata` is always there. */
+export interface Status {
+  readonly kind: 'Status';
+  readonly apiVersion: 'v1';
+  readonly metadata: {
+    readonly continue?: string;
+    readonly remainingItemCount?: number;
+    readonly resourceVersion?: string;
+    readonly selfLink?: string;
+  };
+  readonly status?: 'Success' | 'Failure';
+  readonly message?: string;
+  readonly reason?: StatusReason | (string & {});
+  readonly details?: StatusDetails;
+  /** The HTTP status code. */
+  readonly code?: number;
+}
+
+/** A resource in its group; a ResourceType is one. Empty group: the core group. */
+export interface GroupResource {
+  readonly group: string;
+  readonly resource: string;
+}
+
+/** A kind in its group; a GroupVersionKind is one. */
+export interface GroupKind {
+  readonly group: string;
+  readonly kind: string;
+}
+
+/** An error that a client of the API can be told. Its message is the Status' message. */
+export class StatusError extends Error {
+  readonly status: Status;
+
+  constructor(status: Status, options?: { readonly cause?: unknown }) {
+    super(status.message ?? '', options);
+    this.name = 'StatusError';
+    this.status = status;
+  }
+
+  /** The HTTP status code; 0 if the Status has none. */
+  get code(): number {
+    return this.status.code ?? 0;
+  }
+
+  /** '' if unknown. */
+  get reason(): string {
+    return this.status.reason ?? '';
+  }
+}
+
+/** 'replicasets.apps', 'pods'. */
+export function groupResourceString(resource: GroupResource): string {
+  return resource.group === '' ? resource.resource : `${resource.resource}.${resource.group}`;
+}
+
+/** 'ReplicaSet.apps', 'Pod'. */
+export function groupKindString(kind: GroupKind): string {
+  return kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
+}
+
+/** The error for a Status that was received. */
+export function fromStatus(status: Status, options?: { readonly cause?: unknown }): StatusError {
+  return new StatusError(status, options);
+}
+
+/** The Status to answer with for anything that was thrown. What is no StatusError is a 500 without reason. */
+export function toStatus(error: unknown): Status {
+  const found = findStatusError(error);
+  if (found !== undefined) return found.status;
+  return makeStatus(500, undefined, error instanceof Error ? error.message : String(error));
+}
+
+/** 404. */
+export function notFound(resource: GroupResource, name: string): StatusError {
+  return failure(404, 'NotFound', `${groupResourceString(resource)} ${quote(name)} not found`, forResource(resource, name));
+}
+
+/** 409. */
+export function alreadyExists(resource: GroupResource, name: string): StatusError {
+  const message = `${groupResourceString(resource)} ${quote(name)} already exists`;
+  return failure(409, 'AlreadyExists', message, forResource(resource, name));
+}
+
+/** 409: the server made up a name, and it was taken. */
+export function generateNameConflict(resource: GroupResource, name: string, retryAfterSeconds: number): StatusError {
+  const message =
+    `${groupResourceString(resource)} ${quote(name)} already exists, ` +
+    'the server was not able to generate a unique name for the object';
+  return failure(409, 'AlreadyExists', message, { ...forResource(resource, name), ...retryAfter(retryAfterSeconds) });
+}
+
+/** 401. */
+export function unauthorized(reason = ''): StatusError {
+  return failure(401, 'Unauthorized', reason === '' ? 'not authorized' : reason);
+}
+
+/** 403. An empty resource (both parts '') is left out of the message, as is an empty name. */
+export function forbidden(resource: GroupResource, name: string, why: Error | string): StatusError {
+  const what = groupResourceString(resource);
+  let message: string;
+  if (resource.group === '' && resource.resource === '') message = `forbidden: ${textOf(why)}`;
+  else if (name === '') message = `${what} is forbidden: ${textOf(why)}`;
+  else message = `${what} ${quote(name)} is forbidden: ${textOf(why)}`;
+  return failure(403, 'Forbidden', message, forResource(resource, name), why);
+}
+
+/** 409: the object is not what the writer took it to be. */
+export function conflict(resource: GroupResource, name: string, why: Error | string): StatusError {
+  const message = `Operation cannot be fulfilled on ${groupResourceString(resource)} ${quote(name)}: ${textOf(why)}`;
+  return failure(409, 'Conflict', message, forResource(resource, name), why);
+}
+
+/** What a Conflict says whose writer came too late. */
+export const OPTIMISTIC_LOCK_MESSAGE =
+  'the object has been modified; please apply your changes to the latest version and try again';
+
+/** 409: server-side apply found fields that others own. */
+export function applyConflict(causes: readonly StatusCause[], message: string): StatusError {
+  return failure(409, 'Conflict', message, { causes });
+}
+
+/** 410 Gone: deprecated upstream in favour of `resourceExpired`. */
+export function gone(message: string): StatusError {
+  return failure(410, 'Gone', message);
+}
+
+/** 410 Expired: the resourceVersion or continue token is too old. */
+export function resourceExpired(message: string): StatusError {
+  return failure(410, 'Expired', message);
+}
+
+/** 422, with a cause for each field error: `ReplicaSet.apps "x" is invalid: [a, b]`. */
+export function invalid(kind: GroupKind, name: string, errors: readonly FieldError[]): StatusError {
+  const what = `${groupKindString(kind)} ${quote(name)} is invalid`;
+  const details: StatusDetails = {
+    ...forResource({ group: kind.group, resource: kind.kind }, name),
+    ...(errors.length > 0 && { causes: errors.map(({ type, body, field }) => ({ reason: type, message: body, field })) }),
+  };
+  return failure(422, 'Invalid', errors.length === 0 ? what : `${what}: ${aggregateMessage(errors)}`, details);
+}
+
+/** 400. */
+export function badRequest(reason: string): StatusError {
+  return failure(400, 'BadRequest', reason);
+}
+
+/** 429, with the message as given. */
+export function tooManyRequests(message: string, retryAfterSeconds: number): StatusError {
+  return failure(429, 'TooManyRequests', message, retryAfter(retryAfterSeconds));
+}
+
+/** 429, with a message that begins 'Too many requests: '. */
+export function tooManyRequestsError(message: string): StatusError {
+  return failure(429, 'TooManyRequests', `Too many requests: ${message}`);
+}
+
+/** 503. */
+export function serviceUnavailable(reason: string): StatusError {
+  return failure(503, 'ServiceUnavailable', reason);
+}
+
+/** 405. */
+export function methodNotSupported(resource: GroupResource, action: string): StatusError {
+  const message = `${action} is not supported on resources of kind ${quote(groupResourceString(resource))}`;
+  return failure(405, 'MethodNotAllowed', message, forResource(resource, ''));
+}
+
+/** 500, to be tried again. */
+export function serverTimeout(resource: GroupResource, operation: string, retryAfterSeconds: number): StatusError {
+  const message =
+    `The ${operation} operation against ${groupResourceString(resource)} ` +
+    'could not be completed at this time, please try again.';
+  return failure(500, 'ServerTimeout', message, { ...forResource(resource, operation), ...retryAfter(retryAfterSeconds) });
+}
+
+/** 500. */
+export function internalError(error: Error | string): StatusError {
+  const text = textOf(error);
+  return failure(500, 'InternalError', `Internal error occurred: ${text}`, { causes: [cause({ message: text })] }, error);
+}
+
+/** 504: the operation may still complete. */
+export function timeoutError(message: string, retryAfterSeconds = 0): StatusError {
+  return failure(504, 'Timeout', `Timeout: ${message}`, retryAfter(retryAfterSeconds));
+}
+
+/** 413. */
+export function requestEntityTooLarge(message: string): StatusError {
+  return failure(413, 'RequestEntityTooLarge', `Request entity too large: ${message}`);
+}
+
+/** 406. `accepted`: the media types that would do. */
+export function notAcceptable(accepted: readonly string[]): StatusError {
+  return failure(406, 'NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
+}
+
+/** 415. `accepted`: the media types that would do. */
+export function unsupportedMediaType(accepted: readonly string[]): StatusError {
+  const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`;
+  return failure(415, 'UnsupportedMediaType', message);
+}
+
+const RESOURCE_VERSION_TOO_LARGE = 'ResourceVersionTooLarge';
+const UNEXPECTED_SERVER_RESPONSE = 'UnexpectedServerResponse';
+
+/** 504: a resourceVersion was asked for that the server has not seen (yet). */
+export function tooLargeResourceVersion(
+  minimum: number | string,
+  current: number | string,
+  retryAfterSeconds: number,
+): StatusError {
+  const message = `Timeout: Too large resource version: ${minimum}, current: ${current}`;
+  const causes = [{ reason: RESOURCE_VERSION_TOO_LARGE, message: 'Too large resource version' }];
+  return failure(504, 'Timeout', message, { causes, ...retryAfter(retryAfterSeconds) });
+}
+
+const GENERIC_RESPONSES: ReadonlyMap<number, readonly [reason: StatusReason, message: string]> = new Map([
+  [404, ['NotFound', 'the server could not find the requested resource']],
+  [400, ['BadRequest', 'the server rejected our request for an unknown reason']],
+  [401, ['Unauthorized', 'the server has asked for the client to provide credentials']],
+  [405, ['MethodNotAllowed', 'the server does not allow this method on the requested resource']],
+  [422, ['Invalid', 'the server rejected our request due to an error in our request']],
+  [503, ['ServiceUnavailable', 'the server is currently unable to handle the request']],
+  [504, ['Timeout', 'the server was unable to return a response in the time allotted, but may still be processing the request']],
+  [429, ['TooManyRequests', 'the server has received too many requests and has asked us to try again later']],
+]);
+
+export interface GenericServerResponse {
+  /** The HTTP status code. */
+  readonly code: number;
+  /** The HTTP method, such as 'GET'. */
+  readonly verb: string;
+  /** Default: none. */
+  readonly resource?: GroupResource;
+  readonly name?: string;
+  /** What the server said. */
+  readonly serverMessage: string;
+  readonly retryAfterSeconds?: number;
+  /** The body was no Status: whatever answered may not be an API server. */
+  readonly isUnexpectedResponse: boolean;
+}
+
+/** The error for a failed response whose body is no Status. */
+export function genericServerResponse(response: GenericServerResponse): StatusError {
+  const { code, serverMessage, name = '' } = response;
+  const resource = response.resource ?? { group: '', resource: '' };
+  let [reason, message] = genericReason(code, response.verb, serverMessage);
+  if (resource.group !== '' || resource.resource !== '') {
+    const where = [response.verb.toLowerCase(), groupResourceString(resource), ...(name === '' ? [] : [name])];
+    message += ` (${where.join(' ')})`;
+  }
+  return failure(code, reason, message, {
+    ...forResource(resource, name),
+    ...(response.isUnexpectedResponse && { causes: [cause({ reason: UNEXPECTED_SERVER_RESPONSE, message: serverMessage })] }),
+    ...retryAfter(response.retryAfterSeconds ?? 0),
+  });
+}
+
+function genericReason(code: number, verb: string, said: string): [StatusReason | undefined, string] {
+  const known = GENERIC_RESPONSES.get(code);
+  if (known !== undefined) return [known[0], known[1]];
+  switch (code) {
+    case 409:
+      return [verb === 'POST' ? 'AlreadyExists' : 'Conflict', 'the server reported a conflict'];
+    // The server's own words say who tried what, or what would have been accepted.
+    case 403:
+      return ['Forbidden', said];
+    case 415:
+      return ['UnsupportedMediaType', said];
+    case 406: {
+      const unsaid = said === '' || said === 'unknown';
+      return ['NotAcceptable', unsaid ? 'the server was unable to respond with a content type that the client supports' : said];
+    }
+    default:
+      if (code >= 500)
+        return ['InternalError', `an error on the server (${quote(said)}) has prevented the request from succeeding`];
+      return [undefined, `the server responded with the status code ${code} but did not return more information`];
+  }
+}
+
+/** The reason of a StatusError, or of one that is among its causes; '' for anything else. */
+export function reasonForError(error: unknown): string {
+  return findStatusError(error)?.reason ?? '';
+}
+
+export function isNotFound(error: unknown): boolean {
+  return is(error, 'NotFound', 404);
+}
+
+export function isAlreadyExists(error: unknown): boolean {
+  return reasonForError(error) === 'AlreadyExists';
+}
+
+export function isConflict(error: unknown): boolean {
+  return is(error, 'Conflict', 409);
+}
+
+export function isInvalid(error: unknown): boolean {
+  return is(error, 'Invalid', 422);
+}
+
+export function isGone(error: unknown): boolean {
+  return is(error, 'Gone', 410);
+}
+
+export function isResourceExpired(error: unknown): boolean {
+  return reasonForError(error) === 'Expired';
+}
+
+export function isNotAcceptable(error: unknown): boolean {
+  return is(error, 'NotAcceptable', 406);
+}
+
+export function isUnsupportedMediaType(error: unknown): boolean {
+  return is(error, 'UnsupportedMediaType', 415);
+}
+
+export function isMethodNotSupported(error: unknown): boolean {
+  return is(error, 'MethodNotAllowed', 405);
+}
+
+export function isServiceUnavailable(error: unknown): boolean {
+  return is(error, 'ServiceUnavailable', 503);
+}
+
+export function isBadRequest(error: unknown): boolean {
+  return is(error, 'BadRequest', 400);
+}
+
+export function isUnauthorized(error: unknown): boolean {
+  return is(error, 'Unauthorized', 401);
+}
+
+export function isForbidden(error: unknown): boolean {
+  return is(error, 'Forbidden', 403);
+}
+
+export function isTimeout(error: unknown): boolean {
+  return is(error, 'Timeout', 504);
+}
+
+export function isServerTimeout(error: unknown): boolean {
+  return reasonForError(error) === 'ServerTimeout';
+}
+
+export function isInternalError(error: unknown): boolean {
+  return is(error, 'InternalError', 500);
+}
+
+/** By reason or by code, whatever the other says. */
+export function isTooManyRequests(error: unknown): boolean {
+  const found = findStatusError(error);
+  return found !== undefined && (found.reason === 'TooManyRequests' || found.code === 429);
+}
+
+/** By reason or by code, whatever the other says. */
+export function isRequestEntityTooLarge(error: unknown): boolean {
+  const found = findStatusError(error);
+  return found !== undefined && (found.reason === 'RequestEntityTooLarge' || found.code === 413);
+}
+
+export function isTooLargeResourceVersion(error: unknown): boolean {
+  return isTimeout(error) && statusCause(error, RESOURCE_VERSION_TOO_LARGE) !== undefined;
+}
+
+/** The answer was not in the API's form: maybe some other server's. */
+export function isUnexpectedServerError(error: unknown): boolean {
+  return statusCause(error, UNEXPECTED_SERVER_RESPONSE) !== undefined;
+}
+
+/** The first cause with this reason. */
+export function statusCause(error: unknown, reason: string): StatusCause | undefined {
+  return findStatusError(error)?.status.details?.causes?.find((candidate) => candidate.reason === reason);
+}
+
+/** Seconds to wait that the server asks for; undefined if it does not ask. */
+export function suggestsClientDelay(error: unknown): number | undefined {
+  const found = findStatusError(error);
+  const details = found?.status.details;
+  if (found === undefined || details === undefined) return undefined;
+  const seconds = details.retryAfterSeconds ?? 0;
+  return found.reason === 'ServerTimeout' || seconds > 0 ? seconds : undefined;
+}
+
+/** A known reason decides alone; the code speaks for reasons that nobody knows. */
+function is(error: unknown, reason: StatusReason, code: number): boolean {
+  const found = findStatusError(error);
+  if (found === undefined) return false;
+  return found.reason === reason || (found.code === code && !KNOWN_REASONS.has(found.reason));
+}
+
+/** The error itself, or the nearest StatusError among its causes. */
+function findStatusError(error: unknown): StatusError | undefined {
+  let current = error;
+  // A bound, since causes may go in a circle.
+  for (let depth = 0; depth < 32; depth++) {
+    if (current instanceof StatusError) return current;
+    if (!(current instanceof Error)) return undefined;
+    current = current.cause;
+  }
+  return undefined;
+}
+
+function failure(
+  code: number,
+  reason: StatusReason | undefined,
+  message: string,
+  details?: StatusDetails,
+  why?: Error | string,
+): StatusError {
+  return new StatusError(makeStatus(code, reason, message, details), why instanceof Error ? { cause: why } : undefined);
+}
+
+function makeStatus(code: number, reason: StatusReason | undefined, message: string, details?: StatusDetails): Status {
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    ...(message !== '' && { message }),
+    ...(reason !== undefined && { reason }),
+    ...(details !== undefined && { details }),
+    code,
+  };
+}
+
+function forResource(resource: GroupResource, name: string): StatusDetails {
+  return {
+    ...(name !== '' && { name }),
+    ...(resource.group !== '' && { group: resource.group }),
+    ...(resource.resource !== '' && { kind: resource.resource }),
+  };
+}
+
+function retryAfter(seconds: number): StatusDetails {
+  return seconds === 0 ? {} : { retryAfterSeconds: seconds };
+}
+
+function cause(parts: StatusCause): StatusCause {
+  return { ...(parts.reason && { reason: parts.reason }), ...(parts.message && { message: parts.message }) };
+}
+
+function textOf(why: Error | string): string {
+  return typeof why === 'string' ? why : why.message;
+}

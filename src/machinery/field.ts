@@ -1,0 +1,224 @@
+// Errors about single fields of an object. Validation finds every problem and tells each with its path, so that a manifest
+// is fixed once; apierrors.invalid makes a 422 of them. Meant for `import * as field`.
+//
+// The messages are Kubernetes' own (apimachinery pkg/util/validation/field), character for character.
+
+import { marshalJson, quote } from './go-format.ts';
+
+/** Where a field is: `new FieldPath('spec').child('containers').index(0).child('name')` reads spec.containers[0].name. */
+export class FieldPath {
+  readonly #text: string;
+
+  /** `new FieldPath('spec', 'template')` is spec.template; without a name it is the object itself, whose children have no dot. */
+  constructor(...names: readonly string[]) {
+    this.#text = names.join('.');
+  }
+
+  /** A field of this one; several names go several levels down. */
+  child(...names: readonly string[]): FieldPath {
+    return this.#text === '' ? new FieldPath(...names) : new FieldPath(this.#text, ...names);
+  }
+
+  /** An item of this list. */
+  index(index: number): FieldPath {
+    return new FieldPath(`${this.#text}[${index}]`);
+  }
+
+  /** An entry of this map. */
+  key(key: string): FieldPath {
+    return new FieldPath(`${this.#text}[${key}]`);
+  }
+
+  toString(): string {
+    return this.#text;
+  }
+}
+
+/** `field.path('spec', 'template')`: short for the constructor. */
+export function path(...names: readonly string[]): FieldPath {
+  return new FieldPath(...names);
+}
+
+/** What is wrong with a field, as `details.causes[].reason` of a Status names it. */
+export type FieldErrorType =
+  | 'FieldValueNotFound'
+  | 'FieldValueRequired'
+  | 'FieldValueDuplicate'
+  | 'FieldValueInvalid'
+  | 'FieldValueNotSupported'
+  | 'FieldValueForbidden'
+  | 'FieldValueTooLong'
+  | 'FieldValueTooShort'
+  | 'FieldValueTooMany'
+  | 'FieldValueTooFew'
+  | 'InternalError'
+  | 'FieldValueTypeInvalid';
+
+const TITLES: Readonly<Record<FieldErrorType, string>> = {
+  FieldValueNotFound: 'Not found',
+  FieldValueRequired: 'Required value',
+  FieldValueDuplicate: 'Duplicate value',
+  FieldValueInvalid: 'Invalid value',
+  FieldValueNotSupported: 'Unsupported value',
+  FieldValueForbidden: 'Forbidden',
+  FieldValueTooLong: 'Too long',
+  FieldValueTooShort: 'Too short',
+  FieldValueTooMany: 'Too many',
+  FieldValueTooFew: 'Too few',
+  InternalError: 'Internal error',
+  FieldValueTypeInvalid: 'Invalid value',
+};
+
+/** These show their detail only: the value says nothing, or is what must not be repeated. */
+const WITHOUT_VALUE: ReadonlySet<FieldErrorType> = new Set([
+  'FieldValueRequired',
+  'FieldValueForbidden',
+  'FieldValueTooLong',
+  'FieldValueTooShort',
+  'InternalError',
+]);
+
+/** A bad value that is left out of the message. */
+export const omitValue: unique symbol = Symbol('omitted');
+
+/** One problem with one field. A value, not an exception: validation collects them. */
+export class FieldError {
+  readonly type: FieldErrorType;
+  /** The path as text; '<nil>' if there was none. */
+  readonly field: string;
+  readonly badValue: unknown;
+  readonly detail: string;
+
+  constructor(type: FieldErrorType, at: FieldPath | undefined, badValue: unknown, detail: string) {
+    this.type = type;
+    this.field = at === undefined ? '<nil>' : at.toString();
+    this.badValue = badValue;
+    this.detail = detail;
+  }
+
+  /** The message without the field: 'Invalid value: "x": must be …'. It is what a Status cause says. */
+  get body(): string {
+    const title = TITLES[this.type];
+    const withValue = WITHOUT_VALUE.has(this.type) || this.badValue === omitValue ? title : `${title}: ${show(this.badValue)}`;
+    return this.detail === '' ? withValue : `${withValue}: ${this.detail}`;
+  }
+
+  /** The whole message: 'spec.replicas: Invalid value: -1: must be …'. */
+  get message(): string {
+    return `${this.field}: ${this.body}`;
+  }
+
+  toString(): string {
+    return this.message;
+  }
+}
+
+export type FieldErrorList = FieldError[];
+
+/** Field errors as one exception, for code that has to throw. Its message is that of `aggregateMessage`. */
+export class FieldErrorsError extends Error {
+  readonly errors: readonly FieldError[];
+
+  constructor(errors: readonly FieldError[]) {
+    super(aggregateMessage(errors));
+    this.name = 'FieldErrorsError';
+    this.errors = errors;
+  }
+}
+
+/** The list's messages without repetitions: one as it is, several as '[a, b]', '' for none. */
+export function aggregateMessage(errors: readonly FieldError[]): string {
+  const messages = [...new Set(errors.map((error) => error.message))];
+  return messages.length > 1 ? `[${messages.join(', ')}]` : (messages[0] ?? '');
+}
+
+/** One exception for the whole list, each message once; undefined if the list is empty. */
+export function toAggregate(errors: readonly FieldError[]): FieldErrorsError | undefined {
+  if (errors.length === 0) return undefined;
+  const first = new Map<string, FieldError>();
+  for (const error of errors) if (!first.has(error.message)) first.set(error.message, error);
+  return new FieldErrorsError([...first.values()]);
+}
+
+function show(value: unknown): string {
+  if (typeof value === 'string') return quote(value);
+  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
+  return marshalJson(value);
+}
+
+/** The value has the wrong JSON type. */
+export function typeInvalid(at: FieldPath | undefined, value: unknown, detail: string): FieldError {
+  return new FieldError('FieldValueTypeInvalid', at, value, detail);
+}
+
+/** What the value names does not exist. */
+export function notFound(at: FieldPath | undefined, value: unknown): FieldError {
+  return new FieldError('FieldValueNotFound', at, value, '');
+}
+
+/** A value must be given (empty text, null and empty lists count as none). */
+export function required(at: FieldPath | undefined, detail = ''): FieldError {
+  return new FieldError('FieldValueRequired', at, '', detail);
+}
+
+/** The value must be unique and is there already. */
+export function duplicate(at: FieldPath | undefined, value: unknown): FieldError {
+  return new FieldError('FieldValueDuplicate', at, value, '');
+}
+
+/** The value is malformed or out of bounds. */
+export function invalid(at: FieldPath | undefined, value: unknown, detail: string): FieldError {
+  return new FieldError('FieldValueInvalid', at, value, detail);
+}
+
+/** The value is none of those that are known; `validValues` are shown in the order given. */
+export function notSupported(at: FieldPath | undefined, value: unknown, validValues: readonly string[]): FieldError {
+  const detail = validValues.length === 0 ? '' : `supported values: ${validValues.map(quote).join(', ')}`;
+  return new FieldError('FieldValueNotSupported', at, value, detail);
+}
+
+/** The value is well-formed, but not permitted here or now. */
+export function forbidden(at: FieldPath | undefined, detail: string): FieldError {
+  return new FieldError('FieldValueForbidden', at, '', detail);
+}
+
+/** More bytes than `maxLength` (negative: no figure is told). The value itself is not shown. */
+export function tooLong(at: FieldPath | undefined, _value: unknown, maxLength: number): FieldError {
+  return new FieldError('FieldValueTooLong', at, '<value omitted>', atMostLong(maxLength, 'byte'));
+}
+
+/** More characters than `maxLength` (negative: no figure is told). The value itself is not shown. */
+export function tooLongCharacters(at: FieldPath | undefined, _value: unknown, maxLength: number): FieldError {
+  return new FieldError('FieldValueTooLong', at, '<value omitted>', atMostLong(maxLength, 'character'));
+}
+
+/** Fewer characters than `minLength` (negative: no figure is told). */
+export function tooShort(at: FieldPath | undefined, value: string, minLength: number): FieldError {
+  const detail = minLength < 0 ? 'value is too short' : `must be at least ${count(minLength, 'character')}`;
+  return new FieldError('FieldValueTooShort', at, value, detail);
+}
+
+/** A list has `actual` items (negative: not told), more than `max` (negative: not told). */
+export function tooMany(at: FieldPath | undefined, actual: number, max: number): FieldError {
+  const detail = max < 0 ? 'has too many items' : `must have at most ${count(max, 'item')}`;
+  return new FieldError('FieldValueTooMany', at, actual < 0 ? omitValue : actual, detail);
+}
+
+/** A list has `actual` items (negative: not told), fewer than `min` (negative: not told). */
+export function tooFew(at: FieldPath | undefined, actual: number, min: number): FieldError {
+  const detail = min < 0 ? 'has too few items' : `must have at least ${count(min, 'item')}`;
+  return new FieldError('FieldValueTooFew', at, actual < 0 ? omitValue : actual, detail);
+}
+
+/** Something failed that is not the user's doing. */
+export function internal(at: FieldPath | undefined, error: Error): FieldError {
+  return new FieldError('InternalError', at, error, error.message);
+}
+
+function atMostLong(maxLength: number, unit: string): string {
+  return maxLength < 0 ? 'value is too long' : `may not be more than ${count(maxLength, unit)}`;
+}
+
+function count(amount: number, unit: string): string {
+  return `${amount} ${unit}${amount === 1 ? '' : 's'}`;
+}

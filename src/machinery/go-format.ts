@@ -1,0 +1,46 @@
+// Text as Go's standard library writes it. Kubernetes' messages are made with fmt and encoding/json, and clients compare
+// them: quoted strings and JSON inside messages must come out the same.
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '\x07': '\\a',
+  '\b': '\\b',
+  '\f': '\\f',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '\v': '\\v',
+  '"': '\\"',
+  '\\': '\\\\',
+};
+
+/** What needs no second look: printable ASCII without quote and backslash. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+/** A string as `%q` (strconv.Quote) prints it: printable Unicode stays, all else is escaped. */
+export function quote(text: string): string {
+  if (PLAIN.test(text)) return `"${text}"`;
+  let quoted = '"';
+  for (const character of text) quoted += quoteCharacter(character);
+  return `${quoted}"`;
+}
+
+function quoteCharacter(character: string): string {
+  const escape = ESCAPES[character];
+  if (escape !== undefined) return escape;
+  const code = character.codePointAt(0) as number;
+  if (code < 0x20 || code === 0x7f) return `\\x${code.toString(16).padStart(2, '0')}`;
+  // A lone surrogate cannot be written as UTF-8; Go sees the replacement character.
+  if (code >= 0xd800 && code <= 0xdfff) return '�';
+  if (character === ' ' || /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(character)) return character;
+  return code > 0xffff ? `\\U${code.toString(16).padStart(8, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`;
+}
+
+/**
+ * JSON as Go's json.Marshal writes it: <, >, &, U+2028 and U+2029 escaped. Keys stay in the order that they have (the order
+ * of a struct's fields). Undefined is null.
+ */
+export function marshalJson(value: unknown): string {
+  const text: string | undefined = JSON.stringify(value);
+  if (text === undefined) return 'null';
+  return text.replace(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
