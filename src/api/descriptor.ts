@@ -31,10 +31,25 @@ export type Scalar =
   | 'fieldsV1';
 
 export type TypeRef =
-  | { readonly kind: 'scalar'; readonly scalar: Scalar; /** A named string type's known values. */ readonly values?: readonly string[] }
-  | { readonly kind: 'list'; readonly items: TypeRef }
+  | {
+      readonly kind: 'scalar';
+      readonly scalar: Scalar;
+      /** A named string type's known values, and whether there can be no others. */
+      readonly values?: readonly string[];
+      readonly closed?: boolean;
+    }
+  /** `protoMessage`: in protobuf a message that has the list as field 1. */
+  | { readonly kind: 'list'; readonly items: TypeRef; readonly protoMessage?: true }
   | { readonly kind: 'map'; readonly values: TypeRef }
-  | { readonly kind: 'message'; readonly message: MessageDescriptor };
+  | { readonly kind: 'message'; readonly message: MessageDescriptor }
+  /** An object of the message, or something else, told apart by its JSON (JSONSchemaPropsOrBool and the like). */
+  | {
+      readonly kind: 'either';
+      readonly message: MessageDescriptor;
+      readonly or: TypeRef;
+      readonly messageNumber: number;
+      readonly orNumber: number;
+    };
 
 export type ListType = 'atomic' | 'set' | 'map';
 
@@ -45,9 +60,14 @@ export interface FieldDescriptor {
   readonly number: number;
   /** Protobuf field name where it differs from `name`. */
   readonly protoName?: string;
+  /** For a field of an embedded struct: the protobuf numbers of the messages around it, outermost first. */
+  readonly within?: readonly number[];
   /** Go pointer: absent and zero are different things, and a zero that was given is kept. */
   readonly pointer: boolean;
-  /** A zero value is left out when encoding (unless `pointer`). Without it the zero value is written: "", 0, false, null, {}. */
+  /**
+   * A zero value is left out when encoding (unless `pointer`). Without it the zero value is written: "", 0, false, null, {}.
+   * That is what comes out, not what Go's tag says: a struct or time that is no pointer is always written.
+   */
   readonly omitEmpty: boolean;
   /** OpenAPI's required list has it. */
   readonly required: boolean;
@@ -67,6 +87,8 @@ export interface MessageDescriptor {
   readonly name: string;
   /** Go-ish short name, such as PodSpec. */
   readonly shortName: string;
+  /** Unique among all groups: core/v1.PodSpec. */
+  readonly key: string;
   readonly fields: readonly FieldDescriptor[];
   readonly byName: ReadonlyMap<string, FieldDescriptor>;
   readonly structType?: 'atomic';
@@ -91,6 +113,10 @@ export interface ResourceType<T = unknown> {
   readonly namespaced: boolean;
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
+  /** 'status', 'scale', 'binding' …; absent: not known. */
+  readonly subresources?: readonly string[];
+  /** Absent: all of create, delete, deletecollection, get, list, patch, update, watch. */
+  readonly verbs?: readonly string[];
   /** Carries T for the type checker only; never set. */
   readonly __type?: T;
 }

@@ -1,0 +1,11 @@
+// Generated from schema.ts by `npm run generate`. Do not edit.
+
+import type { ResourceType } from '../../descriptor.ts';
+import { resourceType } from '../../schema/resource-type.ts';
+import { schema } from './schema.ts';
+import type * as types from './types.ts';
+
+export type * from './types.ts';
+
+export const jobs: ResourceType<types.Job> = resourceType(schema, 'Job');
+export const cronJobs: ResourceType<types.CronJob> = resourceType(schema, 'CronJob');

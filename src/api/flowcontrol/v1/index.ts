@@ -1,0 +1,14 @@
+// Generated from schema.ts by `npm run generate`. Do not edit.
+
+import type { ResourceType } from '../../descriptor.ts';
+import { resourceType } from '../../schema/resource-type.ts';
+import { schema } from './schema.ts';
+import type * as types from './types.ts';
+
+export type * from './types.ts';
+
+export const flowSchemas: ResourceType<types.FlowSchema> = resourceType(schema, 'FlowSchema');
+export const priorityLevelConfigurations: ResourceType<types.PriorityLevelConfiguration> = resourceType(
+  schema,
+  'PriorityLevelConfiguration',
+);

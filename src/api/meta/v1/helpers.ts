@@ -1,0 +1,24 @@
+// Type-level views of API types: what may be written (New) and what was read (Immutable).
+
+type Primitive = string | number | boolean | bigint | null | undefined;
+
+/**
+ * The form in which an object is created or applied: every field may be absent, at every depth. What the server fills in
+ * (uid, status, defaults) need not be given. Accepts what was read, too.
+ */
+export type New<T> = T extends Primitive
+  ? T
+  : T extends readonly (infer Item)[]
+    ? readonly New<Item>[]
+    : T extends object
+      ? { readonly [Key in keyof T]?: New<T[Key]> | undefined }
+      : T;
+
+/** The form in which objects are read: nobody may change them, at any depth. Copy on write. */
+export type Immutable<T> = T extends Primitive
+  ? T
+  : T extends readonly (infer Item)[]
+    ? readonly Immutable<Item>[]
+    : T extends object
+      ? { readonly [Key in keyof T]: Immutable<T[Key]> }
+      : T;

@@ -1,0 +1,4 @@
+// Generated from schema.ts by `npm run generate`. Do not edit.
+
+export type * from './types.ts';
+export type * from './helpers.ts';

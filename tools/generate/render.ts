@@ -1,0 +1,166 @@
+// Renders one group and version's types.ts and index.ts from its schema.
+
+import type { FieldSpec, GroupVersionSchema, MessageSpec, TypeSpec } from '../../src/api/schema/builder.ts';
+
+export interface GeneratedFile {
+  /** Relative to src/api. */
+  readonly path: string;
+  readonly text: string;
+}
+
+const scalarTypes: Readonly<Record<string, string>> = {
+  string: 'string',
+  bool: 'boolean',
+  int32: 'number',
+  int64: 'number',
+  uint8: 'number',
+  uint32: 'number',
+  uint64: 'number',
+  double: 'number',
+  bytes: 'string',
+  quantity: 'string',
+  time: 'string',
+  microTime: 'string',
+  duration: 'string',
+  intOrString: 'number | string',
+  rawExtension: 'Record<string, unknown>',
+  fieldsV1: 'Record<string, unknown>',
+  json: 'unknown',
+};
+
+/** Scalars that are structs in Go: written even when they are zero, as null. */
+const nullableStructs = new Set(['time', 'microTime', 'rawExtension']);
+const zeroStructs = new Set(['quantity', 'intOrString', 'duration']);
+
+export function render(schema: GroupVersionSchema, all: readonly GroupVersionSchema[], hasHelpers: boolean): GeneratedFile[] {
+  return [
+    { path: `${schema.key}/types.ts`, text: new TypesRenderer(schema, all).render() },
+    { path: `${schema.key}/index.ts`, text: renderIndex(schema, hasHelpers) },
+  ];
+}
+
+class TypesRenderer {
+  readonly #schema: GroupVersionSchema;
+  readonly #all: readonly GroupVersionSchema[];
+  /** Import name by schema key. */
+  readonly #imports = new Map<string, string>();
+
+  constructor(schema: GroupVersionSchema, all: readonly GroupVersionSchema[]) {
+    this.#schema = schema;
+    this.#all = all;
+  }
+
+  render(): string {
+    const body = Object.entries(this.#schema.types)
+      .map(([name, spec]) => this.#type(name, spec))
+      .join('\n');
+    const imports = [...this.#imports]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, name]) => `import type * as ${name} from '../../${key}/types.ts';\n`)
+      .join('');
+    return `// Generated from schema.ts by \`npm run generate\`. Do not edit.\n\n${imports}${imports === '' ? '' : '\n'}${body}`;
+  }
+
+  #type(name: string, spec: TypeSpec): string {
+    if ('fields' in spec) return this.#interface(name, spec);
+    if ('either' in spec) return `export type ${name} = ${this.#reference(spec.either)} | ${this.#reference(spec.or)};\n`;
+    if (spec.values === undefined) return `export type ${name} = ${this.#reference(spec.alias)};\n`;
+    const literals = spec.values.map((value) => `'${value}'`);
+    return `export type ${name} = ${[...literals, ...(spec.closed ? [] : ['(string & {})'])].join(' | ')};\n`;
+  }
+
+  #interface(name: string, spec: MessageSpec): string {
+    const parents: string[] = [];
+    const lines: string[] = [];
+    for (const item of spec.fields) {
+      if ('inline' in item) parents.push(this.#reference(item.inline));
+      else lines.push(this.#field(item));
+    }
+    const heritage = parents.length === 0 ? '' : ` extends ${parents.join(', ')}`;
+    if (lines.length === 0) {
+      return parents.length === 0 ? `export type ${name} = Record<string, never>;\n` : `export interface ${name}${heritage} {}\n`;
+    }
+    return `export interface ${name}${heritage} {\n${lines.join('')}}\n`;
+  }
+
+  #field(spec: FieldSpec): string {
+    const omitEmpty = spec.name.endsWith('?');
+    const rawName = omitEmpty ? spec.name.slice(0, -1) : spec.name;
+    const name = /^[A-Za-z_$][\w$]*$/.test(rawName) ? rawName : `'${rawName}'`;
+    const pointer = spec.type.startsWith('*');
+    const type = this.#reference(spec.type);
+    const options = spec.options ?? {};
+    const struct = !pointer && this.#isStruct(spec.type) && options.omitZero !== true;
+    const present = options.always === true || !omitEmpty || struct;
+    const required = options.required === true || (!omitEmpty && options.optional !== true) || options.always === true;
+    return `  ${name}${present ? '' : '?'}: ${type}${present && !required && this.#zeroIsNull(spec.type) ? ' | null' : ''};\n`;
+  }
+
+  /** Types whose zero value is written even under omitempty. */
+  #isStruct(type: string): boolean {
+    return nullableStructs.has(type) || zeroStructs.has(type) || this.#isMessage(type);
+  }
+
+  #zeroIsNull(type: string): boolean {
+    return type.startsWith('*') || type.startsWith('[]') || type.startsWith('{}') || nullableStructs.has(type);
+  }
+
+  #isMessage(type: string): boolean {
+    if (type.startsWith('[]') || type.startsWith('{}') || type.startsWith('*') || type in scalarTypes) return false;
+    const spec = this.#spec(type);
+    if ('alias' in spec && spec.values === undefined) return this.#isMessage(spec.alias);
+    return 'fields' in spec || 'either' in spec;
+  }
+
+  #spec(type: string): TypeSpec {
+    const dot = type.lastIndexOf('.');
+    const home = dot === -1 ? this.#schema : this.#all.find((schema) => schema.key === type.slice(0, dot));
+    const spec = home?.types[type.slice(dot + 1)];
+    if (spec === undefined) throw new Error(`${this.#schema.key} refers to ${type}, which no schema has`);
+    return spec;
+  }
+
+  #reference(type: string): string {
+    if (type.startsWith('*')) return this.#reference(type.slice(1));
+    if (type.startsWith('[]')) {
+      const items = this.#reference(type.slice(2));
+      return items.includes(' ') && !items.endsWith('>') ? `(${items})[]` : `${items}[]`;
+    }
+    if (type.startsWith('{}')) return `Record<string, ${this.#reference(type.slice(2))}>`;
+    const scalar = scalarTypes[type];
+    if (scalar !== undefined) return scalar;
+    this.#spec(type);
+    const dot = type.lastIndexOf('.');
+    if (dot === -1 || type.slice(0, dot) === this.#schema.key) return type.slice(dot + 1);
+    const key = type.slice(0, dot);
+    const importName = key.replace(/\/v1$/, '').replace(/\/(.)/, (_, letter: string) => letter.toUpperCase());
+    this.#imports.set(key, importName);
+    return `${importName}.${type.slice(dot + 1)}`;
+  }
+}
+
+function renderIndex(schema: GroupVersionSchema, hasHelpers: boolean): string {
+  const kinds = Object.entries(schema.types).filter(([, spec]) => 'fields' in spec && spec.resource !== undefined);
+  let text = '// Generated from schema.ts by `npm run generate`. Do not edit.\n\n';
+  if (kinds.length > 0) {
+    text += `import type { ResourceType } from '../../descriptor.ts';\nimport { resourceType } from '../../schema/resource-type.ts';\n`;
+    text += `import { schema } from './schema.ts';\nimport type * as types from './types.ts';\n\n`;
+  }
+  text += `export type * from './types.ts';\n`;
+  if (hasHelpers) text += `export type * from './helpers.ts';\n`;
+  if (kinds.length > 0) text += '\n';
+  for (const [kind, spec] of kinds) {
+    const plural = 'fields' in spec ? (spec.resource?.resource ?? '') : '';
+    text += `export const ${constantName(kind, plural)}: ResourceType<types.${kind}> = resourceType(schema, '${kind}');\n`;
+  }
+  return text;
+}
+
+/** 'ReplicaSet', 'replicasets' → 'replicaSets'; 'NetworkPolicy' → 'networkPolicies'; 'CSIDriver' → 'csiDrivers'. */
+export function constantName(kind: string, plural: string): string {
+  const lower = kind.replace(/^([A-Z]+)(?=[A-Z][a-z])|^[A-Z]+/, (start) => start.toLowerCase());
+  let common = 0;
+  while (common < lower.length && lower[common]?.toLowerCase() === plural[common]) common++;
+  // A resource that is not named after its kind (metrics' nodes): the constant is.
+  return common === 0 || plural.length < lower.length ? lower : lower.slice(0, common) + plural.slice(common);
+}
