@@ -1,0 +1,22 @@
+// `cox down`: stops the cluster that runs on a data directory and waits until it is gone.
+
+import { systemClock } from '../machinery/clock.ts';
+import * as wait from '../machinery/wait.ts';
+import { dataDirLayout, runningProcess } from '../cluster/data-dir.ts';
+import { UserError } from '../cluster/user-error.ts';
+
+const STOP_TIMEOUT_MS = 60_000;
+
+export async function down(options: { dataDir: string }): Promise<void> {
+  const layout = dataDirLayout(options.dataDir);
+  const running = runningProcess(layout);
+  if (running === undefined) throw new UserError(`no cluster runs on ${layout.root}`);
+  process.kill(running.pid, 'SIGTERM');
+  try {
+    await wait.pollImmediately({ clock: systemClock, intervalMs: 50, timeoutMs: STOP_TIMEOUT_MS }, () => runningProcess(layout) === undefined);
+  } catch (err) {
+    if (!(err instanceof wait.WaitTimeoutError)) throw err;
+    throw new UserError(`process ${running.pid} has not stopped within ${STOP_TIMEOUT_MS / 1000} s; see ${layout.logFile}`, { cause: err });
+  }
+  process.stdout.write(`stopped; the data stays in ${layout.root}\n`);
+}

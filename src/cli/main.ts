@@ -1,0 +1,78 @@
+// The `cox` command: parses arguments, runs one subcommand, and turns errors that a user can act on into one line and exit status 1.
+
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { UserError } from '../cluster/user-error.ts';
+import { COXSWAIN_VERSION } from '../cluster/version.ts';
+
+const port = (text: string): number => {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value > 65535) throw new InvalidArgumentError('a port is a whole number from 0 to 65535.');
+  return value;
+};
+
+const nodeCount = (text: string): number => {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < 1 || value > 10_000) throw new InvalidArgumentError('a number of nodes is from 1 to 10000.');
+  return value;
+};
+
+const program = new Command('cox')
+  .description('All of Kubernetes in one process.')
+  .version(COXSWAIN_VERSION)
+  .showHelpAfterError('(cox --help shows what there is)');
+
+program
+  .command('up')
+  .description('start a cluster and keep it running until Ctrl-C (or in the background with --detach)')
+  .option('--data-dir <dir>', 'where the cluster keeps its data, certificates and logs', '.coxswain')
+  .option('--secure-port <port>', 'port of the API server; 0 picks a free one', port, 6443)
+  .option('--bind <address>', 'address that the API server listens on', '127.0.0.1')
+  .option('--kubeconfig <path>', 'where to write the kubeconfig (default: DATA-DIR/kubeconfig)')
+  .option('--merge-kubeconfig', "also add the cluster to the user's own kubeconfig (KUBECONFIG or ~/.kube/config)")
+  .addOption(new Option('--store <engine>', 'durable on disk, or gone with the process').choices(['embedded', 'memory']).default('embedded'))
+  .addOption(
+    new Option('--runtime <runtime>', 'what runs the containers; auto: containerd where it can be had, else host processes')
+      .choices(['auto', 'containerd', 'process', 'simulated'])
+      .default('auto'),
+  )
+  .option('--container-runtime-endpoint <socket>', 'CRI socket of a runtime that is already there, such as unix:///run/containerd/containerd.sock')
+  .option('--nodes <count>', 'number of nodes; those after the first are simulated', nodeCount, 1)
+  .option('--pod-cidr <cidr>', 'addresses of pods', '10.244.0.0/16')
+  .option('--service-cidr <cidr>', 'cluster addresses of services', '10.96.0.0/16')
+  .option('--root-dir <dir>', "the kubelet's directory: volumes and pod data (default: DATA-DIR/kubelet)")
+  .option('--scheduler-config <file>', 'a KubeSchedulerConfiguration (v1) in YAML')
+  .option('--no-install', 'never install containerd, runc and the CNI plugins with apt-get')
+  .option('--detach', 'leave the cluster running in the background once it is ready')
+  .option('--quiet', 'print nothing but the line that says it is ready')
+  .addOption(new Option('--log-format <format>', 'form of the log').choices(['text', 'json']).default('text'))
+  .option('-v, --verbose', 'log what the components do', false)
+  .addHelpText(
+    'after',
+    `
+Examples:
+  $ cox up                                       a cluster on https://127.0.0.1:6443, data in ./.coxswain
+  $ cox up --runtime simulated --nodes 20        twenty nodes whose pods only pretend; no root needed
+  $ cox up --detach && export KUBECONFIG=$PWD/.coxswain/kubeconfig && kubectl get nodes
+  $ cox down                                     stops a cluster started with --detach`,
+  )
+  .action(async (options) => {
+    const { up } = await import('./up.ts');
+    await up(options);
+  });
+
+program
+  .command('down')
+  .description('stop a cluster that runs in the background; its data stays')
+  .option('--data-dir <dir>', 'the data directory of the cluster', '.coxswain')
+  .action(async (options) => {
+    const { down } = await import('./down.ts');
+    await down(options);
+  });
+
+try {
+  await program.parseAsync();
+} catch (err) {
+  if (!(err instanceof UserError)) throw err;
+  process.stderr.write(`cox: ${err.message}\n`);
+  process.exitCode = err.exitCode;
+}

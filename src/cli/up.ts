@@ -1,0 +1,180 @@
+// `cox up`: starts a cluster, says when it is ready, keeps it running until a signal, stops it cleanly.
+
+import { spawn } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join, relative, resolve } from 'node:path';
+import pc from 'picocolors';
+import { createLogger, type LogLevel } from '../machinery/log.ts';
+import { dataDirLayout } from '../cluster/data-dir.ts';
+import { mergeKubeconfig } from '../cluster/kubeconfig.ts';
+import { UserError } from '../cluster/user-error.ts';
+import { launch, type LaunchedCluster, type RuntimeChoice } from '../cluster/launch.ts';
+
+export interface UpOptions {
+  readonly dataDir: string;
+  readonly securePort: number;
+  readonly bind: string;
+  readonly kubeconfig?: string;
+  readonly mergeKubeconfig?: boolean;
+  readonly store: 'embedded' | 'memory';
+  readonly runtime: RuntimeChoice;
+  readonly containerRuntimeEndpoint?: string;
+  readonly nodes: number;
+  readonly podCidr: string;
+  readonly serviceCidr: string;
+  readonly rootDir?: string;
+  readonly schedulerConfig?: string;
+  readonly install: boolean;
+  readonly detach?: boolean;
+  readonly quiet?: boolean;
+  readonly logFormat: 'text' | 'json';
+  readonly verbose: boolean;
+}
+
+/** What a detached cluster tells the process that started it. */
+type DetachMessage = { readonly ready: string } | { readonly failed: string; readonly exitCode: number };
+
+export async function up(options: UpOptions): Promise<void> {
+  if (options.detach) return detach(options);
+  const progress = progressLine(options.quiet === true);
+  const level: LogLevel = options.verbose ? 'debug' : 'warn';
+  const logger = createLogger({ format: options.logFormat, level, destination: process.stderr });
+
+  const stop = stopSignal();
+  let cluster: LaunchedCluster;
+  try {
+    cluster = await launch({
+      dataDir: options.dataDir,
+      securePort: options.securePort,
+      bindAddress: options.bind,
+      kubeconfig: options.kubeconfig,
+      store: options.store,
+      runtime: options.runtime,
+      containerRuntimeEndpoint: options.containerRuntimeEndpoint,
+      nodes: options.nodes,
+      podCidr: options.podCidr,
+      serviceCidr: options.serviceCidr,
+      rootDir: options.rootDir,
+      schedulerConfig: options.schedulerConfig === undefined ? undefined : readSchedulerConfig(options.schedulerConfig),
+      install: options.install,
+      logger,
+      progress: (text) => progress.show(text),
+      signal: stop.signal,
+    });
+  } catch (err) {
+    progress.clear();
+    if (stop.signal.aborted) return;
+    if (err instanceof UserError) tellParent({ failed: err.message, exitCode: err.exitCode });
+    throw err;
+  }
+  progress.clear();
+
+  try {
+    if (options.mergeKubeconfig) mergeKubeconfig(userKubeconfigPath(), cluster.kubeconfigEntry);
+    const text = readyText(cluster, options);
+    process.stdout.write(text);
+    tellParent({ ready: text });
+    const reason = await Promise.race([stop.requested, cluster.failed]);
+    if (reason instanceof Error) throw new UserError(`the cluster stopped: ${reason.message}`, { cause: reason });
+    if (!options.quiet) process.stderr.write(`\nstopping … (${reason}; again to stop at once)\n`);
+  } finally {
+    await cluster.stop();
+  }
+  // Handles of libraries that keep a process alive must not keep this one: everything that matters has been closed.
+  process.exit(process.exitCode ?? 0);
+}
+
+function readyText(cluster: LaunchedCluster, options: UpOptions): string {
+  // Since the process began: the time that a person waited, the loading of the program included.
+  const elapsed = process.uptime().toFixed(2);
+  const ready = `cluster ready in ${elapsed} s\n`;
+  if (options.quiet) return ready;
+  const shown = shortest(cluster.kubeconfigPath);
+  const rows: readonly (readonly [string, string])[] = [
+    ['API server', cluster.url],
+    ['runtime', cluster.runtimeDescription],
+    ['nodes', cluster.nodesDescription],
+    ['store', options.store === 'embedded' ? `embedded, in ${shortest(dataDirLayout(options.dataDir).store)}` : 'memory: gone when the cluster stops'],
+    ['kubeconfig', shown],
+  ];
+  const next = options.mergeKubeconfig ? 'kubectl get nodes' : `export KUBECONFIG=${shown.startsWith('/') ? shown : `$PWD/${shown}`} && kubectl get nodes`;
+  return ready + rows.map(([name, value]) => `  ${pc.dim(name.padEnd(11))} ${value}\n`).join('') + `next: ${next}\n`;
+}
+
+/** A path as one would type it here. */
+function shortest(path: string): string {
+  const here = relative(process.cwd(), path);
+  return here.startsWith('..') || here === '' ? path : here;
+}
+
+function userKubeconfigPath(): string {
+  const [first] = (process.env['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '');
+  return first ?? join(homedir(), '.kube', 'config');
+}
+
+function readSchedulerConfig(path: string): string {
+  if (!existsSync(path)) throw new UserError(`--scheduler-config: there is no file ${path}`);
+  return readFileSync(path, 'utf8');
+}
+
+/** One line that is overwritten on a terminal; on anything else a line for each step. */
+function progressLine(quiet: boolean): { show(text: string): void; clear(): void } {
+  const terminal = process.stderr.isTTY;
+  let shown = false;
+  return {
+    show(text) {
+      if (quiet) return;
+      process.stderr.write(terminal ? `\r\x1b[K${pc.dim(`${text} …`)}` : `${text}\n`);
+      shown = true;
+    },
+    clear() {
+      if (shown && terminal) process.stderr.write('\r\x1b[K');
+      shown = false;
+    },
+  };
+}
+
+/** Resolves with the signal's name at the first SIGTERM, SIGINT or SIGHUP; a second one ends the process at once. */
+function stopSignal(): { readonly requested: Promise<string>; readonly signal: AbortSignal } {
+  const controller = new AbortController();
+  const requested = new Promise<string>((resolveRequested) => {
+    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+      process.on(name, () => {
+        if (controller.signal.aborted) process.exit(130);
+        controller.abort(new Error(`stopped by ${name}`));
+        resolveRequested(name);
+      });
+    }
+  });
+  return { requested, signal: controller.signal };
+}
+
+function tellParent(message: DetachMessage): void {
+  if (process.send === undefined) return;
+  process.send(message, () => process.disconnect());
+}
+
+/** Starts the same command in the background, waits until it is ready, shows what it says. */
+async function detach(options: UpOptions): Promise<void> {
+  const layout = dataDirLayout(options.dataDir);
+  mkdirSync(layout.root, { recursive: true, mode: 0o700 });
+  const log = openSync(layout.logFile, 'a', 0o600);
+  const args = process.argv.slice(1).filter((arg) => arg !== '--detach');
+  const child = spawn(process.execPath, [...process.execArgv, resolve(args[0] as string), ...args.slice(1)], {
+    detached: true,
+    stdio: ['ignore', log, log, 'ipc'],
+    env: { ...process.env, NO_COLOR: '1' },
+  });
+  closeSync(log);
+  const message = await new Promise<DetachMessage>((resolveMessage) => {
+    child.once('message', (received) => resolveMessage(received as DetachMessage));
+    child.once('error', (err) => resolveMessage({ failed: err.message, exitCode: 1 }));
+    child.once('exit', (code) => resolveMessage({ failed: `it ended with status ${code ?? 'unknown'}; see ${layout.logFile}`, exitCode: 1 }));
+  });
+  child.unref();
+  if (child.connected) child.disconnect();
+  if ('failed' in message) throw new UserError(message.failed, { exitCode: message.exitCode });
+  process.stdout.write(message.ready);
+  if (!options.quiet) process.stdout.write(`stop it with: cox down --data-dir ${shortest(layout.root)}\n`);
+}
