@@ -3,41 +3,41 @@
 
 export const criErrorReasons = [
   /** No such sandbox, container or file. */
-  "NotFound",
+  'NotFound',
   /** A name that must be unique is taken (same pod and attempt, same container and attempt). */
-  "AlreadyExists",
+  'AlreadyExists',
   /** The request itself is wrong and will be wrong again. */
-  "InvalidArgument",
+  'InvalidArgument',
   /** The object is in the wrong state for this call, for example starting a container that has exited. */
-  "FailedPrecondition",
+  'FailedPrecondition',
   /** The runtime cannot be reached or is not ready; worth trying again. */
-  "Unavailable",
+  'Unavailable',
   /** The call's timeout passed; its effect is unknown. */
-  "DeadlineExceeded",
+  'DeadlineExceeded',
   /** The runtime gave the call up. */
-  "Canceled",
+  'Canceled',
   /** Disk, memory, addresses or processes are used up. */
-  "ResourceExhausted",
-  "PermissionDenied",
+  'ResourceExhausted',
+  'PermissionDenied',
   /** This runtime does not have the method or the feature that was asked for. */
-  "Unimplemented",
+  'Unimplemented',
   /** The image does not exist, neither here nor in its registry. */
-  "ImageNotFound",
+  'ImageNotFound',
   /** The image reference cannot be parsed. */
-  "InvalidImageName",
+  'InvalidImageName',
   /** The registry could not be reached. */
-  "RegistryUnavailable",
+  'RegistryUnavailable',
   /** The image's signature was not accepted. */
-  "SignatureValidationFailed",
+  'SignatureValidationFailed',
   /** Any other failure to pull. */
-  "ImagePull",
-  "Internal",
+  'ImagePull',
+  'Internal',
 ] as const;
 
 export type CriErrorReason = (typeof criErrorReasons)[number];
 
 export class CriError extends Error {
-  override readonly name = "CriError";
+  override readonly name = 'CriError';
   readonly reason: CriErrorReason;
 
   constructor(reason: CriErrorReason, message: string, options?: ErrorOptions) {
@@ -52,5 +52,5 @@ export function isCriError(err: unknown, ...reasons: CriErrorReason[]): err is C
 
 /** The sandbox, container or image is not there (any more). */
 export function isNotFound(err: unknown): err is CriError {
-  return isCriError(err, "NotFound", "ImageNotFound");
+  return isCriError(err, 'NotFound', 'ImageNotFound');
 }

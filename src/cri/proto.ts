@@ -1,26 +1,23 @@
 // The CRI schema as a protobuf description, for @grpc/proto-loader. Built from schema.ts; nothing is listed here.
 
-import { enums, messages, services } from "./schema.ts";
+import { enums, messages, services } from './schema.ts';
 
-export const criPackage = "runtime.v1";
+export const criPackage = 'runtime.v1';
 
 interface FieldJson {
   id: number;
   type: string;
-  rule?: "repeated";
+  rule?: 'repeated';
   keyType?: string;
 }
 
 function fieldJson([id, type]: readonly [number, string]): FieldJson {
   const map = /^map<(\w+),(\w+)>$/.exec(type);
   if (map) return { id, keyType: map[1]!, type: map[2]! };
-  return type.endsWith("[]") ? { id, type: type.slice(0, -2), rule: "repeated" } : { id, type };
+  return type.endsWith('[]') ? { id, type: type.slice(0, -2), rule: 'repeated' } : { id, type };
 }
 
-function mapEntries<V, W>(
-  record: Readonly<Record<string, V>>,
-  fn: (value: V) => W,
-): Record<string, W> {
+function mapEntries<V, W>(record: Readonly<Record<string, V>>, fn: (value: V) => W): Record<string, W> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, fn(value)]));
 }
 
@@ -28,24 +25,18 @@ function mapEntries<V, W>(
 export function criDescriptor(): { nested: Record<string, unknown> } {
   const definitions = {
     ...mapEntries<Readonly<Record<string, number>>, unknown>(enums, (values) => ({ values })),
-    ...mapEntries<Readonly<Record<string, readonly [number, string]>>, unknown>(
-      messages,
-      (fields) => ({
-        fields: mapEntries(fields, fieldJson),
-      }),
-    ),
-    ...mapEntries<Readonly<Record<string, readonly [string, string, "stream"?]>>, unknown>(
-      services,
-      (methods) => ({
-        methods: mapEntries(methods, ([requestType, responseType, stream]) => ({
-          requestType,
-          responseType,
-          responseStream: stream === "stream",
-        })),
-      }),
-    ),
+    ...mapEntries<Readonly<Record<string, readonly [number, string]>>, unknown>(messages, (fields) => ({
+      fields: mapEntries(fields, fieldJson),
+    })),
+    ...mapEntries<Readonly<Record<string, readonly [string, string, 'stream'?]>>, unknown>(services, (methods) => ({
+      methods: mapEntries(methods, ([requestType, responseType, stream]) => ({
+        requestType,
+        responseType,
+        responseStream: stream === 'stream',
+      })),
+    })),
   };
   return {
-    nested: { runtime: { nested: { v1: { options: { syntax: "proto3" }, nested: definitions } } } },
+    nested: { runtime: { nested: { v1: { options: { syntax: 'proto3' }, nested: definitions } } } },
   };
 }

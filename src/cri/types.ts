@@ -7,7 +7,7 @@
 // Enums are their names as strings. 64-bit integers are numbers: exact to 2^53, so a timestamp in nanoseconds is good to
 // a quarter of a microsecond. `bytes` are Uint8Array.
 
-import type { enums, messages } from "./schema.ts";
+import type { enums, messages } from './schema.ts';
 
 type Messages = typeof messages;
 type Enums = typeof enums;
@@ -30,76 +30,70 @@ type ScalarTypes = {
   uint64: number;
 };
 
-type FieldType<T, Nested extends "message" | "input"> = T extends keyof ScalarTypes
+type FieldType<T, Nested extends 'message' | 'input'> = T extends keyof ScalarTypes
   ? ScalarTypes[T]
   : T extends EnumName
     ? EnumValue<T>
     : T extends MessageName
-      ? Nested extends "message"
+      ? Nested extends 'message'
         ? Message<T>
         : Input<T>
-      : T extends "map<string,string>"
+      : T extends 'map<string,string>'
         ? Readonly<Record<string, string>>
         : T extends `${infer Item}[]`
           ? readonly FieldType<Item, Nested>[]
           : never;
 
-type FieldTypeOf<F, Nested extends "message" | "input"> = F extends readonly [number, infer T]
-  ? FieldType<T, Nested>
-  : never;
+type FieldTypeOf<F, Nested extends 'message' | 'input'> = F extends readonly [number, infer T] ? FieldType<T, Nested> : never;
 
 type NestedKeys<N extends MessageName> = {
-  [K in keyof Messages[N]]: Messages[N][K] extends readonly [number, infer T]
-    ? T extends MessageName
-      ? K
-      : never
-    : never;
+  [K in keyof Messages[N]]: Messages[N][K] extends readonly [number, infer T] ? (T extends MessageName ? K : never) : never;
 }[keyof Messages[N]];
 
 /** A message as a runtime answers it: only nested messages can be absent. */
 export type Message<N extends MessageName> = {
-  readonly [K in Exclude<keyof Messages[N], NestedKeys<N>>]: FieldTypeOf<Messages[N][K], "message">;
+  readonly [K in Exclude<keyof Messages[N], NestedKeys<N>>]: FieldTypeOf<Messages[N][K], 'message'>;
 } & {
-  readonly [K in NestedKeys<N>]?: FieldTypeOf<Messages[N][K], "message"> | undefined;
+  readonly [K in NestedKeys<N>]?: FieldTypeOf<Messages[N][K], 'message'> | undefined;
 };
 
 /** A message as a caller hands it in: a field that is left out has its zero value. */
 export type Input<N extends MessageName> = {
-  readonly [K in keyof Messages[N]]?: FieldTypeOf<Messages[N][K], "input"> | undefined;
+  readonly [K in keyof Messages[N]]?: FieldTypeOf<Messages[N][K], 'input'> | undefined;
 };
 
-export type PodSandboxConfig = Input<"PodSandboxConfig">;
-export type ContainerConfig = Input<"ContainerConfig">;
-export type ImageSpec = Input<"ImageSpec">;
-export type AuthConfig = Input<"AuthConfig">;
-export type Mount = Input<"Mount">;
-export type LinuxContainerResources = Input<"LinuxContainerResources">;
-export type PodSandboxFilter = Input<"PodSandboxFilter">;
-export type ContainerFilter = Input<"ContainerFilter">;
-export type ContainerStatsFilter = Input<"ContainerStatsFilter">;
-export type PodSandboxStatsFilter = Input<"PodSandboxStatsFilter">;
-export type ImageFilter = Input<"ImageFilter">;
-export type RuntimeConfig = Input<"RuntimeConfig">;
+export type PodSandboxConfig = Input<'PodSandboxConfig'>;
+export type ContainerConfig = Input<'ContainerConfig'>;
+export type ImageSpec = Input<'ImageSpec'>;
+export type AuthConfig = Input<'AuthConfig'>;
+export type Mount = Input<'Mount'>;
+export type LinuxContainerResources = Input<'LinuxContainerResources'>;
+export type PodSandboxFilter = Input<'PodSandboxFilter'>;
+export type ContainerFilter = Input<'ContainerFilter'>;
+export type ContainerStatsFilter = Input<'ContainerStatsFilter'>;
+export type PodSandboxStatsFilter = Input<'PodSandboxStatsFilter'>;
+export type ImageFilter = Input<'ImageFilter'>;
+export type RuntimeConfig = Input<'RuntimeConfig'>;
 
-export type PodSandbox = Message<"PodSandbox">;
-export type PodSandboxStatus = Message<"PodSandboxStatus">;
-export type PodSandboxStatusResponse = Message<"PodSandboxStatusResponse">;
-export type PodSandboxStats = Message<"PodSandboxStats">;
-export type Container = Message<"Container">;
-export type ContainerStatus = Message<"ContainerStatus">;
-export type ContainerStatusResponse = Message<"ContainerStatusResponse">;
-export type ContainerStats = Message<"ContainerStats">;
-export type ContainerEvent = Message<"ContainerEventResponse">;
-export type Image = Message<"Image">;
-export type ImageStatusResponse = Message<"ImageStatusResponse">;
-export type ImageFsInfo = Message<"ImageFsInfoResponse">;
-export type FilesystemUsage = Message<"FilesystemUsage">;
-export type VersionResponse = Message<"VersionResponse">;
-export type StatusResponse = Message<"StatusResponse">;
-export type RuntimeCondition = Message<"RuntimeCondition">;
+export type PodSandbox = Message<'PodSandbox'>;
+export type PodSandboxStatus = Message<'PodSandboxStatus'>;
+export type PodSandboxStatusResponse = Message<'PodSandboxStatusResponse'>;
+export type PodSandboxStats = Message<'PodSandboxStats'>;
+export type Container = Message<'Container'>;
+export type ContainerStatus = Message<'ContainerStatus'>;
+export type ContainerStatusResponse = Message<'ContainerStatusResponse'>;
+export type ContainerStats = Message<'ContainerStats'>;
+export type ContainerEvent = Message<'ContainerEventResponse'>;
+export type Image = Message<'Image'>;
+export type ImageStatusResponse = Message<'ImageStatusResponse'>;
+export type ImageFsInfo = Message<'ImageFsInfoResponse'>;
+export type FilesystemUsage = Message<'FilesystemUsage'>;
+export type VersionResponse = Message<'VersionResponse'>;
+export type StatusResponse = Message<'StatusResponse'>;
+export type RuntimeCondition = Message<'RuntimeCondition'>;
 
-export type PodSandboxState = EnumValue<"PodSandboxState">;
-export type ContainerState = EnumValue<"ContainerState">;
-export type ContainerEventType = EnumValue<"ContainerEventType">;
-export type NamespaceMode = EnumValue<"NamespaceMode">;
-export type StopSignal = EnumValue<"Signal">;
+export type PodSandboxState = EnumValue<'PodSandboxState'>;
+export type ContainerState = EnumValue<'ContainerState'>;
+export type ContainerEventType = EnumValue<'ContainerEventType'>;
+export type NamespaceMode = EnumValue<'NamespaceMode'>;
+export type StopSignal = EnumValue<'Signal'>;

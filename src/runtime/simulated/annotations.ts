@@ -1,0 +1,86 @@
+// What a pod can say about its own simulation, by annotations. Every key is `simulation.coxswain.dev/NAME`; with
+// `.CONTAINER` appended it is for that container only, and goes before the pod's. A value that cannot be read is an error when the
+// container is created: a simulation that silently does something else would be worth nothing.
+
+import { CriError } from '../../cri/index.ts';
+import { parseDuration } from '../../machinery/duration.ts';
+
+export const annotationPrefix = 'simulation.coxswain.dev/';
+
+type Annotations = Readonly<Record<string, string>>;
+
+export interface ContainerSimulation {
+  /** `start-delay`: how long starting the container takes. */
+  readonly startDelayMs: number;
+  /** `start-error`: starting fails with this message. */
+  readonly startError: string | undefined;
+  /** `run-duration`: the process ends by itself after this time, whatever its command. */
+  readonly runDurationMs: number | undefined;
+  /** `exit-code`: the code with which it ends by itself. */
+  readonly exitCode: number | undefined;
+  /** `stop-duration`: how long it takes to end after it was asked to; over the grace period it is killed (137). */
+  readonly stopDurationMs: number;
+  /** `exec-exit-code`: what every command that is run inside ends with. */
+  readonly execExitCode: number | undefined;
+}
+
+export interface ImageSimulation {
+  /** `image-pull-error`: the image is not there and pulling it fails with this message; `not found` makes it ImageNotFound. */
+  readonly pullError: string | undefined;
+  /** `image-pull-duration`: the image is not there at first and pulling it takes this long. */
+  readonly pullDurationMs: number | undefined;
+}
+
+class Reader {
+  readonly #annotations: Annotations;
+  readonly #container: string | undefined;
+
+  constructor(annotations: Annotations | undefined, container?: string) {
+    this.#annotations = annotations ?? {};
+    this.#container = container;
+  }
+
+  text(name: string): string | undefined {
+    const key = annotationPrefix + name;
+    const own = this.#container === undefined ? undefined : this.#annotations[`${key}.${this.#container}`];
+    return own ?? this.#annotations[key];
+  }
+
+  duration(name: string): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    try {
+      const ms = parseDuration(text);
+      if (ms >= 0) return ms;
+    } catch {
+      // Falls through to the one message for both.
+    }
+    throw new CriError('InvalidArgument', `annotation ${annotationPrefix}${name}: ${JSON.stringify(text)} is not a duration`);
+  }
+
+  exitCode(name: string): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    if (/^\d{1,3}$/.test(text) && Number(text) <= 255) return Number(text);
+    throw new CriError('InvalidArgument', `annotation ${annotationPrefix}${name}: ${JSON.stringify(text)} is not an exit code`);
+  }
+}
+
+/** `annotations` are the pod's, which a kubelet puts on the sandbox. */
+export function containerSimulation(annotations: Annotations | undefined, container: string): ContainerSimulation {
+  const read = new Reader(annotations, container);
+  return {
+    startDelayMs: read.duration('start-delay') ?? 0,
+    startError: read.text('start-error'),
+    runDurationMs: read.duration('run-duration'),
+    exitCode: read.exitCode('exit-code'),
+    stopDurationMs: read.duration('stop-duration') ?? 0,
+    execExitCode: read.exitCode('exec-exit-code'),
+  };
+}
+
+/** `annotations` are the image spec's, into which a kubelet copies the pod's. */
+export function imageSimulation(annotations: Annotations | undefined): ImageSimulation {
+  const read = new Reader(annotations);
+  return { pullError: read.text('image-pull-error'), pullDurationMs: read.duration('image-pull-duration') };
+}

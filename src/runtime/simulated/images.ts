@@ -1,0 +1,130 @@
+// Images that are always there, unless a pod's annotations or removeImage say otherwise.
+
+import { createHash } from 'node:crypto';
+import { complete, CriError, toNanoseconds } from '../../cri/index.ts';
+import type {
+  CallOptions,
+  Image,
+  ImageFilter,
+  ImageFsInfo,
+  ImageService,
+  ImageSpec,
+  ImageStatusResponse,
+} from '../../cri/index.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import { imageSimulation } from './annotations.ts';
+
+/** What every simulated image is said to weigh, in bytes. */
+const IMAGE_SIZE = 10_000_000;
+
+/** The full name: docker.io/library/busybox:latest for busybox. */
+export function canonicalImageName(name: string): string {
+  const [first = '', ...rest] = name.split('/');
+  const hasRegistry = rest.length > 0 && (first.includes('.') || first.includes(':') || first === 'localhost');
+  let full = hasRegistry ? name : rest.length > 0 ? `docker.io/${name}` : `docker.io/library/${name}`;
+  if (!full.includes('@') && !full.slice(full.lastIndexOf('/')).includes(':')) full += ':latest';
+  return full;
+}
+
+/** A digest that is the same for the same name, wherever and whenever. */
+function digestOf(name: string): string {
+  return `sha256:${createHash('sha256').update(name).digest('hex')}`;
+}
+
+export class SimulatedImages implements ImageService {
+  readonly #clock: Clock;
+  /** By canonical name: images that somebody used or pulled. */
+  readonly #known = new Map<string, Image>();
+  /** Canonical names that were removed and not pulled since. */
+  readonly #removed = new Set<string>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The reference of the image for a container to be made from. Throws ImageNotFound if it is not there. */
+  use(spec: ImageSpec): string {
+    const image = this.#find(spec);
+    if (image === undefined) throw new CriError('ImageNotFound', `image ${JSON.stringify(spec.image ?? '')} is not present`);
+    return image.repoDigests[0] ?? image.id;
+  }
+
+  listImages(filter?: ImageFilter): Promise<readonly Image[]> {
+    const wanted = filter?.image?.image;
+    if (!wanted) return Promise.resolve([...this.#known.values()]);
+    const image = this.#known.get(this.#name(wanted));
+    return Promise.resolve(image ? [image] : []);
+  }
+
+  imageStatus(spec: ImageSpec): Promise<ImageStatusResponse> {
+    return Promise.resolve(complete('ImageStatusResponse', { image: this.#find(spec) }));
+  }
+
+  async pullImage(spec: ImageSpec, _auth?: unknown, _sandbox?: unknown, options?: CallOptions): Promise<string> {
+    const name = requireName(spec);
+    const { pullError, pullDurationMs } = imageSimulation(spec.annotations);
+    if (pullDurationMs) await this.#clock.sleep(pullDurationMs, options?.signal);
+    if (pullError !== undefined) {
+      const reason = /not found/i.test(pullError) ? 'ImageNotFound' : 'ImagePull';
+      throw new CriError(reason, `failed to pull and unpack image ${JSON.stringify(canonicalImageName(name))}: ${pullError}`);
+    }
+    this.#removed.delete(this.#name(name));
+    return this.#add(this.#name(name)).repoDigests[0]!;
+  }
+
+  removeImage(spec: ImageSpec): Promise<void> {
+    const name = this.#name(requireName(spec));
+    this.#known.delete(name);
+    this.#removed.add(name);
+    return Promise.resolve();
+  }
+
+  imageFsInfo(): Promise<ImageFsInfo> {
+    const usage = {
+      timestamp: toNanoseconds(this.#clock.now()),
+      fsId: { mountpoint: '/' },
+      usedBytes: { value: this.#known.size * IMAGE_SIZE },
+      inodesUsed: { value: this.#known.size },
+    };
+    return Promise.resolve(complete('ImageFsInfoResponse', { imageFilesystems: [usage], containerFilesystems: [usage] }));
+  }
+
+  /** The canonical name of an image that was asked for by name, digest reference or id. */
+  #name(name: string): string {
+    for (const [known, image] of this.#known) {
+      if (image.id === name || image.repoDigests.includes(name)) return known;
+    }
+    return canonicalImageName(name);
+  }
+
+  #find(spec: ImageSpec): Image | undefined {
+    const name = this.#name(requireName(spec));
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    const { pullError, pullDurationMs } = imageSimulation(spec.annotations);
+    if (pullError !== undefined || pullDurationMs !== undefined || this.#removed.has(name)) return undefined;
+    return this.#add(name);
+  }
+
+  #add(name: string): Image {
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    const id = digestOf(name);
+    const at = name.indexOf('@');
+    const repository = at < 0 ? name.slice(0, name.lastIndexOf(':')) : name.slice(0, at);
+    const image = complete('Image', {
+      id,
+      repoTags: at < 0 ? [name] : [],
+      repoDigests: [at < 0 ? `${repository}@${id}` : name],
+      size: IMAGE_SIZE,
+      spec: { image: id },
+    });
+    this.#known.set(name, image);
+    return image;
+  }
+}
+
+function requireName(spec: ImageSpec): string {
+  if (!spec.image) throw new CriError('InvalidArgument', 'an image name is needed');
+  return spec.image;
+}
