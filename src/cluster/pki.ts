@@ -4,10 +4,11 @@
 // Layout under `dir` (mode 0700, keys 0600), names as kubeadm has them: ca.{crt,key}, apiserver.{crt,key},
 // apiserver-kubelet-client.{crt,key}, admin.{crt,key}, kubelet-<node>.{crt,key}, sa.{key,pub}.
 
-import { createPrivateKey, createPublicKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type webcrypto, X509Certificate } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import type { Extension } from '@peculiar/x509';
 import type { Clock } from '../machinery/clock.ts';
 import type { Random } from '../machinery/random.ts';
 
@@ -94,7 +95,7 @@ export class Pki {
     const usages: string[] = [];
     if (request.usage !== 'client') usages.push(x509.ExtendedKeyUsage.serverAuth);
     if (request.usage !== 'server') usages.push(x509.ExtendedKeyUsage.clientAuth);
-    const extensions = [
+    const extensions: Extension[] = [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
       new x509.ExtendedKeyUsageExtension(usages),
@@ -176,12 +177,12 @@ function subjectName(request: CertificateRequest): Record<string, string[]>[] {
   return [...(request.organizations ?? []).map((organization) => ({ O: [organization] })), { CN: [request.commonName] }];
 }
 
-async function exportKey(key: CryptoKey): Promise<string> {
+async function exportKey(key: webcrypto.CryptoKey): Promise<string> {
   const der = Buffer.from(await crypto.subtle.exportKey('pkcs8', key));
   return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }).export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-async function importSigningKey(pem: string): Promise<CryptoKey> {
+async function importSigningKey(pem: string): Promise<webcrypto.CryptoKey> {
   const der = createPrivateKey(pem).export({ type: 'pkcs8', format: 'der' });
   return crypto.subtle.importKey('pkcs8', new Uint8Array(der), EC, false, ['sign']);
 }
