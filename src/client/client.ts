@@ -71,7 +71,12 @@ export interface ResourceClient<T extends KubeObject> {
   delete(name: string, options?: DeleteOptions): Promise<unknown>;
   deleteCollection(options?: DeleteOptions & ListOptions): Promise<unknown>;
   /** Any subresource: 'binding', 'scale', 'eviction', 'token' …; `method` POST unless given. */
-  subresource<R>(name: string, subresource: string, body?: unknown, options?: WriteOptions & { method?: 'GET' | 'PUT' | 'POST' }): Promise<R>;
+  subresource<R>(
+    name: string,
+    subresource: string,
+    body?: unknown,
+    options?: WriteOptions & { method?: 'GET' | 'PUT' | 'POST' },
+  ): Promise<R>;
 }
 
 export interface Client {

@@ -39,5 +39,7 @@ export interface Transport {
   watch<T>(request: TransportRequest): Promise<WatchStream<WatchEvent<T>>>;
   /** Raw text of a GET (logs, metrics, /readyz). */
   text(request: TransportRequest): Promise<string>;
+  /** The same in pieces as they come, for bodies without an end in sight (following a log). Ends when the signal aborts. */
+  stream(request: TransportRequest): Promise<AsyncIterable<Uint8Array>>;
   close(): void;
 }

@@ -1,0 +1,237 @@
+// The transport of components that run in the API server's own process: requests walk the same handler chain as those that
+// come over HTTP (authorization and admission included), but objects pass by reference and nothing is serialized.
+
+import { STATUS_CODES } from 'node:http';
+import * as apierrors from '../machinery/apierrors.ts';
+import { mapWatch } from '../machinery/watch.ts';
+import type { WatchEventType, WatchStream } from '../machinery/watch.ts';
+import { abortReason, queryParameters } from './request.ts';
+import type { Transport, TransportRequest, WatchEvent } from './transport.ts';
+
+/** What the handler gets. Whoever composes adds what the chain derives from it (request info) and the user. */
+export interface InProcessRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: { readonly kind: 'object'; readonly object: unknown };
+  readonly signal: AbortSignal;
+  readonly remoteAddress: string;
+  /** The chain appends; given to `onWarning`. */
+  readonly warnings: string[];
+}
+
+/** An object that the handler answers: the decoded form is taken, its bytes are never made. */
+interface Encoded {
+  object(): unknown;
+}
+
+/** The API server's response, as far as this transport needs to know it. */
+export interface InProcessResponse {
+  readonly code: number;
+  readonly body:
+    | { readonly kind: 'none' }
+    | { readonly kind: 'object'; readonly object: Encoded }
+    | {
+        readonly kind: 'list';
+        readonly apiVersion: string;
+        readonly listKind: string;
+        readonly metadata: Readonly<Record<string, unknown>>;
+        readonly items: readonly Encoded[];
+      }
+    | { readonly kind: 'watch'; readonly events: WatchStream<{ readonly type: WatchEventType; readonly object: Encoded }> }
+    | { readonly kind: 'text'; readonly text: string }
+    | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
+    | { readonly kind: 'stream'; readonly stream: AsyncIterable<Uint8Array> };
+}
+
+export type InProcessHandler = (request: InProcessRequest) => Promise<InProcessResponse>;
+
+export interface InProcessTransportConfig {
+  /** The API server's chain behind authentication: whose requests these are is up to the handler. */
+  readonly handler: InProcessHandler;
+  readonly userAgent?: string;
+  /** Told of every warning that the server adds to a response. */
+  readonly onWarning?: (message: string) => void;
+}
+
+export function createInProcessTransport(config: InProcessTransportConfig): Transport {
+  return new InProcessTransport(config);
+}
+
+type ResponseOf<Kind extends InProcessResponse['body']['kind']> = Extract<InProcessResponse['body'], { kind: Kind }>;
+
+class InProcessTransport implements Transport {
+  readonly #config: InProcessTransportConfig;
+  /** Aborts everything that is under way when the transport is closed. */
+  readonly #closed = new AbortController();
+
+  constructor(config: InProcessTransportConfig) {
+    this.#config = config;
+  }
+
+  async request<T>(request: TransportRequest): Promise<T> {
+    const body = await this.#exchange(request);
+    switch (body.kind) {
+      case 'object':
+        return body.object.object() as T;
+      case 'list':
+        return {
+          apiVersion: body.apiVersion,
+          kind: body.listKind,
+          metadata: body.metadata,
+          items: body.items.map((item) => item.object()),
+        } as T;
+      case 'text':
+      case 'bytes':
+        // Documents such as OpenAPI exist only encoded.
+        return JSON.parse(body.kind === 'text' ? body.text : new TextDecoder().decode(body.bytes)) as T;
+      default:
+        throw unexpected(request, body.kind);
+    }
+  }
+
+  async watch<T>(request: TransportRequest): Promise<WatchStream<WatchEvent<T>>> {
+    const stop = new AbortController();
+    const body = await this.#exchange({ ...request, query: { ...request.query, watch: true } }, stop.signal);
+    if (body.kind !== 'watch') throw unexpected(request, body.kind);
+    return this.#watchStream<T>(body, request.signal, stop);
+  }
+
+  async text(request: TransportRequest): Promise<string> {
+    const body = await this.#exchange(request);
+    switch (body.kind) {
+      case 'text':
+        return body.text;
+      case 'bytes':
+        return new TextDecoder().decode(body.bytes);
+      case 'stream': {
+        const decoder = new TextDecoder();
+        let text = '';
+        for await (const chunk of body.stream) text += decoder.decode(chunk, { stream: true });
+        return text + decoder.decode();
+      }
+      case 'none':
+        return '';
+      case 'object':
+        return JSON.stringify(body.object.object());
+      default:
+        throw unexpected(request, body.kind);
+    }
+  }
+
+  async stream(request: TransportRequest): Promise<AsyncIterable<Uint8Array>> {
+    const body = await this.#exchange(request);
+    switch (body.kind) {
+      case 'stream':
+        return body.stream;
+      case 'text':
+        return once(new TextEncoder().encode(body.text));
+      case 'bytes':
+        return once(body.bytes);
+      case 'none':
+        return once(new Uint8Array());
+      default:
+        throw unexpected(request, body.kind);
+    }
+  }
+
+  close(): void {
+    this.#closed.abort(apierrors.serviceUnavailable('the client is closed'));
+  }
+
+  /** The body of a successful response; anything else is thrown. Rejects as soon as the caller's signal aborts. */
+  async #exchange(request: TransportRequest, stop?: AbortSignal): Promise<InProcessResponse['body']> {
+    const signals = [this.#closed.signal];
+    if (request.signal !== undefined) signals.push(request.signal);
+    if (stop !== undefined) signals.push(stop);
+    const signal = signals.length === 1 ? this.#closed.signal : AbortSignal.any(signals);
+    signal.throwIfAborted();
+    const warnings: string[] = [];
+    const headers: Record<string, string | undefined> = {
+      accept: 'application/json',
+      'content-type': request.body === undefined ? undefined : (request.contentType ?? 'application/json'),
+      'user-agent': this.#config.userAgent ?? 'coxswain',
+    };
+    const response = await raceAbort(
+      this.#config.handler({
+        method: request.method,
+        path: request.path,
+        query: queryParameters(request.query),
+        headers,
+        body: { kind: 'object', object: request.body },
+        signal,
+        remoteAddress: '127.0.0.1',
+        warnings,
+      }),
+      signal,
+    );
+    for (const warning of warnings) this.#config.onWarning?.(warning);
+    if (response.code >= 200 && response.code < 300) return response.body;
+    throw failureOf(request, response);
+  }
+
+  #watchStream<T>(
+    { events }: ResponseOf<'watch'>,
+    caller: AbortSignal | undefined,
+    stop: AbortController,
+  ): WatchStream<WatchEvent<T>> {
+    const mapped = mapWatch(events, (event): WatchEvent<T> => ({ type: event.type, object: event.object.object() as T }));
+    const signals = [this.#closed.signal, ...(caller === undefined ? [] : [caller])];
+    const end = (): void => {
+      for (const signal of signals) signal.removeEventListener('abort', end);
+      mapped.stop();
+      stop.abort();
+    };
+    for (const signal of signals) signal.addEventListener('abort', end, { once: true });
+    if (signals.some((signal) => signal.aborted)) end();
+    return {
+      stop: end,
+      async *[Symbol.asyncIterator]() {
+        try {
+          yield* mapped;
+        } finally {
+          end();
+        }
+      },
+    };
+  }
+}
+
+/** Whoever stops waiting is not held up by a handler that does not look at its signal. */
+function raceAbort(promise: Promise<InProcessResponse>, signal: AbortSignal): Promise<InProcessResponse> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(abortReason(signal));
+    signal.addEventListener('abort', onAbort, { once: true });
+    promise
+      .then((response) => {
+        // Too late: nobody will read it, so nobody else would stop it.
+        if (signal.aborted && response.body.kind === 'watch') response.body.events.stop();
+        resolve(response);
+      }, reject)
+      .finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+function failureOf(request: TransportRequest, response: InProcessResponse): apierrors.StatusError {
+  const { body, code } = response;
+  if (body.kind === 'object') {
+    const object = body.object.object();
+    if (isStatus(object)) return apierrors.fromStatus(object);
+  }
+  const said = body.kind === 'text' ? body.text : (STATUS_CODES[code] ?? 'unknown');
+  return apierrors.genericServerResponse({ code, verb: request.method, serverMessage: said, isUnexpectedResponse: true });
+}
+
+function isStatus(object: unknown): object is apierrors.Status {
+  return typeof object === 'object' && object !== null && (object as { kind?: unknown }).kind === 'Status';
+}
+
+function unexpected(request: TransportRequest, kind: string): Error {
+  return new Error(`${request.method} ${request.path} answered a body of kind ${kind}, which this call cannot take`);
+}
+
+async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  yield bytes;
+}

@@ -1,0 +1,77 @@
+// The informers of a process, one for each resource and selection.
+
+import type { ResourceType } from '../../api/descriptor.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import type { Random } from '../../machinery/random.ts';
+import type { Client, KubeObject } from '../client.ts';
+import { SharedInformer } from './shared-informer.ts';
+
+export interface SharedInformerFactoryConfig {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Freezes every object, so that modifying one throws. For tests. Default: false. */
+  readonly detectMutations?: boolean;
+}
+
+export interface InformerOptions {
+  /** Default: all namespaces. */
+  readonly namespace?: string;
+  readonly fieldSelector?: string;
+  readonly labelSelector?: string;
+}
+
+export class SharedInformerFactory {
+  readonly #config: SharedInformerFactoryConfig;
+  /** By resource and selection; the type parameter of each is that of the resource in its key. */
+  readonly #informers = new Map<string, SharedInformer<KubeObject>>();
+  readonly #runs = new Map<string, Promise<void>>();
+
+  constructor(config: SharedInformerFactoryConfig) {
+    this.#config = config;
+  }
+
+  /** The informer of the resource and selection, made at the first call. It runs from the next `start` on. */
+  informerFor<T extends KubeObject>(type: ResourceType<T>, options: InformerOptions = {}): SharedInformer<Immutable<T>> {
+    const { namespace = '', fieldSelector = '', labelSelector = '' } = options;
+    const resource = `${type.resource}.${type.version}.${type.group}`;
+    const id = JSON.stringify([resource, namespace, fieldSelector, labelSelector]);
+    const present = this.#informers.get(id);
+    if (present !== undefined) return present as unknown as SharedInformer<Immutable<T>>;
+    const { client, clock, random, logger, detectMutations } = this.#config;
+    const source = client.resource(type);
+    const informer = new SharedInformer<Immutable<T>>({
+      name: [resource, namespace, fieldSelector, labelSelector].filter(Boolean).join(' '),
+      source: namespace === '' ? source : source.namespace(namespace),
+      fieldSelector: fieldSelector || undefined,
+      labelSelector: labelSelector || undefined,
+      clock,
+      random,
+      logger,
+      detectMutations,
+    });
+    this.#informers.set(id, informer as unknown as SharedInformer<KubeObject>);
+    return informer;
+  }
+
+  /** Starts the informers that do not run yet; they run until the signal aborts. */
+  start(signal: AbortSignal): void {
+    for (const [id, informer] of this.#informers) {
+      if (!this.#runs.has(id)) this.#runs.set(id, informer.run(signal));
+    }
+  }
+
+  /** Resolves when every informer that was started has its initial list; rejects with the signal's reason if it aborts first. */
+  async waitForCacheSync(signal: AbortSignal): Promise<void> {
+    const started = [...this.#runs.keys()].map((id) => this.#informers.get(id));
+    await Promise.all(started.map((informer) => informer?.waitForSync(signal)));
+  }
+
+  /** After the signal of `start` has aborted: resolves when every informer has stopped. */
+  async stopped(): Promise<void> {
+    await Promise.all(this.#runs.values());
+  }
+}

@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { VirtualClock } from '../../machinery/clock.ts';
+import { recordingLogger } from '../../machinery/log.ts';
+import { SeededRandom } from '../../machinery/random.ts';
+import { WatchQueue } from '../../machinery/watch.ts';
+import type { KubeObject, ListOf } from '../client.ts';
+import type { WatchEvent } from '../transport.ts';
+import { SharedInformer } from './shared-informer.ts';
+import type { EventHandler } from './shared-informer.ts';
+
+interface Thing extends KubeObject {
+  readonly labels: Record<string, string>;
+}
+
+const thing = (name: string, resourceVersion: number): Thing => ({
+  metadata: { name, uid: name, resourceVersion: String(resourceVersion), creationTimestamp: '' },
+  labels: {},
+});
+
+function setUp(options: { detectMutations?: boolean; transform?: (object: Thing) => Thing } = {}) {
+  const clock = new VirtualClock();
+  const logger = recordingLogger();
+  const stop = new AbortController();
+  const server = { list: { metadata: { resourceVersion: '5' }, items: [thing('a', 3), thing('b', 4)] } as ListOf<Thing> };
+  let watch = new WatchQueue<WatchEvent<Thing>>();
+  const informer = new SharedInformer<Thing>({
+    name: 'things',
+    source: {
+      list: async () => server.list,
+      watch: async ({ signal }) => {
+        watch = new WatchQueue();
+        signal?.addEventListener('abort', () => watch.stop());
+        return watch;
+      },
+    },
+    clock,
+    random: new SeededRandom(1),
+    logger,
+    ...options,
+  });
+  const told: string[] = [];
+  const tell = (who: string): EventHandler<Thing> => ({
+    onAdd: (object, initial) => told.push(`${who} add ${object.metadata.name}${initial ? ' (initial)' : ''}`),
+    onUpdate: (before, after) =>
+      told.push(`${who} update ${after.metadata.name} ${before.metadata.resourceVersion}→${after.metadata.resourceVersion}`),
+    onDelete: (object, lastKnown) =>
+      told.push(`${who} delete ${object.metadata.name} ${object.metadata.resourceVersion}${lastKnown ? ' (last known)' : ''}`),
+  });
+  const push = async (type: 'ADDED' | 'MODIFIED' | 'DELETED', object: Thing) => {
+    watch.push({ type, object });
+    await clock.settle();
+  };
+  const expire = async () => {
+    watch.push({ type: 'ERROR', object: apierrors.resourceExpired('too old').status as unknown as Thing });
+    await clock.settle();
+  };
+  return { clock, logger, stop, server, informer, told, tell, push, expire };
+}
+
+describe('SharedInformer', () => {
+  it('tells every handler of every change, in order, with the store at that very change', async () => {
+    const { clock, stop, informer, told, tell, push } = setUp();
+    informer.addEventHandler(tell('1'));
+    const registration = informer.addEventHandler({
+      ...tell('2'),
+      onUpdate: (_, after) =>
+        told.push(`store has ${informer.lister.get('', 'a')?.metadata.resourceVersion} at ${after.metadata.resourceVersion}`),
+    });
+    expect([informer.hasSynced(), registration.hasSynced()]).toEqual([false, false]);
+    const running = informer.run(stop.signal);
+    expect(informer.run(stop.signal)).toBe(running);
+    await informer.waitForSync(stop.signal);
+    expect([informer.hasSynced(), registration.hasSynced()]).toEqual([true, true]);
+    await clock.settle();
+    await push('MODIFIED', thing('a', 6));
+    await push('ADDED', thing('c', 7));
+    await push('DELETED', thing('b', 8));
+    expect(told).toEqual([
+      '1 add a (initial)',
+      '2 add a (initial)',
+      '1 add b (initial)',
+      '2 add b (initial)',
+      '1 update a 3→6',
+      'store has 6 at 6',
+      '1 add c',
+      '2 add c',
+      '1 delete b 8',
+      '2 delete b 8',
+    ]);
+    stop.abort();
+    await running;
+  });
+
+  it('tells a handler that comes late of what is there, and one that was removed of nothing', async () => {
+    const { clock, stop, informer, told, tell, push } = setUp();
+    const running = informer.run(stop.signal);
+    await clock.settle();
+    const late = informer.addEventHandler(tell('late'));
+    expect(told).toEqual(['late add a (initial)', 'late add b (initial)']);
+    expect(late.hasSynced()).toBe(true);
+    late.remove();
+    await push('ADDED', thing('c', 7));
+    expect(told.length).toBe(2);
+    stop.abort();
+    await running;
+  });
+
+  it('after a relist tells only of differences, of deletions with the last known state', async () => {
+    const { clock, stop, server, informer, told, tell, expire } = setUp();
+    const running = informer.run(stop.signal);
+    await clock.settle();
+    const before = informer.lister.get('', 'a');
+    informer.addEventHandler(tell('1'));
+    told.length = 0;
+    server.list = { metadata: { resourceVersion: '12' }, items: [thing('a', 3), thing('c', 11)] };
+    await expire();
+    expect(told).toEqual(['1 delete b 4 (last known)', '1 add c']);
+    expect(informer.lister.get('', 'a')).toBe(before);
+    stop.abort();
+    await running;
+  });
+
+  it('goes on when a handler throws, and says so', async () => {
+    const { clock, stop, informer, told, tell, logger } = setUp();
+    informer.addEventHandler({
+      onAdd: () => {
+        throw new Error('a bug');
+      },
+    });
+    informer.addEventHandler(tell('2'));
+    const running = informer.run(stop.signal);
+    await clock.settle();
+    expect(told.length).toBe(2);
+    expect(logger.records.map(({ level, message }) => [level, message])).toEqual([
+      ['error', 'an event handler threw'],
+      ['error', 'an event handler threw'],
+    ]);
+    stop.abort();
+    await running;
+  });
+
+  it('with the mutation detector on, makes modifying an object an error', async () => {
+    const { clock, stop, informer } = setUp({ detectMutations: true });
+    const running = informer.run(stop.signal);
+    await clock.settle();
+    const object = informer.lister.get('', 'a') as Thing;
+    expect(() => {
+      object.labels['x'] = 'y';
+    }).toThrow(TypeError);
+    stop.abort();
+    await running;
+  });
+
+  it('keeps only what a transform leaves', async () => {
+    const { clock, stop, informer } = setUp({ transform: (object) => ({ ...object, labels: { kept: 'yes' } }) });
+    const running = informer.run(stop.signal);
+    await clock.settle();
+    expect(informer.lister.list().map((object) => object.labels)).toEqual([{ kept: 'yes' }, { kept: 'yes' }]);
+    stop.abort();
+    await running;
+  });
+
+  it('stops waiting for a sync when told to', async () => {
+    const { informer } = setUp();
+    const gaveUp = new AbortController();
+    const waiting = informer.waitForSync(gaveUp.signal);
+    gaveUp.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+  });
+});

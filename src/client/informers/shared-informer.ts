@@ -1,0 +1,192 @@
+// One watch of a resource that everybody in the process shares: a store to read from, and handlers told of every change.
+//
+// Handlers are called one at a time, in the order in which they were added, for one change after the other: when a handler
+// is told of a change, the store has that change and none after it. Calls are synchronous, so a handler must be quick: it
+// puts a key on a queue and returns.
+// Not promised: that every intermediate state of an object is seen, or that a deleted and recreated object shows as a
+// deletion in between (compare UIDs). Objects are shared and must not be modified.
+
+import type { Clock } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import type { Random } from '../../machinery/random.ts';
+import type { KubeObject } from '../client.ts';
+import { deepFreeze } from './freeze.ts';
+import { Reflector } from './reflector.ts';
+import type { ListerWatcher, ReflectorStore } from './reflector.ts';
+import { Store, objectKey } from './store.ts';
+import type { Indexers, Lister } from './store.ts';
+
+/** What to be told of. What one throws is logged and does not reach the others: it is a bug in the handler. */
+export interface EventHandler<T> {
+  /** `isInInitialList`: the object was there when the informer started (or the handler was added). */
+  onAdd?(object: T, isInInitialList: boolean): void;
+  onUpdate?(previous: T, object: T): void;
+  /** `lastKnown`: the deletion itself was missed, and `object` is the last state that was seen, maybe not the final one. */
+  onDelete?(object: T, lastKnown: boolean): void;
+}
+
+export interface HandlerRegistration {
+  /** True once the handler has been told of everything in the initial list. */
+  hasSynced(): boolean;
+  /** The handler is told nothing more. Idempotent. */
+  remove(): void;
+}
+
+export interface SharedInformerConfig<T extends KubeObject> {
+  /** For the log. */
+  readonly name: string;
+  readonly source: ListerWatcher<T>;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Freezes every object, so that modifying one throws. For tests. Default: false. */
+  readonly detectMutations?: boolean;
+  /** Keeps only a part of each object (for example its metadata), to save memory. Applied before anything else sees it. */
+  readonly transform?: (object: T) => T;
+}
+
+export class SharedInformer<T extends KubeObject> {
+  readonly #config: SharedInformerConfig<T>;
+  readonly #store = new Store<T>();
+  readonly #handlers = new Set<EventHandler<T>>();
+  readonly #reflector: Reflector<T>;
+  #synced = false;
+  #running: Promise<void> | undefined;
+  readonly #whenSynced: Promise<void>;
+  readonly #resolveSynced: () => void;
+
+  constructor(config: SharedInformerConfig<T>) {
+    this.#config = config;
+    const { promise, resolve } = withResolvers();
+    this.#whenSynced = promise;
+    this.#resolveSynced = resolve;
+    const store: ReflectorStore<T> = {
+      put: (object) => this.#put(this.#prepare(object), false),
+      delete: (object) => this.#delete(objectKey(object), this.#prepare(object)),
+      replace: (objects) => this.#replace(objects),
+    };
+    this.#reflector = new Reflector({
+      name: config.name,
+      source: config.source,
+      store,
+      labelSelector: config.labelSelector,
+      fieldSelector: config.fieldSelector,
+      clock: config.clock,
+      random: config.random,
+      logger: config.logger,
+    });
+  }
+
+  get lister(): Lister<T> {
+    return this.#store;
+  }
+
+  get lastSyncResourceVersion(): string {
+    return this.#reflector.lastSyncResourceVersion;
+  }
+
+  /** May be called at any time; the same function twice is fine. */
+  addIndexers(indexers: Indexers<T>): void {
+    this.#store.addIndexers(indexers);
+  }
+
+  /** If the store has objects already, `onAdd` is called for each before this returns. */
+  addEventHandler(handler: EventHandler<T>): HandlerRegistration {
+    // A copy, so that a handler added twice is called twice and removed singly.
+    const registered: EventHandler<T> = {
+      onAdd: handler.onAdd?.bind(handler),
+      onUpdate: handler.onUpdate?.bind(handler),
+      onDelete: handler.onDelete?.bind(handler),
+    };
+    this.#handlers.add(registered);
+    for (const object of this.#store.list()) this.#call(() => registered.onAdd?.(object, true));
+    return { hasSynced: () => this.#synced, remove: () => void this.#handlers.delete(registered) };
+  }
+
+  /** True once the initial list is in the store and every handler has been told of it. */
+  hasSynced(): boolean {
+    return this.#synced;
+  }
+
+  /** Resolves when `hasSynced` turns true; rejects with the signal's reason if that aborts first. */
+  waitForSync(signal: AbortSignal): Promise<void> {
+    return abortable(this.#whenSynced, signal);
+  }
+
+  /** Runs until the signal aborts. Called again, it answers the run that there is: an informer runs once. */
+  run(signal: AbortSignal): Promise<void> {
+    this.#running ??= this.#reflector.run(signal);
+    return this.#running;
+  }
+
+  #prepare(object: T): T {
+    const { transform, detectMutations } = this.#config;
+    const prepared = transform === undefined ? object : transform(object);
+    return detectMutations ? deepFreeze(prepared) : prepared;
+  }
+
+  #put(object: T, isInInitialList: boolean): void {
+    const previous = this.#store.getByKey(objectKey(object));
+    // The same state again, as after a relist: nothing has changed, and readers keep the identity that they compare by.
+    if (previous !== undefined && sameState(previous, object)) return;
+    this.#store.put(object);
+    for (const handler of this.#handlers) {
+      if (previous === undefined) this.#call(() => handler.onAdd?.(object, isInInitialList));
+      else this.#call(() => handler.onUpdate?.(previous, object));
+    }
+  }
+
+  /** `final`: the state that the deletion carried; undefined if the deletion was not seen. */
+  #delete(key: string, final: T | undefined): void {
+    const previous = this.#store.delete(key);
+    if (previous === undefined) return;
+    for (const handler of this.#handlers) this.#call(() => handler.onDelete?.(final ?? previous, final === undefined));
+  }
+
+  #replace(objects: readonly T[]): void {
+    const initial = !this.#synced;
+    const present = new Set<string>();
+    for (const object of objects) present.add(objectKey(object));
+    const gone = [...this.#store.keys()].filter((key) => !present.has(key));
+    for (const key of gone) this.#delete(key, undefined);
+    for (const object of objects) this.#put(this.#prepare(object), initial);
+    if (!initial) return;
+    this.#synced = true;
+    this.#resolveSynced();
+  }
+
+  #call(handle: () => void): void {
+    try {
+      handle();
+    } catch (err) {
+      this.#config.logger.error('an event handler threw', { informer: this.#config.name, err });
+    }
+  }
+}
+
+function sameState(a: KubeObject, b: KubeObject): boolean {
+  return a.metadata.resourceVersion === b.metadata.resourceVersion && a.metadata.uid === b.metadata.uid;
+}
+
+function withResolvers(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
+
+/** The promise's result, or a rejection with the signal's reason, whichever is first. */
+export function abortable<R>(promise: Promise<R>, signal: AbortSignal): Promise<R> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    if (signal.aborted) {
+      onAbort();
+      return;
+    }
+    signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

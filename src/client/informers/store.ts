@@ -1,0 +1,125 @@
+// The objects that an informer holds, by key and by index.
+
+import type { KubeObject } from '../client.ts';
+
+/** The values of one index under which an object is found; [] leaves it out of that index. */
+export type IndexFunction<T> = (object: T) => readonly string[];
+export type Indexers<T> = Readonly<Record<string, IndexFunction<T>>>;
+
+/** The name of the index that every store has. */
+export const BY_NAMESPACE = 'namespace';
+
+/** What readers of an informer see. Everything is as of the last event received: it may be behind the API server. */
+export interface Lister<T extends KubeObject> {
+  /** `namespace` is '' for cluster-scoped objects. */
+  get(namespace: string, name: string): T | undefined;
+  /** `key` as `objectKey` makes it. */
+  getByKey(key: string): T | undefined;
+  /** All objects, or those of one namespace; in no particular order. A new array each time. */
+  list(namespace?: string): T[];
+  /** The objects that the indexer of that name files under `value`. An unknown index is a programmer's error. */
+  byIndex(index: string, value: string): T[];
+  keys(): IterableIterator<string>;
+  readonly size: number;
+}
+
+/** 'namespace/name', or 'name' for cluster-scoped objects: how work queues name objects. */
+export function objectKey(object: KubeObject): string {
+  const { namespace, name } = object.metadata;
+  return namespace ? `${namespace}/${name}` : (name ?? '');
+}
+
+/** The inverse of `objectKey`. */
+export function splitKey(key: string): { readonly namespace: string; readonly name: string } {
+  const slash = key.indexOf('/');
+  return slash < 0 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+export class Store<T extends KubeObject> implements Lister<T> {
+  readonly #objects = new Map<string, T>();
+  readonly #indexers = new Map<string, IndexFunction<T>>();
+  /** Index name → value → the objects by key. No empty maps at the inner level. */
+  readonly #indices = new Map<string, Map<string, Map<string, T>>>();
+
+  constructor(indexers: Indexers<T> = {}) {
+    this.#addIndexer(BY_NAMESPACE, (object) => [object.metadata.namespace ?? '']);
+    this.addIndexers(indexers);
+  }
+
+  /** May be called while the store has objects. Another function under a name that is taken is a programmer's error. */
+  addIndexers(indexers: Indexers<T>): void {
+    for (const [name, index] of Object.entries(indexers)) this.#addIndexer(name, index);
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(namespace: string, name: string): T | undefined {
+    return this.#objects.get(namespace === '' ? name : `${namespace}/${name}`);
+  }
+
+  getByKey(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  list(namespace?: string): T[] {
+    return namespace === undefined ? [...this.#objects.values()] : this.byIndex(BY_NAMESPACE, namespace);
+  }
+
+  byIndex(index: string, value: string): T[] {
+    const byValue = this.#indices.get(index);
+    if (byValue === undefined) throw new Error(`there is no index ${index}: add it with addIndexers`);
+    const found = byValue.get(value);
+    return found === undefined ? [] : [...found.values()];
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#objects.keys();
+  }
+
+  /** Answers the object that was there before. */
+  put(object: T): T | undefined {
+    const key = objectKey(object);
+    const previous = this.#objects.get(key);
+    this.#objects.set(key, object);
+    for (const [name, index] of this.#indexers) this.#reindex(name, index, key, previous, object);
+    return previous;
+  }
+
+  /** Answers the object that was there. */
+  delete(key: string): T | undefined {
+    const previous = this.#objects.get(key);
+    if (previous === undefined) return undefined;
+    this.#objects.delete(key);
+    for (const [name, index] of this.#indexers) this.#reindex(name, index, key, previous, undefined);
+    return previous;
+  }
+
+  #addIndexer(name: string, index: IndexFunction<T>): void {
+    const present = this.#indexers.get(name);
+    if (present === index) return;
+    if (present !== undefined) throw new Error(`the index ${name} exists with another function`);
+    this.#indexers.set(name, index);
+    this.#indices.set(name, new Map());
+    for (const [key, object] of this.#objects) this.#reindex(name, index, key, undefined, object);
+  }
+
+  #reindex(name: string, index: IndexFunction<T>, key: string, before: T | undefined, after: T | undefined): void {
+    const byValue = this.#indices.get(name) as Map<string, Map<string, T>>;
+    const oldValues = before === undefined ? [] : index(before);
+    const newValues = after === undefined ? [] : index(after);
+    for (const value of oldValues) {
+      if (newValues.includes(value)) continue;
+      const objects = byValue.get(value);
+      objects?.delete(key);
+      if (objects?.size === 0) byValue.delete(value);
+    }
+    if (after === undefined) return;
+    for (const value of newValues) {
+      const objects = byValue.get(value);
+      if (objects === undefined) byValue.set(value, new Map([[key, after]]));
+      else objects.set(key, after);
+    }
+  }
+}

@@ -1,0 +1,39 @@
+// Paths and queries of the REST API.
+
+import type { ResourceType } from '../api/descriptor.ts';
+import type { Query } from './transport.ts';
+
+/** '/api/v1', '/apis/apps/v1'. */
+export function groupVersionPath(group: string, version: string): string {
+  return group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+}
+
+/** The path of a resource ('' name: of the collection), with each variable segment percent-encoded. */
+export function resourcePath(
+  type: Pick<ResourceType, 'group' | 'version' | 'resource'>,
+  namespace: string,
+  name = '',
+  subresource = '',
+): string {
+  let path = groupVersionPath(type.group, type.version);
+  if (namespace !== '') path += `/namespaces/${encodeURIComponent(namespace)}`;
+  path += `/${type.resource}`;
+  if (name !== '') path += `/${encodeURIComponent(name)}`;
+  // A subresource may have a path of its own behind it (proxy), so its slashes stay.
+  if (subresource !== '') path += `/${subresource}`;
+  return path;
+}
+
+export function queryParameters(query: Query | undefined): URLSearchParams {
+  const parameters = new URLSearchParams();
+  if (query === undefined) return parameters;
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.append(name, String(value));
+  }
+  return parameters;
+}
+
+/** What a signal was aborted with; an Error in any case. */
+export function abortReason(signal: AbortSignal): Error {
+  return signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason));
+}

@@ -1,0 +1,7 @@
+// Work queues: what controllers are driven by.
+
+export * from './work-queue.ts';
+export * from './delaying-queue.ts';
+export * from './rate-limiter.ts';
+export * from './rate-limiting-queue.ts';
+export * from './run-workers.ts';

@@ -1,0 +1,34 @@
+// A work queue that lets keys that failed wait, longer each time.
+
+import { DelayingQueue } from './delaying-queue.ts';
+import type { DelayingQueueConfig } from './delaying-queue.ts';
+import { defaultControllerRateLimiter } from './rate-limiter.ts';
+import type { RateLimiter } from './rate-limiter.ts';
+
+export interface RateLimitingQueueConfig<K> extends DelayingQueueConfig {
+  /** Default: `defaultControllerRateLimiter`. */
+  readonly rateLimiter?: RateLimiter<K>;
+}
+
+export class RateLimitingQueue<K = string> extends DelayingQueue<K> {
+  readonly #rateLimiter: RateLimiter<K>;
+
+  constructor(config: RateLimitingQueueConfig<K>) {
+    super(config);
+    this.#rateLimiter = config.rateLimiter ?? defaultControllerRateLimiter<K>(config.clock);
+  }
+
+  /** Adds the key when the rate limiter says so. Every call counts as a failure until `forget`. */
+  addRateLimited(key: K): void {
+    this.addAfter(key, this.#rateLimiter.when(key));
+  }
+
+  /** Forgets the key's failures; it does not take the key out of the queue. */
+  forget(key: K): void {
+    this.#rateLimiter.forget(key);
+  }
+
+  numRequeues(key: K): number {
+    return this.#rateLimiter.retries(key);
+  }
+}

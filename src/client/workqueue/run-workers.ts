@@ -1,0 +1,110 @@
+// The loop of every controller: take a key, reconcile it, and read the outcome in one place.
+
+import type { Logger } from '../../machinery/log.ts';
+import type { RateLimitingQueue } from './rate-limiting-queue.ts';
+
+/** What a reconcile asks for next. Throwing asks for another try, later each time, and is logged. */
+export type ReconcileResult =
+  /** Nothing more to do until something changes. */
+  | { readonly next: 'done' }
+  /** Again, with the back-off of a failure, but it is none: nothing is logged. */
+  | { readonly next: 'requeue' }
+  /** Again after a time; earlier if something changes. */
+  | { readonly next: 'requeueAfter'; readonly delayMs: number };
+
+export const reconciled: ReconcileResult = { next: 'done' };
+export const requeue: ReconcileResult = { next: 'requeue' };
+/** `delayMs` of 0 or less: at once. */
+export function requeueAfter(delayMs: number): ReconcileResult {
+  return { next: 'requeueAfter', delayMs };
+}
+
+/** Makes the world as the object of the key wants it, from what is true now; never from what is said to have happened. */
+export type Reconcile<K = string> = (key: K, signal: AbortSignal) => Promise<ReconcileResult>;
+
+export interface RunWorkersOptions<K> {
+  readonly logger: Logger;
+  /** Keys that have failed this often are dropped until they are added again. Default: never. */
+  readonly maxRetries?: number;
+  /** Told of every failure, beside the log. */
+  readonly onError?: (key: K, err: unknown) => void;
+}
+
+type Outcome = ReconcileResult | { readonly next: 'failed'; readonly err: unknown };
+
+/**
+ * Works on the queue with `workers` reconciles at a time, of different keys, until the signal aborts. Then the queue is shut
+ * down; resolves when every reconcile that was under way has ended. Keys that were still queued are left: the objects they
+ * name are looked at again when the controller next starts.
+ */
+export async function runWorkers<K>(
+  queue: RateLimitingQueue<K>,
+  workers: number,
+  reconcile: Reconcile<K>,
+  signal: AbortSignal,
+  options: RunWorkersOptions<K>,
+): Promise<void> {
+  const shutDown = (): void => queue.shutDown();
+  if (signal.aborted) shutDown();
+  else signal.addEventListener('abort', shutDown, { once: true });
+  try {
+    await Promise.all(Array.from({ length: workers }, () => work(queue, reconcile, signal, options)));
+  } finally {
+    signal.removeEventListener('abort', shutDown);
+  }
+}
+
+async function work<K>(
+  queue: RateLimitingQueue<K>,
+  reconcile: Reconcile<K>,
+  signal: AbortSignal,
+  options: RunWorkersOptions<K>,
+): Promise<void> {
+  for (;;) {
+    const key = await queue.get();
+    if (key === undefined) return;
+    if (!signal.aborted) settle(queue, key, await attempt(reconcile, key, signal), signal, options);
+    queue.done(key);
+  }
+}
+
+async function attempt<K>(reconcile: Reconcile<K>, key: K, signal: AbortSignal): Promise<Outcome> {
+  try {
+    return await reconcile(key, signal);
+  } catch (err) {
+    return { next: 'failed', err };
+  }
+}
+
+function settle<K>(
+  queue: RateLimitingQueue<K>,
+  key: K,
+  outcome: Outcome,
+  signal: AbortSignal,
+  { logger, maxRetries, onError }: RunWorkersOptions<K>,
+): void {
+  switch (outcome.next) {
+    case 'done':
+      queue.forget(key);
+      return;
+    case 'requeue':
+      queue.addRateLimited(key);
+      return;
+    case 'requeueAfter':
+      queue.forget(key);
+      queue.addAfter(key, outcome.delayMs);
+      return;
+    case 'failed':
+      // A reconcile that was cut short by stopping has not failed.
+      if (signal.aborted) return;
+      onError?.(key, outcome.err);
+      if (maxRetries !== undefined && queue.numRequeues(key) >= maxRetries) {
+        logger.error('giving up on a key', { key: String(key), retries: maxRetries, err: outcome.err });
+        queue.forget(key);
+        return;
+      }
+      logger.warn('reconciling failed, will retry', { key: String(key), err: outcome.err });
+      queue.addRateLimited(key);
+      return;
+  }
+}

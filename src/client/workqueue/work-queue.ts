@@ -1,0 +1,104 @@
+// A queue of keys to work on, each at most once in the queue and never with two workers at a time.
+//
+// Guarantees: keys come out in the order in which they were first added; a key added several times before it is taken comes
+// out once; a key added while a worker has it comes out again after that worker is done with it, and not before. Keys are
+// compared as a Set compares them, so they are strings, or objects that are each other's only instance.
+// Not promised: that what comes out still exists. A key says «look again», never what happened.
+
+/** Taken keys must be given back: each `get` that answers a key needs one `done` of that key. */
+export class WorkQueue<K = string> {
+  /** Keys in the order in which workers will get them: each is in #dirty, none is in #processing. */
+  #queue: K[] = [];
+  /** #queue[0 … #head) has been taken already. */
+  #head = 0;
+  /** Keys that need work: those waiting in #queue, and those added again while a worker has them. */
+  readonly #dirty = new Set<K>();
+  /** Keys that workers have now. Those that are also in #dirty go back into #queue when they are done. */
+  readonly #processing = new Set<K>();
+  /** Calls of get() that found nothing, oldest first. Empty while #queue has keys. */
+  #waiters: ((key: K | undefined) => void)[] = [];
+  #shuttingDown = false;
+  #drained: (() => void)[] = [];
+
+  /** Keys that wait for a worker; those being worked on are not counted. */
+  get length(): number {
+    return this.#queue.length - this.#head;
+  }
+
+  get shuttingDown(): boolean {
+    return this.#shuttingDown;
+  }
+
+  /** Does nothing once the queue shuts down. */
+  add(key: K): void {
+    if (this.#shuttingDown || this.#dirty.has(key)) return;
+    this.#dirty.add(key);
+    if (!this.#processing.has(key)) this.#enqueue(key);
+  }
+
+  /** Waits for a key; undefined once the queue shuts down and has no more. */
+  get(): Promise<K | undefined> {
+    if (this.length > 0) return Promise.resolve(this.#take());
+    if (this.#shuttingDown) return Promise.resolve(undefined);
+    return new Promise((resolve) => this.#waiters.push(resolve));
+  }
+
+  /** The worker is through with the key. If it was added meanwhile, it is queued again. */
+  done(key: K): void {
+    if (!this.#processing.delete(key)) return;
+    if (this.#dirty.has(key)) this.#enqueue(key);
+    this.#checkDrained();
+  }
+
+  /** Takes no more keys; workers get what is queued, then undefined. */
+  shutDown(): void {
+    if (this.#shuttingDown) return;
+    this.#shuttingDown = true;
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const resolve of waiters) resolve(undefined);
+    this.#checkDrained();
+  }
+
+  /** Shuts down; resolves when workers are done with every key that was queued. */
+  shutDownWithDrain(): Promise<void> {
+    const drained = new Promise<void>((resolve) => this.#drained.push(resolve));
+    this.shutDown();
+    this.#checkDrained();
+    return drained;
+  }
+
+  #enqueue(key: K): void {
+    const waiter = this.#waiters.shift();
+    if (waiter === undefined) {
+      this.#queue.push(key);
+      return;
+    }
+    this.#dirty.delete(key);
+    this.#processing.add(key);
+    waiter(key);
+  }
+
+  #take(): K {
+    const key = this.#queue[this.#head] as K;
+    this.#head++;
+    // Taken keys are dropped in bulk: shifting an array of thousands once a key costs more than the work does.
+    if (this.#head === this.#queue.length) {
+      this.#queue = [];
+      this.#head = 0;
+    } else if (this.#head >= 1024 && this.#head * 2 >= this.#queue.length) {
+      this.#queue = this.#queue.slice(this.#head);
+      this.#head = 0;
+    }
+    this.#dirty.delete(key);
+    this.#processing.add(key);
+    return key;
+  }
+
+  #checkDrained(): void {
+    if (!this.#shuttingDown || this.#processing.size > 0 || this.length > 0) return;
+    const drained = this.#drained;
+    this.#drained = [];
+    for (const resolve of drained) resolve();
+  }
+}
