@@ -1,0 +1,303 @@
+// The formats that Kubernetes demands of names, labels and the like. Each check answers what is wrong, one message per
+// problem, in Kubernetes' own words; an empty list means that the value is good.
+
+import { isIP } from 'node:net';
+import * as field from './field.ts';
+import type { FieldErrorList, FieldPath } from './field.ts';
+
+type Problems = readonly string[];
+
+const NONE: Problems = [];
+
+/** A format: its pattern as messages show it, compiled to match the whole value. */
+interface Format {
+  readonly source: string;
+  readonly pattern: RegExp;
+  /** What the message says before it shows the pattern, with examples. */
+  readonly message: string;
+  readonly examples: readonly string[];
+}
+
+function format(source: string, message: string, ...examples: readonly string[]): Format {
+  return { source, pattern: new RegExp(`^${source}$`), message, examples };
+}
+
+const LABEL_SOURCE = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+const UNDERSCORE_LABEL_SOURCE = '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
+const SUBDOMAIN_SOURCE = `${LABEL_SOURCE}(\\.${LABEL_SOURCE})*`;
+const NAME_SOURCE = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
+
+const DNS1123_LABEL = format(
+  LABEL_SOURCE,
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+  'my-name',
+  '123-abc',
+);
+const DNS1123_SUBDOMAIN = format(
+  SUBDOMAIN_SOURCE,
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+  'example.com',
+);
+const DNS1123_SUBDOMAIN_WITH_UNDERSCORE = format(
+  `${UNDERSCORE_LABEL_SOURCE}(\\.${UNDERSCORE_LABEL_SOURCE})*`,
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character",
+  'example.com',
+);
+const WILDCARD_DNS1123_SUBDOMAIN = format(
+  `\\*\\.${SUBDOMAIN_SOURCE}`,
+  "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+  '*.example.com',
+);
+const DNS1035_LABEL = format(
+  '[a-z]([-a-z0-9]*[a-z0-9])?',
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+  'my-name',
+  'abc-123',
+);
+const LABEL_KEY_NAME = format(
+  NAME_SOURCE,
+  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+  'MyName',
+  'my.name',
+  '123-abc',
+);
+const LABEL_VALUE = format(
+  `(${NAME_SOURCE})?`,
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+  'MyValue',
+  'my_value',
+  '12345',
+);
+const C_IDENTIFIER = format(
+  '[A-Za-z_][A-Za-z0-9_]*',
+  "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'",
+  'my_name',
+  'MY_NAME',
+  'MyName',
+);
+const ENV_VAR_NAME = format(
+  '[-._a-zA-Z][-._a-zA-Z0-9]*',
+  "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit",
+  'my.env-name',
+  'MY_ENV.NAME',
+  'MyEnvName1',
+);
+const CONFIG_MAP_KEY = format(
+  '[-._a-zA-Z0-9]+',
+  "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+  'key.name',
+  'KEY_NAME',
+  'key-name',
+);
+const PERCENT = format('[0-9]+%', "a valid percent string must be a numeric string followed by an ending '%'", '1%', '93%');
+const HTTP_HEADER_NAME = format(
+  '[-A-Za-z0-9]+',
+  "a valid HTTP header must consist of alphanumeric characters or '-'",
+  'X-Header-Name',
+);
+
+export const LABEL_VALUE_MAX_LENGTH = 63;
+export const DNS1123_LABEL_MAX_LENGTH = 63;
+export const DNS1123_SUBDOMAIN_MAX_LENGTH = 253;
+export const DNS1035_LABEL_MAX_LENGTH = 63;
+
+/** A DNS label after RFC 1123: namespaces, containers, volumes. */
+export function isDNS1123Label(value: string): Problems {
+  if (value.length <= DNS1123_LABEL_MAX_LENGTH && DNS1123_LABEL.pattern.test(value)) return NONE;
+  const problems = tooLong(value, DNS1123_LABEL_MAX_LENGTH);
+  if (DNS1123_LABEL.pattern.test(value)) return problems;
+  problems.push(DNS1123_SUBDOMAIN.pattern.test(value) ? 'must not contain dots' : explain(DNS1123_LABEL));
+  return problems;
+}
+
+/** A DNS name after RFC 1123: what most objects are called. */
+export function isDNS1123Subdomain(value: string): Problems {
+  return checkFormat(value, DNS1123_SUBDOMAIN, DNS1123_SUBDOMAIN_MAX_LENGTH);
+}
+
+/** The same, but each part may begin with an underscore and hold some: searches of a pod's DNS configuration. */
+export function isDNS1123SubdomainWithUnderscore(value: string): Problems {
+  return checkFormat(value, DNS1123_SUBDOMAIN_WITH_UNDERSCORE, DNS1123_SUBDOMAIN_MAX_LENGTH);
+}
+
+/** '*.' and a DNS name: hosts of an Ingress. */
+export function isWildcardDNS1123Subdomain(value: string): Problems {
+  return checkFormat(value, WILDCARD_DNS1123_SUBDOMAIN, DNS1123_SUBDOMAIN_MAX_LENGTH);
+}
+
+/** A DNS label after RFC 1035, which begins with a letter: services. */
+export function isDNS1035Label(value: string): Problems {
+  return checkFormat(value, DNS1035_LABEL, DNS1035_LABEL_MAX_LENGTH);
+}
+
+/** The key of a label, annotation, taint or extended resource: an optional DNS name and '/', then a name. */
+export function isQualifiedName(value: string): Problems {
+  const parts = value.split('/');
+  if (parts.length > 2) {
+    return [
+      `a valid label key ${explain(LABEL_KEY_NAME)} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+    ];
+  }
+  const problems: string[] = [];
+  const name = parts.at(-1) as string;
+  if (parts.length === 2) {
+    const prefix = parts[0] as string;
+    if (prefix === '') problems.push('prefix part must be non-empty');
+    else {
+      if (byteLength(prefix) > DNS1123_SUBDOMAIN_MAX_LENGTH)
+        problems.push(`prefix part ${maxBytes(DNS1123_SUBDOMAIN_MAX_LENGTH)}`);
+      if (!DNS1123_SUBDOMAIN.pattern.test(prefix)) problems.push(`prefix part ${explain(DNS1123_SUBDOMAIN)}`);
+    }
+  }
+  if (name === '') problems.push('name part must be non-empty');
+  else if (byteLength(name) > 63) problems.push(`name part ${maxBytes(63)}`);
+  if (!LABEL_KEY_NAME.pattern.test(name)) problems.push(`name part ${explain(LABEL_KEY_NAME)}`);
+  return problems;
+}
+
+export function isValidLabelValue(value: string): Problems {
+  const matches = LABEL_VALUE.pattern.test(value);
+  if (matches && value.length <= LABEL_VALUE_MAX_LENGTH) return NONE;
+  const problems: string[] = [];
+  if (byteLength(value) > LABEL_VALUE_MAX_LENGTH) problems.push(maxBytes(LABEL_VALUE_MAX_LENGTH));
+  if (!matches) problems.push(explain(LABEL_VALUE));
+  return problems;
+}
+
+/** Also the form of a condition's reason. Its length is not checked. */
+export function isCIdentifier(value: string): Problems {
+  return checkFormat(value, C_IDENTIFIER, Number.POSITIVE_INFINITY);
+}
+
+/** The older, stricter form of an environment variable's name. */
+export function isEnvVarName(value: string): Problems {
+  return [...checkFormat(value, ENV_VAR_NAME, Number.POSITIVE_INFINITY), ...leadsOut(value)];
+}
+
+/** Any printable ASCII but '='. */
+export function isRelaxedEnvVarName(value: string): Problems {
+  if (value === '') return ['environment variable name must be non-empty'];
+  if (/^[ -<>-~]+$/.test(value)) return NONE;
+  return ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
+}
+
+/** The key of a ConfigMap or Secret, which may become a file's name. */
+export function isConfigMapKey(value: string): Problems {
+  return [...checkFormat(value, CONFIG_MAP_KEY, DNS1123_SUBDOMAIN_MAX_LENGTH), ...leadsOut(value)];
+}
+
+export function isValidPortNum(port: number): Problems {
+  return isInRange(port, 1, 65535);
+}
+
+/** The name of a port: an IANA service name (RFC 6335) in lower case. */
+export function isValidPortName(value: string): Problems {
+  const problems = tooLong(value, 15);
+  if (!/^[-a-z0-9]+$/.test(value)) problems.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
+  if (!/[a-z]/.test(value)) problems.push('must contain at least one letter (a-z)');
+  if (value.includes('--')) problems.push('must not contain consecutive hyphens');
+  if (value.startsWith('-') || value.endsWith('-')) problems.push('must not begin or end with a hyphen');
+  return problems;
+}
+
+/** Both ends included. */
+export function isInRange(value: number, min: number, max: number): Problems {
+  return value >= min && value <= max ? NONE : [`must be between ${min} and ${max}, inclusive`];
+}
+
+export function isValidUserID(id: number): Problems {
+  return isInRange(id, 0, 0xffffffff);
+}
+
+export function isValidGroupID(id: number): Problems {
+  return isInRange(id, 0, 0xffffffff);
+}
+
+export function isValidPercent(value: string): Problems {
+  return checkFormat(value, PERCENT, Number.POSITIVE_INFINITY);
+}
+
+export function isHTTPHeaderName(value: string): Problems {
+  return checkFormat(value, HTTP_HEADER_NAME, Number.POSITIVE_INFINITY);
+}
+
+/** IPv4 or IPv6. */
+export function isValidIP(value: string): Problems {
+  // A zone ('%eth0') is no part of an address in the API.
+  return isIP(value) !== 0 && !value.includes('%') ? NONE : ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'];
+}
+
+/** An address and a prefix length, such as 10.9.8.0/24. */
+export function isValidCIDR(value: string): Problems {
+  const parts = value.split('/');
+  const family = isIP(parts[0] as string);
+  const length = parts[1] ?? '';
+  const good =
+    parts.length === 2 &&
+    family !== 0 &&
+    !value.includes('%') &&
+    /^(0|[1-9]\d{0,2})$/.test(length) &&
+    Number(length) <= (family === 4 ? 32 : 128);
+  return good ? NONE : ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'];
+}
+
+/** What is said of a number that must not be negative. */
+export const IS_NEGATIVE_MESSAGE = 'must be greater than or equal to 0';
+
+/** The key of a label, at `at`. */
+export function validateLabelName(name: string, at: FieldPath): FieldErrorList {
+  return isQualifiedName(name).map((problem) => field.invalid(at, name, problem));
+}
+
+/** A map of labels, at `at`; errors in the order of the keys. */
+export function validateLabels(labels: Readonly<Record<string, string>> | undefined, at: FieldPath): FieldErrorList {
+  const errors: FieldErrorList = [];
+  for (const key of Object.keys(labels ?? {}).sort()) {
+    const value = labels?.[key] as string;
+    errors.push(...validateLabelName(key, at));
+    errors.push(...isValidLabelValue(value).map((problem) => field.invalid(at, value, problem)));
+  }
+  return errors;
+}
+
+/** How Kubernetes says that a value does not match a pattern. */
+export function regexError(message: string, source: string, ...examples: readonly string[]): string {
+  const shown = examples.map((example) => `'${example}', `).join(' or ');
+  return `${message} (${examples.length === 0 ? '' : `e.g. ${shown}`}regex used for validation is '${source}')`;
+}
+
+/** How Kubernetes says that a value is too long. */
+export function maxLenError(length: number): string {
+  return `must be no more than ${length} characters`;
+}
+
+function maxBytes(length: number): string {
+  return `must be no more than ${length} bytes`;
+}
+
+function explain({ message, source, examples }: Format): string {
+  return regexError(message, source, ...examples);
+}
+
+function checkFormat(value: string, expected: Format, maxLength: number): Problems {
+  const matches = expected.pattern.test(value);
+  if (matches && value.length <= maxLength) return NONE;
+  const problems = tooLong(value, maxLength);
+  if (!matches) problems.push(explain(expected));
+  return problems;
+}
+
+function tooLong(value: string, maxLength: number): string[] {
+  return byteLength(value) > maxLength ? [maxLenError(maxLength)] : [];
+}
+
+function byteLength(value: string): number {
+  return Buffer.byteLength(value);
+}
+
+/** A key becomes a file's name: it must not name another directory. */
+function leadsOut(value: string): Problems {
+  if (value === '.') return ["must not be '.'"];
+  if (value === '..') return ["must not be '..'"];
+  return value.startsWith('..') ? ["must not start with '..'"] : NONE;
+}
