@@ -3,6 +3,7 @@
 // outside simulation.
 
 import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
+import { fnv32a } from './hash.ts';
 
 export interface Random {
   /** A number in [0, 1). */
@@ -17,8 +18,8 @@ export interface Random {
   bytes(length: number): Uint8Array;
 }
 
-/** No vowels and nothing that looks like one, so that no words come out. */
-const NAME_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
+/** The characters of generated names: no vowels and nothing that looks like one, so that no words come out. */
+export const NAME_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 
 /** Strong random 32-bit words are asked for in blocks: one call for 1,024 of them. */
 const pool = new Uint32Array(1024);
@@ -59,7 +60,7 @@ export class SeededRandom implements Random {
 
   constructor(seed: number | string) {
     this.seed = seed;
-    const next = splitMix32(typeof seed === 'number' ? foldNumber(seed) : fnv1a(seed));
+    const next = splitMix32(typeof seed === 'number' ? foldNumber(seed) : fnv32a(seed));
     this.#a = next();
     this.#b = next();
     this.#c = next();
@@ -159,11 +160,5 @@ function splitMix32(seed: number): () => number {
 /** All bits of a number seed count, those above 32 and of a fraction included. */
 function foldNumber(seed: number): number {
   if (Number.isInteger(seed) && Math.abs(seed) < 2 ** 32) return seed;
-  return fnv1a(String(seed));
-}
-
-function fnv1a(text: string): number {
-  let hash = 0x811c9dc5;
-  for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193);
-  return hash >>> 0;
+  return fnv32a(String(seed));
 }

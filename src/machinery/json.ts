@@ -1,0 +1,96 @@
+// Reading JSON that a stranger sent: size, nesting and large numbers are checked before anything is built from it.
+
+import { quote } from './go-format.ts';
+
+/** The bytes are no acceptable JSON; the message is for whoever sent them. */
+export class JsonError extends Error {
+  /** 'syntax': no JSON; 'limit': too large or too deep; 'number': an integer that would not keep its value. */
+  readonly kind: 'syntax' | 'limit' | 'number';
+
+  constructor(kind: 'syntax' | 'limit' | 'number', message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.name = 'JsonError';
+    this.kind = kind;
+  }
+}
+
+export interface ParseJsonOptions {
+  /** How deep objects and lists may be nested. Default: 256. */
+  readonly maxDepth?: number;
+  /** How long the text may be, in bytes. Default: no limit. */
+  readonly maxBytes?: number;
+}
+
+export const DEFAULT_MAX_JSON_DEPTH = 256;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/**
+ * Parses UTF-8 bytes (or a text). Too deep nesting and integers beyond 2^53 are found in one pass over the bytes, before
+ * JSON.parse sees them. `__proto__` becomes an own key like any other. Throws JsonError.
+ */
+export function parseJson(data: Uint8Array | string, options: ParseJsonOptions = {}): unknown {
+  const bytes = typeof data === 'string' ? Buffer.from(data) : asBuffer(data);
+  if (options.maxBytes !== undefined && bytes.length > options.maxBytes) {
+    throw new JsonError('limit', `limit is ${options.maxBytes} bytes, got ${bytes.length}`);
+  }
+  scan(bytes, options.maxDepth ?? DEFAULT_MAX_JSON_DEPTH);
+  try {
+    return JSON.parse(typeof data === 'string' ? data : bytes.toString('utf8')) as unknown;
+  } catch (error) {
+    throw new JsonError('syntax', (error as Error).message, { cause: error });
+  }
+}
+
+function asBuffer(data: Uint8Array): Buffer {
+  return Buffer.isBuffer(data) ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+}
+
+/** Looks at brackets and digits outside of strings; whether it is JSON at all is JSON.parse's business. */
+function scan(bytes: Buffer, maxDepth: number): void {
+  const length = bytes.length;
+  let depth = 0;
+  let digits = 0;
+  for (let at = 0; at < length; at++) {
+    const byte = bytes[at] as number;
+    if (byte >= 0x30 && byte <= 0x39) {
+      digits++;
+      continue;
+    }
+    if (digits > 15) checkInteger(bytes, at - digits, at);
+    digits = 0;
+    if (byte === QUOTE) {
+      at = endOfString(bytes, at + 1);
+    } else if (byte === 0x7b || byte === 0x5b) {
+      if (++depth > maxDepth) throw new JsonError('limit', `exceeded max depth of ${maxDepth}`);
+    } else if (byte === 0x7d || byte === 0x5d) depth--;
+  }
+  if (digits > 15) checkInteger(bytes, length - digits, length);
+}
+
+/** The position of the quote that ends the string (or of the end). */
+function endOfString(bytes: Buffer, start: number): number {
+  let from = start;
+  for (;;) {
+    const end = bytes.indexOf(QUOTE, from);
+    if (end === -1) return bytes.length;
+    let backslashes = 0;
+    while (end - backslashes > start && bytes[end - backslashes - 1] === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return end;
+    from = end + 1;
+  }
+}
+
+/** Digits in a row that are no part of a fraction or of a number with an exponent must keep their value. */
+function checkInteger(bytes: Buffer, start: number, end: number): void {
+  const before = bytes[start - 1];
+  const after = bytes[end];
+  const isPoint = (byte: number | undefined): boolean => byte === 0x2e;
+  const isExponent = (byte: number | undefined): boolean => byte === 0x65 || byte === 0x45;
+  if (isPoint(before) || isPoint(after) || isExponent(after)) return;
+  const text = bytes.toString('latin1', start, end);
+  if (!Number.isSafeInteger(Number(text))) {
+    throw new JsonError('number', `number ${quote(text)} is out of range: integers up to 9007199254740991 are kept exactly`);
+  }
+}
