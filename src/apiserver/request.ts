@@ -1,6 +1,8 @@
 // What passes through the handler chain: an API request and its response, independent of HTTP, so that the in-process
 // transport walks the same chain (authentication excepted: it brings its user) without serialization.
 
+import type { Duplex } from 'node:stream';
+
 import type { Verb } from '../client/transport.ts';
 import type { WatchStream } from '../machinery/watch.ts';
 
@@ -19,6 +21,7 @@ export interface RequestInfo {
   readonly verb: Verb | 'watch' | 'get' | 'post' | 'put' | 'head' | 'options' | (string & {});
   readonly apiGroup: string;
   readonly apiVersion: string;
+  /** '' for cluster-scoped resources and for requests across all namespaces. */
   readonly namespace: string;
   readonly resource: string;
   readonly subresource: string;
@@ -30,24 +33,46 @@ export interface RequestInfo {
 export type RequestBody =
   /** In-process: the object itself, immutable. */
   | { readonly kind: 'object'; readonly object: unknown }
-  /** Over HTTP: read on demand, limited to 3 MiB. */
+  /** Over HTTP: read on demand, limited to 3 MiB; throws StatusError (413) beyond. */
   | { readonly kind: 'bytes'; read(): Promise<Uint8Array> };
+
+/** A request to change protocols (SPDY, WebSocket). Only HTTP/1.1 connections have one. */
+export interface Upgrade {
+  /**
+   * Takes the raw connection over, with what the client sent already. The one who calls it writes the HTTP response too and
+   * answers a body of kind 'taken'. Until then, a StatusError is answered as usual.
+   */
+  take(): { readonly socket: Duplex; readonly head: Uint8Array };
+}
 
 export interface ApiRequest {
   readonly method: string;
+  /** As it was sent, percent-encoded, without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: RequestBody;
-  readonly info: RequestInfo;
-  /** Set by authentication. */
-  readonly user?: UserInfo;
-  /** Aborts when the client goes away or the deadline passes. */
+  /** Set by the filter of that name, which is the first that may fail. */
+  info: RequestInfo;
+  /** Set by authentication, replaced by impersonation. */
+  user?: UserInfo;
+  /** Aborts when the client goes away, the deadline passes or the server stops. Made when it is first asked for. */
   readonly signal: AbortSignal;
   readonly remoteAddress: string;
-  /** Collects `Warning` headers. */
+  /** Collects the texts of `Warning` headers. */
   readonly warnings: string[];
+  readonly upgrade?: Upgrade;
+  /** What the peer proved by its TLS certificate; authentication makes a user of it. */
+  readonly peerCertificate?: PeerCertificate;
+  /** Aborts `signal` with `reason`. */
+  abort(reason: unknown): void;
+}
+
+/** The subject of a client certificate that the client CA has signed and that is valid now. */
+export interface PeerCertificate {
+  readonly commonName: string;
+  readonly organizations: readonly string[];
 }
 
 /** `body` says what is to be sent; the HTTP side serializes it (or splices the bytes that are there), in-process takes the object. */
@@ -55,6 +80,13 @@ export interface ApiResponse {
   readonly code: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: ResponseBody;
+  /** How 'object', 'list' and 'watch' bodies are written, as negotiated. Default: compact JSON. */
+  readonly format?: ResponseFormat;
+}
+
+export interface ResponseFormat {
+  readonly mediaType: 'application/json' | 'application/yaml';
+  readonly pretty?: boolean;
 }
 
 export type ResponseBody =
@@ -62,11 +94,19 @@ export type ResponseBody =
   /** One encodable object: decoded or bytes, whichever is there; each is made from the other at most once. */
   | { readonly kind: 'object'; readonly object: EncodedObject }
   /** A list spliced from its items' bytes. */
-  | { readonly kind: 'list'; readonly apiVersion: string; readonly listKind: string; readonly metadata: Readonly<Record<string, unknown>>; readonly items: readonly EncodedObject[] }
+  | {
+      readonly kind: 'list';
+      readonly apiVersion: string;
+      readonly listKind: string;
+      readonly metadata: Readonly<Record<string, unknown>>;
+      readonly items: readonly EncodedObject[];
+    }
   | { readonly kind: 'watch'; readonly events: WatchStream<EncodedWatchEvent> }
   | { readonly kind: 'text'; readonly contentType: string; readonly text: string }
   | { readonly kind: 'bytes'; readonly contentType: string; readonly bytes: Uint8Array }
-  | { readonly kind: 'stream'; readonly contentType: string; readonly stream: AsyncIterable<Uint8Array> };
+  | { readonly kind: 'stream'; readonly contentType: string; readonly stream: AsyncIterable<Uint8Array> }
+  /** The connection was taken over (see Upgrade): nothing is written. `done` resolves when both sides have ended. */
+  | { readonly kind: 'taken'; readonly done: Promise<void> };
 
 /** An API object that is decoded and encoded at most once, whoever asks first. Shared by all readers; immutable. */
 export interface EncodedObject {
@@ -74,11 +114,17 @@ export interface EncodedObject {
   object(): unknown;
   /** Its JSON, resourceVersion included. */
   json(): Uint8Array;
+  /** How many bytes its JSON has as an item of a list, where kind and apiVersion are left out. */
+  itemLength(): number;
+  /** Writes that JSON into `target` from `offset` on and answers the offset behind it. There must be room. */
+  copyItem(target: Buffer, offset: number): number;
 }
 
 export interface EncodedWatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   readonly object: EncodedObject;
+  /** The event as a line of JSON, encoded once for all who watch. */
+  frame(): Uint8Array;
 }
 
 export type Handler = (request: ApiRequest) => Promise<ApiResponse>;

@@ -1,0 +1,165 @@
+// API objects as bytes and as values, each made from the other at most once.
+//
+// An object that is stored is served from its bytes: its resourceVersion is spliced in (see the storage codec), and as an item
+// of a list its kind and apiVersion are left out, which are the same first bytes for all objects of a resource. Nothing is
+// parsed or stringified to serve an object that was written once.
+
+import { decodeFromStorage, encodeForStorage, spliceInto, splicedLength } from '../../api/codec/index.ts';
+import type { KubeObject } from '../../client/client.ts';
+import type { KeyValue } from '../../storage/interface.ts';
+import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
+
+const OPEN_BRACE = 0x7b;
+
+/** How the objects of one kind are laid out in storage: kind and apiVersion first, then all else. */
+export class ObjectFormat {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** What the JSON of every object begins with, up to the quote before "metadata". */
+  readonly header: Buffer;
+
+  constructor(apiVersion: string, kind: string) {
+    this.apiVersion = apiVersion;
+    this.kind = kind;
+    this.header = Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`, 'utf8');
+  }
+
+  /** The bytes to store. */
+  encode(object: KubeObject): Uint8Array {
+    const { kind: _kind, apiVersion: _apiVersion, ...rest } = object;
+    return encodeForStorage({ kind: this.kind, apiVersion: this.apiVersion, ...rest });
+  }
+}
+
+/** Told when an object is decoded for the first time, so that it can be kept for the next reader. */
+export type OnDecode = (object: StoredObject) => void;
+
+/** Objects pass through here on their way into a list; only ever used within one call. */
+let scratch = Buffer.allocUnsafeSlow(64 * 1024);
+
+/** An object as it is in storage at one revision. */
+export class StoredObject implements EncodedObject {
+  readonly kv: KeyValue;
+  readonly #revision: number;
+  readonly #format: ObjectFormat;
+  #object: KubeObject | undefined;
+  #json: Buffer | undefined;
+  readonly #onDecode: OnDecode | undefined;
+  /** What field selectors see, computed by the first who asks. */
+  fields: Readonly<Record<string, string>> | undefined;
+
+  /** `revision` differs from the one it was written at for the last state of a deleted object. */
+  constructor(format: ObjectFormat, kv: KeyValue, options: { object?: KubeObject; revision?: number; onDecode?: OnDecode } = {}) {
+    this.kv = kv;
+    this.#revision = options.revision ?? kv.modRevision;
+    this.#format = format;
+    this.#object = options.object;
+    this.#onDecode = options.onDecode;
+  }
+
+  object(): KubeObject {
+    if (this.#object === undefined) {
+      this.#object = decodeFromStorage<KubeObject>(this.kv.value, this.#revision);
+      this.#onDecode?.(this);
+    }
+    return this.#object;
+  }
+
+  json(): Buffer {
+    if (this.#json === undefined) {
+      const json = Buffer.allocUnsafe(splicedLength(this.kv.value, this.#revision));
+      spliceInto(json, 0, this.kv.value, this.#revision);
+      this.#json = json;
+    }
+    return this.#json;
+  }
+
+  itemLength(): number {
+    // One byte of the header stays: its brace.
+    return splicedLength(this.kv.value, this.#revision) - this.#format.header.length + 1;
+  }
+
+  copyItem(target: Buffer, offset: number): number {
+    const { header } = this.#format;
+    const length = splicedLength(this.kv.value, this.#revision);
+    if (scratch.length < length) scratch = Buffer.allocUnsafeSlow(2 * length);
+    spliceInto(scratch, 0, this.kv.value, this.#revision);
+    if (header.compare(scratch, 0, header.length) !== 0) {
+      throw new Error(`the stored object ${this.kv.key} does not begin as ${this.#format.kind} objects do`);
+    }
+    target[offset] = OPEN_BRACE;
+    return offset + 1 + scratch.copy(target, offset + 1, header.length, length);
+  }
+
+  /** The same state with another resourceVersion: a deletion has a revision of its own. */
+  at(revision: number): StoredObject {
+    if (revision === this.#revision) return this;
+    const known = this.#object;
+    return new StoredObject(this.#format, this.kv, {
+      revision,
+      ...(known !== undefined && { object: { ...known, metadata: { ...known.metadata, resourceVersion: String(revision) } } }),
+    });
+  }
+}
+
+/** An object that was made for this answer: a Status, a review, an object in another version. */
+export class FreshObject implements EncodedObject {
+  readonly #object: unknown;
+  #json: Buffer | undefined;
+  #item: Buffer | undefined;
+
+  constructor(object: unknown) {
+    this.#object = object;
+  }
+
+  object(): unknown {
+    return this.#object;
+  }
+
+  json(): Buffer {
+    this.#json ??= Buffer.from(JSON.stringify(this.#object), 'utf8');
+    return this.#json;
+  }
+
+  itemLength(): number {
+    return this.#asItem().length;
+  }
+
+  copyItem(target: Buffer, offset: number): number {
+    const item = this.#asItem();
+    return offset + item.copy(target, offset);
+  }
+
+  #asItem(): Buffer {
+    if (this.#item === undefined) {
+      const { kind: _kind, apiVersion: _apiVersion, ...rest } = this.#object as KubeObject;
+      this.#item = Buffer.from(JSON.stringify(rest), 'utf8');
+    }
+    return this.#item;
+  }
+}
+
+/** A watch event, encoded when the first watcher needs its bytes. */
+export class SharedWatchEvent implements EncodedWatchEvent {
+  readonly type: EncodedWatchEvent['type'];
+  readonly object: EncodedObject;
+  #frame: Buffer | undefined;
+
+  constructor(type: EncodedWatchEvent['type'], object: EncodedObject) {
+    this.type = type;
+    this.object = object;
+  }
+
+  frame(): Buffer {
+    if (this.#frame === undefined) {
+      const head = `{"type":"${this.type}","object":`;
+      const json = this.object.json();
+      const frame = Buffer.allocUnsafe(head.length + json.length + 2);
+      frame.write(head, 0, 'latin1');
+      frame.set(json, head.length);
+      frame.write('}\n', head.length + json.length, 'latin1');
+      this.#frame = frame;
+    }
+    return this.#frame;
+  }
+}

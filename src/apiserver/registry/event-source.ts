@@ -1,0 +1,325 @@
+// The changes of one resource, for all who watch it: one watch on the storage, each event decoded and encoded once, handed to
+// the watchers that an index says it may concern. It remembers the last events, so that a watcher that comes back after a
+// short while is served from memory; one that asks for an older revision gets a storage watch of its own.
+
+import type { Clock, Timer } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import { WatchQueue } from '../../machinery/watch.ts';
+import type { WatchStream } from '../../machinery/watch.ts';
+import type { Storage, StorageEvent } from '../../storage/interface.ts';
+import type { EncodedWatchEvent } from '../request.ts';
+import { FreshObject, SharedWatchEvent } from './encoded-object.ts';
+import type { StoredObject } from './encoded-object.ts';
+import type { ObjectCache } from './object-cache.ts';
+import { fieldsOf } from './selection.ts';
+import type { SelectableFields, Selection } from './selection.ts';
+import { storageToStatus, watchErrorEvent } from './storage-errors.ts';
+
+export interface EventSourceConfig {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Keys of the resource begin with this; it ends in '/'. */
+  readonly prefix: string;
+  readonly cache: ObjectCache;
+  readonly namespaced: boolean;
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly selectableFields: SelectableFields | undefined;
+  /** A field by whose value watchers are indexed, because many watch one value each (pods: spec.nodeName). */
+  readonly indexField?: string;
+  /** How many past events are remembered. Default: 1024. */
+  readonly historyLength?: number;
+  /** Events that may wait for one watcher before it is cut off (it comes back and resumes). Default: 10000. */
+  readonly queueLimit?: number;
+  /** Default: one minute. */
+  readonly bookmarkIntervalMs?: number;
+}
+
+export interface Subscription {
+  /** Events after this revision. */
+  readonly afterRevision: number;
+  /** '' for all. */
+  readonly namespace: string;
+  readonly selection: Selection;
+  readonly bookmarks: boolean;
+  /** Delivered before all else. */
+  readonly initial?: readonly EncodedWatchEvent[];
+}
+
+/** One change, with what every watcher of it shares. */
+class Change {
+  readonly revision: number;
+  /** Absent: deleted. */
+  readonly current: StoredObject | undefined;
+  readonly previous: StoredObject | undefined;
+  #added: SharedWatchEvent | undefined;
+  #modified: SharedWatchEvent | undefined;
+  #deleted: SharedWatchEvent | undefined;
+
+  constructor(revision: number, current: StoredObject | undefined, previous: StoredObject | undefined) {
+    this.revision = revision;
+    this.current = current;
+    this.previous = previous;
+  }
+
+  /** What a watcher sees: an object that begins or ceases to match its selection appears or disappears. */
+  seenThrough(selection: Selection, fields: SelectableFields | undefined): SharedWatchEvent | undefined {
+    const { current, previous } = this;
+    const is = current !== undefined && selection.matches(current, fields);
+    const was = previous !== undefined && selection.matches(previous, fields);
+    if (is && current !== undefined) {
+      if (was) return (this.#modified ??= new SharedWatchEvent('MODIFIED', current));
+      return (this.#added ??= new SharedWatchEvent('ADDED', current));
+    }
+    if (!was || previous === undefined) return undefined;
+    // The last state that the watcher may see, numbered as the change that took it out of its sight.
+    return (this.#deleted ??= new SharedWatchEvent('DELETED', previous.at(this.revision)));
+  }
+}
+
+interface Subscriber {
+  readonly queue: WatchQueue<EncodedWatchEvent>;
+  readonly selection: Selection;
+  readonly indexKey: string;
+  readonly bookmarks: boolean;
+  /** The revision up to which it has been told everything. */
+  sentRevision: number;
+}
+
+export class EventSource {
+  readonly #config: EventSourceConfig;
+  readonly #historyLength: number;
+  /** By index key (see indexKeyOf); '' has those that want everything. */
+  readonly #subscribers = new Map<string, Set<Subscriber>>();
+  /** Changes with a revision in (#historyStart, #revision], oldest first. */
+  #history: Change[] = [];
+  /** Meaningful while running. */
+  #historyStart = 0;
+  #revision = 0;
+  #running: Promise<void> | undefined;
+  #watch: WatchStream<StorageEvent> | undefined;
+  #bookmarkTimer: Timer | undefined;
+  #closed = false;
+  /** Storage watches of those who asked for the distant past. */
+  readonly #replays = new Set<WatchStream<StorageEvent>>();
+
+  constructor(config: EventSourceConfig) {
+    this.#config = config;
+    this.#historyLength = config.historyLength ?? 1024;
+  }
+
+  /** Resolves once the source follows the storage: changes after this moment are remembered. */
+  async start(): Promise<void> {
+    this.#running ??= this.#begin();
+    await this.#running;
+  }
+
+  /** Watchers that are served now. */
+  get subscriberCount(): number {
+    let count = 0;
+    for (const set of this.#subscribers.values()) count += set.size;
+    return count;
+  }
+
+  /** Throws StatusError (410) if the storage knows at once that the revision is gone; later, the stream has an ERROR event. */
+  async subscribe(subscription: Subscription): Promise<WatchStream<EncodedWatchEvent>> {
+    await this.start();
+    let replay: WatchStream<StorageEvent> | undefined;
+    const subscriber: Subscriber = {
+      queue: new WatchQueue<EncodedWatchEvent>({
+        limit: (this.#config.queueLimit ?? 10_000) + (subscription.initial?.length ?? 0),
+        // It ends as if the server had timed it out, and its client resumes where it is.
+        onOverflow: (queue) => {
+          this.#config.logger.debug('a watcher did not keep up and was cut off', { prefix: this.#config.prefix });
+          this.#remove(subscriber);
+          queue.close();
+        },
+        onStop: () => {
+          this.#remove(subscriber);
+          replay?.stop();
+        },
+      }),
+      selection: subscription.selection,
+      indexKey: this.#indexKeyOf(subscription),
+      bookmarks: subscription.bookmarks,
+      sentRevision: subscription.afterRevision,
+    };
+    for (const event of subscription.initial ?? []) subscriber.queue.push(event);
+    if (this.#closed) {
+      subscriber.queue.close();
+      return subscriber.queue;
+    }
+    if (subscription.afterRevision >= this.#historyStart) {
+      for (const change of this.#history) if (change.revision > subscription.afterRevision) this.#deliver(change, subscriber);
+      this.#add(subscriber);
+      return subscriber.queue;
+    }
+    try {
+      replay = this.#config.storage.watch(this.#config.prefix, { afterRevision: subscription.afterRevision });
+    } catch (error) {
+      throw storageToStatus(error);
+    }
+    this.#replays.add(replay);
+    void this.#replay(replay, subscriber, subscription.namespace);
+    return subscriber.queue;
+  }
+
+  /** Ends every watch normally, after what was sent. */
+  close(): void {
+    this.#closed = true;
+    this.#stopFollowing();
+    for (const replay of this.#replays) replay.stop();
+    for (const set of this.#subscribers.values()) for (const subscriber of set) subscriber.queue.close();
+    this.#subscribers.clear();
+  }
+
+  async #begin(): Promise<void> {
+    const { storage, clock } = this.#config;
+    try {
+      const revision = await storage.currentRevision();
+      if (this.#closed) return;
+      const interval = this.#config.bookmarkIntervalMs ?? 60_000;
+      this.#historyStart = revision;
+      this.#revision = revision;
+      this.#history = [];
+      this.#watch = storage.watch(this.#config.prefix, { afterRevision: revision, progressIntervalMs: interval });
+      this.#bookmarkTimer = clock.setInterval(interval, () => this.#sendBookmarks());
+      void this.#follow(this.#watch);
+    } catch (error) {
+      this.#running = undefined;
+      throw storageToStatus(error);
+    }
+  }
+
+  #stopFollowing(): void {
+    this.#watch?.stop();
+    this.#watch = undefined;
+    this.#bookmarkTimer?.cancel();
+    this.#bookmarkTimer = undefined;
+    this.#running = undefined;
+  }
+
+  async #follow(watch: WatchStream<StorageEvent>): Promise<void> {
+    let failure: unknown;
+    try {
+      for await (const event of watch) this.#observe(event);
+    } catch (error) {
+      failure = error;
+    }
+    if (this.#watch !== watch) return;
+    // Without the storage's events nobody may go on believing that nothing happens: all come back and begin anew.
+    this.#config.logger.debug('the watch on the storage ended', { prefix: this.#config.prefix, err: failure });
+    this.#stopFollowing();
+    for (const set of this.#subscribers.values()) for (const subscriber of set) subscriber.queue.close();
+    this.#subscribers.clear();
+  }
+
+  #observe(event: StorageEvent): void {
+    this.#revision = event.revision;
+    if (event.type === 'progress') return;
+    const change = this.#changeOf(event);
+    this.#history.push(change);
+    if (this.#history.length > 2 * this.#historyLength) {
+      const dropped = this.#history.length - this.#historyLength;
+      this.#historyStart = (this.#history[dropped - 1] as Change).revision;
+      this.#history = this.#history.slice(dropped);
+    }
+    if (this.#subscribers.size === 0) return;
+    const key = event.type === 'put' ? event.kv.key : event.key;
+    for (const indexKey of this.#indexKeysOf(key, change)) {
+      const set = this.#subscribers.get(indexKey);
+      if (set !== undefined) for (const subscriber of set) this.#deliver(change, subscriber);
+    }
+  }
+
+  #changeOf(event: Exclude<StorageEvent, { type: 'progress' }>): Change {
+    const { cache } = this.#config;
+    const previous = event.previous === undefined ? undefined : cache.of(event.previous);
+    if (event.type === 'delete') {
+      cache.forget(event.key);
+      return new Change(event.revision, undefined, previous);
+    }
+    return new Change(event.revision, cache.of(event.kv), previous);
+  }
+
+  #deliver(change: Change, subscriber: Subscriber): void {
+    if (change.revision <= subscriber.sentRevision) return;
+    const event = change.seenThrough(subscriber.selection, this.#config.selectableFields);
+    if (event === undefined) return;
+    subscriber.sentRevision = change.revision;
+    subscriber.queue.push(event);
+  }
+
+  async #replay(watch: WatchStream<StorageEvent>, subscriber: Subscriber, namespace: string): Promise<void> {
+    const { prefix, namespaced } = this.#config;
+    const within = namespaced && namespace !== '' ? `${prefix}${namespace}/` : prefix;
+    try {
+      for await (const event of watch) {
+        if (event.type === 'progress') continue;
+        const key = event.type === 'put' ? event.kv.key : event.key;
+        if (key.startsWith(within)) this.#deliver(this.#changeOf(event), subscriber);
+      }
+    } catch (error) {
+      subscriber.queue.push(watchErrorEvent(error));
+    } finally {
+      this.#replays.delete(watch);
+      subscriber.queue.close();
+    }
+  }
+
+  #sendBookmarks(): void {
+    for (const set of this.#subscribers.values()) {
+      for (const subscriber of set) {
+        if (!subscriber.bookmarks || subscriber.sentRevision >= this.#revision) continue;
+        subscriber.sentRevision = this.#revision;
+        subscriber.queue.push(this.bookmark(this.#revision));
+      }
+    }
+  }
+
+  /** A bookmark event: an object of the kind with nothing but a resourceVersion. */
+  bookmark(revision: number | string, annotations?: Readonly<Record<string, string>>): EncodedWatchEvent {
+    const metadata = { resourceVersion: String(revision), creationTimestamp: null, ...(annotations && { annotations }) };
+    const { apiVersion, kind } = this.#config;
+    return new SharedWatchEvent('BOOKMARK', new FreshObject({ kind, apiVersion, metadata }));
+  }
+
+  #add(subscriber: Subscriber): void {
+    const set = this.#subscribers.get(subscriber.indexKey);
+    if (set === undefined) this.#subscribers.set(subscriber.indexKey, new Set([subscriber]));
+    else set.add(subscriber);
+  }
+
+  #remove(subscriber: Subscriber): void {
+    const set = this.#subscribers.get(subscriber.indexKey);
+    set?.delete(subscriber);
+    if (set?.size === 0) this.#subscribers.delete(subscriber.indexKey);
+  }
+
+  /** A watcher is filed under the narrowest key that covers what it may see. */
+  #indexKeyOf(subscription: Subscription): string {
+    const { namespaced, indexField } = this.#config;
+    const namespace = namespaced ? subscription.namespace || (subscription.selection.exact('metadata.namespace') ?? '') : '';
+    const name = subscription.selection.exact('metadata.name');
+    if (name !== undefined && (!namespaced || namespace !== '')) return `name:${namespace}/${name}`;
+    const value = indexField === undefined ? undefined : subscription.selection.exact(indexField);
+    if (value !== undefined && namespace === '') return `field:${value}`;
+    return namespace === '' ? '' : `namespace:${namespace}`;
+  }
+
+  #indexKeysOf(key: string, change: Change): Set<string> {
+    const { prefix, namespaced, indexField, selectableFields } = this.#config;
+    const relative = key.slice(prefix.length);
+    const slash = namespaced ? relative.indexOf('/') : -1;
+    const namespace = slash < 0 ? '' : relative.slice(0, slash);
+    const keys = new Set(['', `name:${namespace}/${relative.slice(slash + 1)}`]);
+    if (namespaced) keys.add(`namespace:${namespace}`);
+    if (indexField !== undefined) {
+      for (const state of [change.current, change.previous]) {
+        if (state !== undefined) keys.add(`field:${fieldsOf(state, selectableFields)[indexField] ?? ''}`);
+      }
+    }
+    return keys;
+  }
+}

@@ -1,0 +1,126 @@
+// Lists: which revision they are read at, in which pages, and what the selectors leave of them.
+
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { GroupResource } from '../../machinery/apierrors.ts';
+import { StorageError } from '../../storage/interface.ts';
+import type { ListResult, Storage } from '../../storage/interface.ts';
+import { decodeContinue, encodeContinue, expiredContinue } from './continue-token.ts';
+import type { ContinueToken } from './continue-token.ts';
+import type { StoredObject } from './encoded-object.ts';
+import type { ObjectCache } from './object-cache.ts';
+import type { ListAnswer, ListOptions } from './rest.ts';
+import { parseResourceVersion } from './resource-version.ts';
+import type { SelectableFields, Selection } from './selection.ts';
+import { storageToStatus } from './storage-errors.ts';
+
+export interface Listed {
+  readonly storage: Storage;
+  readonly cache: ObjectCache;
+  readonly resource: GroupResource;
+  readonly prefix: string;
+  readonly namespaced: boolean;
+  readonly selectableFields: SelectableFields | undefined;
+}
+
+/** With selectors most keys may be in vain, so pages of the storage grow up to this. */
+const MAX_STORAGE_PAGE = 10_000;
+
+export async function listObjects(listed: Listed, namespace: string, options: ListOptions): Promise<ListAnswer> {
+  const { resource } = listed;
+  const { selection } = options;
+  const token = options.continue === '' ? undefined : decodeContinue(options.continue);
+  if (token !== undefined && options.resourceVersion !== '' && options.resourceVersion !== '0') {
+    throw apierrors.badRequest('specifying resource version is not allowed when using continue');
+  }
+  const requested = parseResourceVersion(options.resourceVersion);
+  const exact = requested > 0 && isExact(options);
+  const revision = token === undefined ? (exact ? requested : 0) : Math.max(token.revision, 0);
+  try {
+    const single = keyOfSingle(listed, namespace, selection);
+    const answer =
+      single !== undefined && token === undefined
+        ? await listSingle(listed, single, selection, revision)
+        : await listPage(listed, namespace, options, token, revision);
+    // The newest state answers 'not older than', if it is that new.
+    if (requested > Number(answer.resourceVersion)) {
+      throw apierrors.tooLargeResourceVersion(requested, answer.resourceVersion, 1);
+    }
+    return answer;
+  } catch (error) {
+    if (token !== undefined && error instanceof StorageError && error.reason === 'Expired') throw expiredContinue(token);
+    throw storageToStatus(error, { resource, requestedRevision: requested });
+  }
+}
+
+/** A page with a resourceVersion and nothing said about its meaning is read at exactly that one, as it always was. */
+function isExact(options: ListOptions): boolean {
+  return options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && options.limit > 0);
+}
+
+/** The key of the one object that the field selector names. */
+function keyOfSingle(listed: Listed, namespace: string, selection: Selection): string | undefined {
+  const name = selection.exact('metadata.name');
+  if (name === undefined || name === '' || name.includes('/')) return undefined;
+  if (!listed.namespaced) return listed.prefix + name;
+  return namespace === '' ? undefined : `${listed.prefix}${namespace}/${name}`;
+}
+
+async function listSingle(listed: Listed, key: string, selection: Selection, revision: number): Promise<ListAnswer> {
+  const { storage, cache, selectableFields } = listed;
+  // The revision is read first: what the get sees is then at least that new.
+  const at = revision > 0 ? revision : await storage.currentRevision();
+  const kv = await storage.get(key, { revision });
+  const object = kv === undefined ? undefined : cache.of(kv);
+  const items = object !== undefined && selection.matches(object, selectableFields) ? [object] : [];
+  return { items, resourceVersion: String(Math.max(at, kv?.modRevision ?? 0)) };
+}
+
+async function listPage(
+  listed: Listed,
+  namespace: string,
+  options: ListOptions,
+  token: ContinueToken | undefined,
+  revision: number,
+): Promise<ListAnswer> {
+  const { storage, cache, prefix, selectableFields } = listed;
+  const { limit, selection } = options;
+  const within = listed.namespaced && namespace !== '' ? `${prefix}${namespace}/` : prefix;
+  const items: StoredObject[] = [];
+  let startAfter = token === undefined ? undefined : prefix + token.lastKey;
+  let at = revision;
+  let storagePage = limit;
+  for (;;) {
+    const page: ListResult = await storage.list(within, { revision: at, limit: storagePage, startAfter });
+    at = page.revision;
+    for (const [index, kv] of page.items.entries()) {
+      const object = cache.of(kv);
+      if (!selection.matches(object, selectableFields)) continue;
+      items.push(object);
+      if (limit > 0 && items.length === limit) {
+        const remaining = page.remaining + page.items.length - index - 1;
+        return partOf(items, at, remaining, remaining === 0 ? undefined : kv.key.slice(prefix.length), selection);
+      }
+    }
+    if (page.remaining === 0) return { items, resourceVersion: String(at) };
+    startAfter = page.items.at(-1)?.key;
+    storagePage = Math.min(storagePage * 2, MAX_STORAGE_PAGE);
+  }
+}
+
+function partOf(
+  items: readonly StoredObject[],
+  revision: number,
+  remaining: number,
+  lastKey: string | undefined,
+  selection: Selection,
+): ListAnswer {
+  return {
+    items,
+    resourceVersion: String(revision),
+    ...(lastKey !== undefined && {
+      continue: encodeContinue({ revision, lastKey }),
+      // With selectors nobody knows how many of them would match.
+      ...(selection.everything && { remainingItemCount: remaining }),
+    }),
+  };
+}

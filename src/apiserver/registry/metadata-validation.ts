@@ -1,0 +1,179 @@
+// Is the metadata of an object valid? The same rules for every kind; only what a name may look like differs.
+
+import type { KubeObject } from '../../client/client.ts';
+import { FieldPath } from '../../machinery/field.ts';
+import type { FieldErrorList } from '../../machinery/field.ts';
+import * as field from '../../machinery/field.ts';
+import * as validation from '../../machinery/validation.ts';
+import { sameJson } from './equality.ts';
+
+const METADATA = new FieldPath('metadata');
+/** Of all annotations together, keys included. */
+const MAX_ANNOTATIONS_BYTES = 256 * 1024;
+
+export interface NameRules {
+  validateName?(name: string, prefix: boolean): readonly string[];
+}
+
+export function validateMetadata(object: KubeObject, namespaced: boolean, rules: NameRules): FieldErrorList {
+  const { metadata } = object;
+  const errors: FieldErrorList = [];
+  const name = metadata.name ?? '';
+  const generateName = metadata.generateName ?? '';
+  if (generateName !== '') {
+    for (const problem of nameProblems(generateName, true, rules)) {
+      errors.push(field.invalid(METADATA.child('generateName'), generateName, problem));
+    }
+  }
+  if (name === '') errors.push(field.required(METADATA.child('name'), 'name or generateName is required'));
+  else for (const problem of nameProblems(name, false, rules)) errors.push(field.invalid(METADATA.child('name'), name, problem));
+  errors.push(...validateNamespace(metadata.namespace ?? '', namespaced), ...validateCommon(object));
+  return errors;
+}
+
+export function validateMetadataUpdate(object: KubeObject, old: KubeObject): FieldErrorList {
+  const { metadata } = object;
+  const before = old.metadata;
+  const errors: FieldErrorList = [];
+  if (!sameJson(metadata.finalizers ?? [], before.finalizers ?? [])) errors.push(...validateFinalizersUpdate(object, old));
+  const immutable = (
+    name: 'name' | 'namespace' | 'uid' | 'creationTimestamp' | 'deletionTimestamp' | 'deletionGracePeriodSeconds',
+  ): void => {
+    if ((metadata[name] ?? '') !== (before[name] ?? '')) {
+      errors.push(field.invalid(METADATA.child(name), metadata[name] ?? null, 'field is immutable'));
+    }
+  };
+  immutable('name');
+  immutable('namespace');
+  immutable('uid');
+  immutable('creationTimestamp');
+  immutable('deletionTimestamp');
+  immutable('deletionGracePeriodSeconds');
+  errors.push(...validateCommon(object));
+  return errors;
+}
+
+function nameProblems(name: string, prefix: boolean, rules: NameRules): readonly string[] {
+  if (rules.validateName !== undefined) return rules.validateName(name, prefix);
+  return subdomainName(name, prefix);
+}
+
+/** The rule of most kinds. A prefix may end in a dash: something comes behind it. */
+export function subdomainName(name: string, prefix: boolean): readonly string[] {
+  return validation.isDNS1123Subdomain(prefix ? withoutTrailingDash(name) : name);
+}
+
+/** The rule of kinds whose names become host names or labels (namespaces). */
+export function labelName(name: string, prefix: boolean): readonly string[] {
+  return validation.isDNS1123Label(prefix ? withoutTrailingDash(name) : name);
+}
+
+/** The rule of services. */
+export function dns1035LabelName(name: string, prefix: boolean): readonly string[] {
+  return validation.isDNS1035Label(prefix ? withoutTrailingDash(name) : name);
+}
+
+/** The rule of kinds whose names only must be a segment of a path (roles). */
+export function pathSegmentName(name: string, prefix: boolean): readonly string[] {
+  if (!prefix && (name === '.' || name === '..')) return [`may not be '${name}'`];
+  return ['/', '%'].filter((part) => name.includes(part)).map((part) => `may not contain '${part}'`);
+}
+
+function withoutTrailingDash(name: string): string {
+  return name.length > 1 && name.endsWith('-') ? `${name.slice(0, -2)}a` : name;
+}
+
+function validateNamespace(namespace: string, namespaced: boolean): FieldErrorList {
+  const at = METADATA.child('namespace');
+  if (!namespaced) return namespace === '' ? [] : [field.forbidden(at, 'not allowed on this type')];
+  if (namespace === '') return [field.required(at)];
+  return validation.isDNS1123Label(namespace).map((problem) => field.invalid(at, namespace, problem));
+}
+
+/** What must hold after creation and after every update. */
+function validateCommon({ metadata }: KubeObject): FieldErrorList {
+  const errors: FieldErrorList = [];
+  if (metadata.generation !== undefined && metadata.generation < 0) {
+    errors.push(field.invalid(METADATA.child('generation'), metadata.generation, validation.IS_NEGATIVE_MESSAGE));
+  }
+  errors.push(...validation.validateLabels(metadata.labels, METADATA.child('labels')));
+  errors.push(...validateAnnotations(metadata.annotations));
+  errors.push(...validateOwnerReferences(metadata.ownerReferences ?? []));
+  errors.push(...validateFinalizers(metadata.finalizers ?? []));
+  return errors;
+}
+
+function validateAnnotations(annotations: Readonly<Record<string, string>> | undefined): FieldErrorList {
+  if (annotations === undefined) return [];
+  const at = METADATA.child('annotations');
+  const errors: FieldErrorList = [];
+  let size = 0;
+  for (const [key, value] of Object.entries(annotations)) {
+    // Case is no matter here, for compatibility with the first clients.
+    for (const problem of validation.isQualifiedName(key.toLowerCase())) errors.push(field.invalid(at, key, problem));
+    size += Buffer.byteLength(key) + Buffer.byteLength(value);
+  }
+  if (size > MAX_ANNOTATIONS_BYTES) errors.push(field.tooLong(at, '', MAX_ANNOTATIONS_BYTES));
+  return errors;
+}
+
+type OwnerReferences = NonNullable<KubeObject['metadata']['ownerReferences']>;
+
+function validateOwnerReferences(references: OwnerReferences): FieldErrorList {
+  const at = METADATA.child('ownerReferences');
+  const errors: FieldErrorList = [];
+  let controller: string | undefined;
+  for (const [index, reference] of references.entries()) {
+    const here = at.index(index);
+    const { apiVersion, kind, name, uid } = reference;
+    const [group, version] = apiVersion.includes('/') ? apiVersion.split('/', 2) : ['', apiVersion];
+    if (version === undefined || version === '') {
+      errors.push(field.invalid(here.child('apiVersion'), apiVersion, 'version must not be empty'));
+    }
+    if (kind === '') errors.push(field.invalid(here.child('kind'), kind, 'kind must not be empty'));
+    if (name === '') errors.push(field.invalid(here.child('name'), name, 'name must not be empty'));
+    if (uid === '') errors.push(field.invalid(here.child('uid'), uid, 'uid must not be empty'));
+    if (group === '' && version === 'v1' && kind === 'Event') {
+      errors.push(
+        field.invalid(here, `${apiVersion}, Kind=${kind}`, `${apiVersion}, Kind=${kind} is disallowed from being an owner`),
+      );
+    }
+    if (reference.controller !== true) continue;
+    if (controller !== undefined) {
+      const message = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`;
+      errors.push(field.invalid(at, references, message));
+    }
+    controller = name;
+  }
+  return errors;
+}
+
+/** Finalizers without a domain that the server itself knows. */
+const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
+
+function validateFinalizers(finalizers: readonly string[]): FieldErrorList {
+  const at = METADATA.child('finalizers');
+  const errors: FieldErrorList = [];
+  for (const [index, finalizer] of finalizers.entries()) {
+    for (const problem of validation.isQualifiedName(finalizer)) errors.push(field.invalid(at.index(index), finalizer, problem));
+    if (!finalizer.includes('/') && !STANDARD_FINALIZERS.has(finalizer)) {
+      const message = 'name is neither a standard finalizer name nor is it fully qualified';
+      errors.push(field.invalid(at.index(index), finalizer, message));
+    }
+  }
+  if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
+    errors.push(field.invalid(at, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'));
+  }
+  return errors;
+}
+
+/** Once deletion has begun, finalizers can only be worked off. */
+function validateFinalizersUpdate(object: KubeObject, old: KubeObject): FieldErrorList {
+  if (old.metadata.deletionTimestamp === undefined) return [];
+  const before = new Set(old.metadata.finalizers ?? []);
+  const added = (object.metadata.finalizers ?? []).filter((finalizer) => !before.has(finalizer));
+  if (added.length === 0) return [];
+  const list = added.map((finalizer) => JSON.stringify(finalizer)).join(', ');
+  const message = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`;
+  return [field.forbidden(METADATA.child('finalizers'), message)];
+}

@@ -1,0 +1,87 @@
+// The rules for metadata, the same for every kind: what the server fills in, what nobody may change.
+
+import type { ObjectMeta } from '../../api/meta/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { KubeObject } from '../../client/client.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Random } from '../../machinery/random.ts';
+import { sameJson } from './equality.ts';
+import { formatTime } from './time.ts';
+
+/** How long a name may be for a generated suffix to fit behind it. */
+const MAX_GENERATED_PREFIX = 63 - 5;
+
+/** `prefix` with five random characters behind it, cut so that it is a valid label. */
+export function generateName(prefix: string, random: Random): string {
+  return prefix.slice(0, MAX_GENERATED_PREFIX) + random.nameSuffix(5);
+}
+
+/**
+ * The namespace of the object is that of the request; without one of its own it gets it. Throws BadRequest. `requested` is ''
+ * for cluster-scoped resources.
+ */
+export function inNamespace<T extends KubeObject>(object: T, requested: string): T {
+  const { namespace } = object.metadata;
+  if (requested === '') {
+    if (namespace === undefined || namespace === '') return object;
+    throw apierrors.badRequest(NAMESPACE_MISMATCH);
+  }
+  if (namespace === requested) return object;
+  if (namespace !== undefined && namespace !== '') throw apierrors.badRequest(NAMESPACE_MISMATCH);
+  return { ...object, metadata: { ...object.metadata, namespace: requested } };
+}
+
+const NAMESPACE_MISMATCH = 'the namespace of the provided object does not match the namespace sent on the request';
+
+/** What a new object begins with. Marks of deletion are not taken from the client. */
+export function fillForCreate<T extends KubeObject>(object: T, now: number, random: Random, hasGeneration: boolean): T {
+  const {
+    deletionTimestamp: _deletionTimestamp,
+    deletionGracePeriodSeconds: _deletionGracePeriodSeconds,
+    selfLink: _selfLink,
+    generation: _generation,
+    resourceVersion: _resourceVersion,
+    ...metadata
+  } = object.metadata;
+  return {
+    ...object,
+    metadata: {
+      ...metadata,
+      uid: random.uuid(),
+      creationTimestamp: formatTime(now),
+      ...(hasGeneration && { generation: 1 }),
+    },
+  };
+}
+
+/** Fields that the server alone writes are those of `old`, except where the client insists on another value: that is an error for validation to name. */
+export function keepForUpdate<T extends KubeObject>(object: T, old: T): T {
+  const before = old.metadata;
+  const { selfLink: _selfLink, generation: _generation, ...metadata } = object.metadata;
+  return {
+    ...object,
+    metadata: {
+      ...metadata,
+      resourceVersion: before.resourceVersion,
+      uid: metadata.uid === undefined || metadata.uid === '' ? before.uid : metadata.uid,
+      creationTimestamp:
+        metadata.creationTimestamp === undefined || metadata.creationTimestamp === null || metadata.creationTimestamp === ''
+          ? before.creationTimestamp
+          : metadata.creationTimestamp,
+      ...(metadata.deletionTimestamp === undefined &&
+        before.deletionTimestamp !== undefined && { deletionTimestamp: before.deletionTimestamp }),
+      ...(metadata.deletionGracePeriodSeconds === undefined &&
+        before.deletionGracePeriodSeconds !== undefined && { deletionGracePeriodSeconds: before.deletionGracePeriodSeconds }),
+      ...(before.generation !== undefined && { generation: before.generation }),
+    },
+  };
+}
+
+/** True if anything but metadata and status differs: the desired state has changed. */
+export function desiredStateChanged<T extends KubeObject>(object: T, old: T): boolean {
+  const { metadata: _m1, status: _s1, ...desired } = object as T & { readonly status?: unknown };
+  const { metadata: _m2, status: _s2, ...desiredBefore } = old as T & { readonly status?: unknown };
+  return !sameJson(desired, desiredBefore);
+}
+
+export type Metadata = Immutable<ObjectMeta>;

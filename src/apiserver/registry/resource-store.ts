@@ -1,0 +1,552 @@
+// The store of one resource: what get, list, watch, create, update and delete mean for every kind alike, on top of Storage.
+// What differs per kind is its strategy. All errors are StatusError.
+
+import type { ResourceType } from '../../api/descriptor.ts';
+import type { KubeObject } from '../../client/client.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import { FieldPath } from '../../machinery/field.ts';
+import * as field from '../../machinery/field.ts';
+import type { Logger } from '../../machinery/log.ts';
+import type { Random } from '../../machinery/random.ts';
+import type { WatchStream } from '../../machinery/watch.ts';
+import { StorageError } from '../../storage/interface.ts';
+import type { KeyValue, Storage, UpdateDecision } from '../../storage/interface.ts';
+import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
+import { decideDeletion, finishesDeletion } from './deletion.ts';
+import { FreshObject, ObjectFormat, SharedWatchEvent, StoredObject } from './encoded-object.ts';
+import { sameJson } from './equality.ts';
+import { EventSource } from './event-source.ts';
+import { listObjects } from './listing.ts';
+import { desiredStateChanged, fillForCreate, generateName, inNamespace, keepForUpdate } from './metadata.ts';
+import { validateMetadata, validateMetadataUpdate } from './metadata-validation.ts';
+import { ObjectCache } from './object-cache.ts';
+import type {
+  CreateOptions,
+  DeleteAnswer,
+  DeleteOptions,
+  GetOptions,
+  ListAnswer,
+  ListOptions,
+  ObjectUpdate,
+  Preconditions,
+  Rest,
+  UpdateOptions,
+  WatchOptions,
+} from './rest.ts';
+import { parseResourceVersion } from './resource-version.ts';
+import type { SelectableFields } from './selection.ts';
+import { storageToStatus } from './storage-errors.ts';
+import type { RequestContext, ResourceStrategy, StrategyContext, SubresourceStrategy } from './strategy.ts';
+
+/** What every resource store is made of; the same for all of one server. */
+export interface StoreServices {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface ResourceStoreConfig<T extends KubeObject> extends StoreServices {
+  /** In the version that is stored. */
+  readonly type: ResourceType;
+  readonly strategy: ResourceStrategy<T>;
+  /** A selectable field by whose value watchers are indexed, because many watch one value each (pods: spec.nodeName). */
+  readonly watchIndexField?: string;
+  /** Stored bytes of the decoded objects that are kept for readers. Default: 16 MiB. */
+  readonly cacheBytes?: number;
+}
+
+/** So many names are tried if a generated one is taken. */
+const GENERATE_NAME_ATTEMPTS = 8;
+/** Deletions of one deletecollection that are under way at a time. */
+const COLLECTION_WORKERS = 16;
+
+export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
+  readonly type: ResourceType;
+  readonly strategy: ResourceStrategy<T>;
+  /** Keys of the resource begin with this; it ends in '/'. */
+  readonly prefix: string;
+  readonly #storage: Storage;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #format: ObjectFormat;
+  readonly #cache: ObjectCache;
+  readonly #events: EventSource;
+  readonly #selectableFields: SelectableFields | undefined;
+
+  constructor(config: ResourceStoreConfig<T>) {
+    const { type, strategy } = config;
+    this.type = type;
+    this.strategy = strategy;
+    this.prefix = `/registry/${type.group === '' ? type.resource : `${type.group}/${type.resource}`}/`;
+    this.#storage = config.storage;
+    this.#clock = config.clock;
+    this.#random = config.random;
+    const apiVersion = type.group === '' ? type.version : `${type.group}/${type.version}`;
+    this.#format = new ObjectFormat(apiVersion, type.kind);
+    this.#cache = new ObjectCache({ format: this.#format, limitBytes: config.cacheBytes });
+    this.#selectableFields = strategy.selectableFields as SelectableFields | undefined;
+    this.#events = new EventSource({
+      storage: config.storage,
+      clock: config.clock,
+      logger: config.logger,
+      prefix: this.prefix,
+      cache: this.#cache,
+      namespaced: type.namespaced,
+      apiVersion,
+      kind: type.kind,
+      selectableFields: this.#selectableFields,
+      indexField: config.watchIndexField,
+    });
+  }
+
+  /** Ends all watches normally. Reads and writes go on as long as the storage does. */
+  close(): void {
+    this.#events.close();
+  }
+
+  async get(context: RequestContext, name: string, options: GetOptions): Promise<EncodedObject> {
+    const minimum = parseResourceVersion(options.resourceVersion ?? '');
+    const kv = await this.#read(context.namespace, name);
+    if (minimum > 0) await this.#mustHaveReached(minimum);
+    if (kv === undefined) throw apierrors.notFound(this.type, name);
+    return this.#cache.of(kv);
+  }
+
+  /** The decoded object, for other parts of the server; undefined if there is none. */
+  async find(namespace: string, name: string): Promise<T | undefined> {
+    const kv = await this.#read(namespace, name);
+    return kv === undefined ? undefined : (this.#cache.of(kv).object() as T);
+  }
+
+  list(context: RequestContext, options: ListOptions): Promise<ListAnswer> {
+    return this.#list(context.namespace, options);
+  }
+
+  /** All decoded objects, for other parts of the server ('' namespace: of all). */
+  async findAll(namespace: string): Promise<readonly T[]> {
+    try {
+      const { items } = await this.#storage.list(this.#prefixOf(namespace));
+      return items.map((kv) => this.#cache.of(kv).object() as T);
+    } catch (error) {
+      throw storageToStatus(error, { resource: this.type });
+    }
+  }
+
+  async watch(context: RequestContext, options: WatchOptions): Promise<WatchStream<EncodedWatchEvent>> {
+    const { namespace } = context;
+    const { selection } = options;
+    const requested = parseResourceVersion(options.resourceVersion);
+    const withState = options.sendInitialEvents ?? requested === 0;
+    const subscription = { namespace, selection, bookmarks: options.allowBookmarks };
+    if (!withState) {
+      const afterRevision = requested === 0 ? await this.#currentRevision() : requested;
+      return this.#events.subscribe({ ...subscription, afterRevision });
+    }
+    // From here on changes are remembered, so that nothing falls between the state and what comes after it.
+    await this.#events.start();
+    const state = await this.#list(namespace, {
+      selection,
+      limit: 0,
+      continue: '',
+      resourceVersion: options.resourceVersion,
+      resourceVersionMatch: requested === 0 ? '' : 'NotOlderThan',
+    });
+    const initial: EncodedWatchEvent[] = state.items.map((item) => new SharedWatchEvent('ADDED', item));
+    const afterRevision = Number(state.resourceVersion);
+    if (options.sendInitialEvents === true) {
+      initial.push(this.#events.bookmark(afterRevision, { 'k8s.io/initial-events-end': 'true' }));
+    }
+    return this.#events.subscribe({ ...subscription, afterRevision, initial });
+  }
+
+  async create(context: RequestContext, _parent: string, object: KubeObject, options: CreateOptions): Promise<EncodedObject> {
+    if ((object.metadata.resourceVersion ?? '') !== '' && object.metadata.resourceVersion !== '0') {
+      throw new Error('resourceVersion should not be set on objects to be created');
+    }
+    const strategyContext = this.#strategyContext(context, options.dryRun);
+    const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
+    for (let attempt = 1; ; attempt++) {
+      const named = generated
+        ? {
+            ...object,
+            metadata: { ...object.metadata, name: generateName(object.metadata.generateName as string, this.#random) },
+          }
+        : object;
+      const prepared = await this.#prepareCreate(context, named as T, strategyContext, options);
+      try {
+        return await this.#insert(prepared, strategyContext);
+      } catch (error) {
+        if (!(error instanceof StorageError)) throw error;
+        if (error.reason === 'KeyExists' && generated && attempt < GENERATE_NAME_ATTEMPTS) continue;
+        throw await this.#createError(error, prepared, generated);
+      }
+    }
+  }
+
+  /** The object as it would be written: prepared, valid, and admitted. */
+  async #prepareCreate(
+    context: RequestContext,
+    object: T,
+    strategyContext: StrategyContext,
+    options: Pick<CreateOptions, 'validate'>,
+  ): Promise<T> {
+    const { strategy } = this;
+    let prepared = inNamespace(object, context.namespace);
+    prepared = fillForCreate(prepared, strategyContext.now, this.#random, Boolean(strategy.generation));
+    if (strategy.prepareForCreate !== undefined) prepared = strategy.prepareForCreate(prepared, strategyContext);
+    const errors = strategy.validate(prepared, strategyContext);
+    errors.unshift(...validateMetadata(prepared, this.type.namespaced, strategy));
+    if (errors.length > 0) throw apierrors.invalid(this.type, nameOf(prepared), errors);
+    if (strategy.warningsOnCreate !== undefined) {
+      context.warnings.push(...strategy.warningsOnCreate(prepared, strategyContext));
+    }
+    await options.validate?.(prepared, undefined);
+    return prepared;
+  }
+
+  async #insert(prepared: T, context: StrategyContext): Promise<EncodedObject> {
+    const { strategy } = this;
+    const key = this.#key(prepared.metadata.namespace ?? '', prepared.metadata.name);
+    if (context.dryRun) {
+      if ((await this.#storage.get(key)) !== undefined) throw new StorageError('KeyExists', 'the key exists', { key });
+      return new FreshObject(this.#identified(prepared));
+    }
+    const reservation = await strategy.reserveForCreate?.(prepared, context);
+    const object = reservation?.object ?? prepared;
+    let kv: KeyValue;
+    try {
+      kv = await this.#storage.create(key, this.#format.encode(object), { ttlMs: strategy.ttlMs?.(object) });
+    } catch (error) {
+      reservation?.rollback();
+      throw error;
+    }
+    reservation?.commit();
+    return this.#written(kv, object);
+  }
+
+  async #createError(error: StorageError, object: T, generated: boolean): Promise<unknown> {
+    const { name, namespace } = object.metadata;
+    if (error.reason !== 'KeyExists') return storageToStatus(error, { resource: this.type, name });
+    if (generated) return apierrors.generateNameConflict(this.type, name, 1);
+    const status = apierrors.alreadyExists(this.type, name);
+    const existing = await this.find(namespace ?? '', name);
+    if (existing?.metadata.deletionTimestamp === undefined) return status;
+    return apierrors.fromStatus({ ...status.status, message: `object is being deleted: ${status.message}` });
+  }
+
+  update(context: RequestContext, name: string, update: ObjectUpdate, options: UpdateOptions): Promise<UpdateAnswer> {
+    return this.#update(context, name, update, options, this.strategy, this.strategy.generation ?? false);
+  }
+
+  /** The same objects under other rules: for the status subresource and its like. Serves get, update and patch. */
+  view(strategy: SubresourceStrategy<T>): Rest {
+    return {
+      get: (context, name, options) => this.get(context, name, options),
+      update: (context, name, update, options) =>
+        this.#update(context, name, update, options, strategy, strategy.generation ?? false),
+    };
+  }
+
+  async #update(
+    context: RequestContext,
+    name: string,
+    update: ObjectUpdate,
+    options: UpdateOptions,
+    strategy: ResourceStrategy<T> | SubresourceStrategy<T>,
+    generation: ResourceStrategy<T>['generation'],
+  ): Promise<UpdateAnswer> {
+    const key = this.#key(context.namespace, name);
+    const strategyContext = this.#strategyContext(context, options.dryRun);
+    const mayCreate = options.forceAllowCreate ?? strategy.allowCreateOnUpdate ?? false;
+    // Of the last attempt: `decide` runs again after a conflict.
+    let written: T | undefined;
+    let warnings: readonly string[] = [];
+    let settle: { commit(): void; rollback(): void } | undefined;
+
+    const decide = async (current: KeyValue | undefined): Promise<UpdateDecision> => {
+      settle?.rollback();
+      settle = undefined;
+      written = undefined;
+      if (current === undefined) {
+        if (!mayCreate) throw apierrors.notFound(this.type, name);
+        this.#checkPreconditions(update.preconditions, undefined, name);
+        const object = (await update.apply(undefined)) as T;
+        if ((object.metadata.resourceVersion ?? '') !== '' && object.metadata.resourceVersion !== '0') {
+          throw apierrors.notFound(this.type, name);
+        }
+        const prepared = await this.#prepareCreate(context, object, strategyContext, { validate: options.validateCreate });
+        const reservation = options.dryRun ? undefined : await this.strategy.reserveForCreate?.(prepared, strategyContext);
+        settle = reservation;
+        written = reservation?.object ?? prepared;
+        return { action: 'put', value: this.#format.encode(written), ttlMs: this.strategy.ttlMs?.(written) };
+      }
+
+      const old = this.#cache.of(current).object() as T;
+      this.#checkPreconditions(update.preconditions, old, name);
+      const changed = (await update.apply(old)) as T;
+      if (changed === old) return { action: 'keep' };
+      this.#checkVersion(changed, old, strategy, name);
+      let object = keepForUpdate(inNamespace(changed, context.namespace), old);
+      if (strategy.prepareForUpdate !== undefined) object = strategy.prepareForUpdate(object, old, strategyContext);
+      object = this.#countGeneration(object, old, generation);
+      const errors = [...validateMetadataUpdate(object, old), ...strategy.validateUpdate(object, old, strategyContext)];
+      if (errors.length > 0) throw apierrors.invalid(this.type, nameOf(object), errors);
+      warnings = strategy.warningsOnUpdate?.(object, old, strategyContext) ?? [];
+      await options.validate?.(object, old);
+      const reservation = options.dryRun ? undefined : await strategy.reserveForUpdate?.(object, old, strategyContext);
+      settle = reservation;
+      object = reservation?.object ?? object;
+      written = object;
+      if (finishesDeletion(object, old, this.strategy)) return { action: 'delete' };
+      const value = this.#format.encode(object);
+      if (sameValue(value, current.value, object, old)) return { action: 'keep' };
+      return { action: 'put', value, ttlMs: this.strategy.ttlMs?.(object) };
+    };
+
+    try {
+      if (options.dryRun) return await this.#dryRunUpdate(key, decide, () => written);
+      const result = await this.#storage.guaranteedUpdate(key, decide);
+      settle?.commit();
+      context.warnings.push(...warnings);
+      if (result.kv !== undefined) {
+        const stored =
+          written !== undefined && result.kv !== result.previous ? this.#written(result.kv, written) : this.#cache.of(result.kv);
+        return { object: stored, created: result.previous === undefined };
+      }
+      this.#gone(key, written as T);
+      return { object: this.#lastState(written as T, result.revision), created: false };
+    } catch (error) {
+      settle?.rollback();
+      throw storageToStatus(error, { resource: this.type, name });
+    }
+  }
+
+  async #dryRunUpdate(
+    key: string,
+    decide: (current: KeyValue | undefined) => Promise<UpdateDecision>,
+    written: () => T | undefined,
+  ): Promise<UpdateAnswer> {
+    const current = await this.#storage.get(key);
+    const decision = await decide(current);
+    if (decision.action === 'keep' && current !== undefined) return { object: this.#cache.of(current), created: false };
+    return { object: new FreshObject(this.#identified(written() as T)), created: current === undefined };
+  }
+
+  async delete(context: RequestContext, name: string, options: DeleteOptions): Promise<DeleteAnswer> {
+    const key = this.#key(context.namespace, name);
+    const strategyContext = this.#strategyContext(context, options.dryRun);
+    let marked: T | undefined;
+    const decide = async (current: KeyValue | undefined): Promise<UpdateDecision> => {
+      marked = undefined;
+      if (current === undefined) throw apierrors.notFound(this.type, name);
+      const old = this.#cache.of(current).object() as T;
+      this.#checkPreconditions(options.preconditions, old, name);
+      this.strategy.validateDelete?.(old, strategyContext);
+      await options.validate?.(old, old);
+      const decision = decideDeletion(old, options, this.strategy, strategyContext);
+      if (decision.action !== 'mark') return { action: decision.action };
+      marked = decision.object;
+      const value = this.#format.encode(marked);
+      return sameValue(value, current.value, marked, old) ? { action: 'keep' } : { action: 'put', value };
+    };
+    try {
+      if (options.dryRun) {
+        const current = await this.#storage.get(key);
+        const decision = await decide(current);
+        const old = this.#cache.of(current as KeyValue).object() as T;
+        if (decision.action === 'delete') return { object: this.#deletionAnswer(old), deleted: true };
+        return { object: new FreshObject(marked ?? old), deleted: false };
+      }
+      const result = await this.#storage.guaranteedUpdate(key, decide);
+      if (result.kv !== undefined) {
+        const changed = marked !== undefined && result.kv !== result.previous;
+        return { object: changed ? this.#written(result.kv, marked as T) : this.#cache.of(result.kv), deleted: false };
+      }
+      const previous = this.#cache.of(result.previous as KeyValue);
+      const last = previous.object() as T;
+      this.#gone(key, last);
+      return { object: this.#deletionAnswer(last, result.revision), deleted: true };
+    } catch (error) {
+      throw storageToStatus(error, { resource: this.type, name });
+    }
+  }
+
+  /** Deletes what the list selects, each for itself: what is gone already is no error, any other error ends it. */
+  async deleteCollection(context: RequestContext, options: DeleteOptions, list: ListOptions): Promise<ListAnswer> {
+    const found = await this.#list(context.namespace, list);
+    const pending = found.items.values();
+    const deleted: EncodedObject[] = [];
+    const work = async (): Promise<void> => {
+      for (const item of pending) {
+        const { name, namespace } = (item.object() as KubeObject).metadata;
+        try {
+          await this.delete({ ...contextOf(context), namespace: namespace ?? '' }, name, options);
+          deleted.push(item);
+        } catch (error) {
+          if (!apierrors.isNotFound(error)) throw error;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(COLLECTION_WORKERS, found.items.length) }, work));
+    return { ...found, items: deleted };
+  }
+
+  async #read(namespace: string, name: string): Promise<KeyValue | undefined> {
+    try {
+      return await this.#storage.get(this.#key(namespace, name));
+    } catch (error) {
+      throw storageToStatus(error, { resource: this.type, name });
+    }
+  }
+
+  async #list(namespace: string, options: ListOptions): Promise<ListAnswer> {
+    return listObjects(
+      {
+        storage: this.#storage,
+        cache: this.#cache,
+        resource: this.type,
+        prefix: this.prefix,
+        namespaced: this.type.namespaced,
+        selectableFields: this.#selectableFields,
+      },
+      namespace,
+      options,
+    );
+  }
+
+  async #currentRevision(): Promise<number> {
+    try {
+      return await this.#storage.currentRevision();
+    } catch (error) {
+      throw storageToStatus(error);
+    }
+  }
+
+  async #mustHaveReached(minimum: number): Promise<void> {
+    const current = await this.#currentRevision();
+    if (minimum > current) throw apierrors.tooLargeResourceVersion(minimum, current, 1);
+  }
+
+  #key(namespace: string, name: string): string {
+    return this.type.namespaced ? `${this.prefix}${namespace}/${name}` : this.prefix + name;
+  }
+
+  #prefixOf(namespace: string): string {
+    return this.type.namespaced && namespace !== '' ? `${this.prefix}${namespace}/` : this.prefix;
+  }
+
+  #strategyContext(request: RequestContext, dryRun: boolean): StrategyContext {
+    return { request, now: this.#clock.now(), dryRun };
+  }
+
+  #checkPreconditions(preconditions: Preconditions | undefined, current: T | undefined, name: string): void {
+    if (preconditions === undefined) return;
+    const { uid, resourceVersion } = preconditions;
+    const actual = current?.metadata.uid ?? '';
+    if (uid !== undefined && uid !== '' && uid !== actual) {
+      throw apierrors.conflict(
+        this.type,
+        name,
+        `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${actual}`,
+      );
+    }
+    const version = current?.metadata.resourceVersion ?? '';
+    if (resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== version) {
+      throw apierrors.conflict(
+        this.type,
+        name,
+        `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${version}`,
+      );
+    }
+  }
+
+  /** Whoever names a resourceVersion means that state and no other. */
+  #checkVersion(object: T, old: T, strategy: { readonly allowUnconditionalUpdate?: boolean }, name: string): void {
+    const given = object.metadata.resourceVersion ?? '';
+    if (given === '' || given === '0') {
+      if (strategy.allowUnconditionalUpdate ?? this.strategy.allowUnconditionalUpdate ?? true) return;
+      const at = new FieldPath('metadata', 'resourceVersion');
+      throw apierrors.invalid(this.type, name, [field.invalid(at, field.omitValue, '0x0: must be specified for an update')]);
+    }
+    if (given !== old.metadata.resourceVersion) {
+      throw apierrors.conflict(this.type, name, apierrors.OPTIMISTIC_LOCK_MESSAGE);
+    }
+  }
+
+  #countGeneration(object: T, old: T, generation: ResourceStrategy<T>['generation']): T {
+    if (generation === undefined || generation === false) return object;
+    const changed = generation === true ? desiredStateChanged(object, old) : generation(object, old);
+    if (!changed) return object;
+    return { ...object, metadata: { ...object.metadata, generation: (old.metadata.generation ?? 0) + 1 } };
+  }
+
+  #written(kv: KeyValue, object: T): StoredObject {
+    const { resourceVersion: _resourceVersion, ...metadata } = object.metadata;
+    return this.#cache.written(kv, {
+      ...this.#identified(object),
+      metadata: { ...metadata, resourceVersion: String(kv.modRevision) } as T['metadata'],
+    });
+  }
+
+  /** With kind and apiVersion, which clients may leave out where the path says them. */
+  #identified(object: T): T {
+    return { ...object, kind: this.#format.kind, apiVersion: this.#format.apiVersion };
+  }
+
+  #lastState(object: T, revision: number): EncodedObject {
+    return new FreshObject(this.#identified({ ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } }));
+  }
+
+  #gone(key: string, object: T): void {
+    this.#cache.forget(key);
+    this.strategy.afterDelete?.(object);
+  }
+
+  #deletionAnswer(object: T, revision?: number): EncodedObject {
+    if (this.strategy.returnDeletedObject === true) {
+      return revision === undefined ? new FreshObject(object) : this.#lastState(object, revision);
+    }
+    const { name, uid } = object.metadata;
+    const { group, resource } = this.type;
+    return new FreshObject({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Success',
+      details: { name, ...(group !== '' && { group }), kind: resource, uid },
+    });
+  }
+}
+
+export interface UpdateAnswer {
+  readonly object: EncodedObject;
+  readonly created: boolean;
+}
+
+/** Nothing would change: the store need not count another revision, nor the watchers be told. */
+function sameValue(value: Uint8Array, current: Uint8Array, object: KubeObject, old: KubeObject): boolean {
+  if (value.length !== current.length) return false;
+  if (Buffer.compare(value, current) === 0) return true;
+  const { resourceVersion: _v1, ...metadata } = object.metadata;
+  const { resourceVersion: _v2, ...oldMetadata } = old.metadata;
+  return sameJson({ ...object, metadata, kind: '', apiVersion: '' }, { ...old, metadata: oldMetadata, kind: '', apiVersion: '' });
+}
+
+function nameOf(object: KubeObject): string {
+  return object.metadata.name || (object.metadata.generateName ?? '');
+}
+
+/** A request is one of these, but its class has more, which must not be spread. */
+function contextOf(context: RequestContext): RequestContext {
+  const { user, namespace, warnings } = context;
+  return {
+    user,
+    namespace,
+    warnings,
+    get signal() {
+      return context.signal;
+    },
+  };
+}

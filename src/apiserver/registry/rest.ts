@@ -1,0 +1,165 @@
+// What the endpoints ask of a resource: one function per verb that it serves. A verb that is not there answers 405 and is not
+// in discovery. ResourceStore is the usual implementation; virtual resources (reviews, bindings) write their own.
+
+import type { GroupVersionKind, ResourceType } from '../../api/descriptor.ts';
+import type { KubeObject } from '../../client/client.ts';
+import type { WatchStream } from '../../machinery/watch.ts';
+import type { ApiRequest, ApiResponse, EncodedObject, EncodedWatchEvent } from '../request.ts';
+import type { Selection } from './selection.ts';
+import type { RequestContext } from './strategy.ts';
+import type { TableConvertor } from './table.ts';
+
+export interface GetOptions {
+  /** '' or '0' or a revision: the answer is at least that new. */
+  readonly resourceVersion?: string;
+}
+
+export interface ListOptions {
+  readonly selection: Selection;
+  readonly limit: number;
+  /** The token of the page before, as it was answered. */
+  readonly continue: string;
+  readonly resourceVersion: string;
+  readonly resourceVersionMatch: '' | 'Exact' | 'NotOlderThan';
+}
+
+export interface ListAnswer {
+  readonly items: readonly EncodedObject[];
+  readonly resourceVersion: string;
+  /** Absent on the last page. */
+  readonly continue?: string;
+  /** How many more there are, if that is known (it is not with selectors). */
+  readonly remainingItemCount?: number;
+}
+
+export interface WatchOptions {
+  readonly selection: Selection;
+  /** '' or '0': the current state as ADDED first, then changes. */
+  readonly resourceVersion: string;
+  readonly allowBookmarks: boolean;
+  /** The current state as ADDED, then a bookmark annotated k8s.io/initial-events-end, then changes. */
+  readonly sendInitialEvents: boolean | undefined;
+}
+
+/** What admission adds to a write. Called with what would be stored; throws StatusError to refuse it. */
+export type ValidatingAdmission<T = unknown> = (object: T, old: T | undefined) => Promise<void>;
+
+export interface CreateOptions {
+  readonly dryRun: boolean;
+  readonly fieldManager: string;
+  readonly validate?: ValidatingAdmission;
+}
+
+/** A change to one object, as a function of what is there, since it is asked again after a conflict. */
+export interface ObjectUpdate {
+  /**
+   * The new object from the current one (undefined: there is none, and the resource allows to create by update). Defaults and
+   * mutating admission are applied. Answering `current` itself changes nothing.
+   */
+  apply(current: KubeObject | undefined): KubeObject | Promise<KubeObject>;
+  /** The uid and resourceVersion that the client insists on, if it does. */
+  readonly preconditions?: Preconditions;
+}
+
+export interface Preconditions {
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+}
+
+export interface UpdateOptions {
+  readonly dryRun: boolean;
+  readonly fieldManager: string;
+  readonly validate?: ValidatingAdmission;
+  /** Used instead of `validate` when the update creates. */
+  readonly validateCreate?: ValidatingAdmission;
+  /** PATCH that applies: may create whatever the strategy says. Default: as the strategy says. */
+  readonly forceAllowCreate?: boolean;
+}
+
+export interface DeleteOptions {
+  readonly dryRun: boolean;
+  readonly gracePeriodSeconds?: number;
+  readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
+  /** The old form of propagationPolicy. */
+  readonly orphanDependents?: boolean;
+  readonly preconditions?: Preconditions;
+  readonly validate?: ValidatingAdmission;
+}
+
+export interface DeleteAnswer {
+  /** The object as it is now, or a Status when it is gone. */
+  readonly object: EncodedObject;
+  readonly deleted: boolean;
+}
+
+/** The verbs of a resource or subresource. Errors are StatusError. */
+export interface Rest {
+  get?(context: RequestContext, name: string, options: GetOptions): Promise<EncodedObject>;
+  list?(context: RequestContext, options: ListOptions): Promise<ListAnswer>;
+  watch?(context: RequestContext, options: WatchOptions): Promise<WatchStream<EncodedWatchEvent>>;
+  /** `name` is that of the parent, for subresources; otherwise ''. */
+  create?(context: RequestContext, name: string, object: KubeObject, options: CreateOptions): Promise<EncodedObject>;
+  update?(
+    context: RequestContext,
+    name: string,
+    update: ObjectUpdate,
+    options: UpdateOptions,
+  ): Promise<{ readonly object: EncodedObject; readonly created: boolean }>;
+  delete?(context: RequestContext, name: string, options: DeleteOptions): Promise<DeleteAnswer>;
+  deleteCollection?(context: RequestContext, options: DeleteOptions, list: ListOptions): Promise<ListAnswer>;
+  /** Everything that is not an object in, an object out: logs, exec, proxies. `path` is what follows the subresource. */
+  connect?(request: ApiRequest, name: string, path: string): Promise<ApiResponse>;
+}
+
+export interface ServedSubresource {
+  /** 'status', 'scale' … */
+  readonly name: string;
+  /** Of the objects that it takes and answers; they need not be of the parent's kind. */
+  readonly kind: GroupVersionKind;
+  readonly rest: Rest;
+  /** For `connect`: the HTTP methods it takes. Default: GET and POST. */
+  readonly connectMethods?: readonly string[];
+  /** The status of a successful create. Default: 201. */
+  readonly createCode?: number;
+  readonly table?: TableConvertor;
+}
+
+/** One resource in one version, as it is served: the unit of installation (see ApiServer) and of discovery. */
+export interface ServedResource {
+  readonly type: ResourceType;
+  readonly rest: Rest;
+  readonly subresources?: readonly ServedSubresource[];
+  /** Without it, a table has Name and Age. */
+  readonly table?: TableConvertor;
+  /** The list kind. Default: the kind with List behind it. */
+  readonly listKind?: string;
+  /** The status of a successful create. Default: 201. */
+  readonly createCode?: number;
+}
+
+const VERBS: readonly (readonly [string, (rest: Rest) => boolean])[] = [
+  ['create', (rest) => rest.create !== undefined],
+  ['delete', (rest) => rest.delete !== undefined],
+  ['deletecollection', (rest) => rest.deleteCollection !== undefined],
+  ['get', (rest) => rest.get !== undefined],
+  ['list', (rest) => rest.list !== undefined],
+  ['patch', (rest) => rest.update !== undefined && rest.get !== undefined],
+  ['update', (rest) => rest.update !== undefined],
+  ['watch', (rest) => rest.watch !== undefined],
+];
+
+/** The verbs of a resource or subresource as discovery lists them. */
+export function verbsOf(served: Pick<ServedSubresource, 'rest' | 'connectMethods'>): string[] {
+  if (served.rest.connect !== undefined) {
+    const verbOf: Readonly<Record<string, string>> = {
+      GET: 'get',
+      POST: 'create',
+      PUT: 'update',
+      PATCH: 'patch',
+      DELETE: 'delete',
+    };
+    const verbs = (served.connectMethods ?? ['GET', 'POST']).map((method) => verbOf[method] ?? method.toLowerCase());
+    return verbs.toSorted();
+  }
+  return VERBS.filter(([, serves]) => serves(served.rest)).map(([verb]) => verb);
+}

@@ -1,0 +1,14 @@
+// What the resources of one API server are made of.
+
+import type { Authorizer } from '../authorization/authorizer.ts';
+import type { NodeConnector } from '../node-connector.ts';
+import type { StoreServices } from './resource-store.ts';
+
+export interface RegistryServices extends StoreServices {
+  /** For the review kinds, and for subresources that ask whether somebody may do something else. */
+  readonly authorizer: Authorizer;
+  /** The range that cluster IPs come from: '10.96.0.0/12'. */
+  readonly serviceCidr: string;
+  /** How to reach the kubelets, for logs, exec and their like. Absent: they are not served. */
+  readonly nodeConnector?: NodeConnector;
+}
