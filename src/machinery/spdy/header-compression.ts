@@ -40,7 +40,8 @@ function lengthPrefixed(text: string): Buffer {
   return out;
 }
 
-const DICTIONARY = Buffer.concat([
+/** What both ends start from. */
+export const headerDictionary: Buffer = Buffer.concat([
   ...WORDS.split(' ').map((word) => lengthPrefixed(word.replace('_', ' '))),
   Buffer.from(TAIL, 'latin1'),
 ]);
@@ -54,7 +55,7 @@ function remember(history: Buffer, plain: Buffer): Buffer {
 
 /** One direction, sending. Blocks must be put on the wire in the order in which they were compressed. */
 export class HeaderCompressor {
-  #history: Buffer = DICTIONARY;
+  #history: Buffer = headerDictionary;
   #started = false;
 
   /** Names are sent in lower case, as the protocol wants it. */
@@ -80,7 +81,7 @@ export class HeaderCompressor {
 
 /** One direction, receiving. Every block that arrives must go through here, wanted or not: later ones refer to it. */
 export class HeaderDecompressor {
-  #history: Buffer = DICTIONARY;
+  #history: Buffer = headerDictionary;
   #started = false;
 
   /** Names come out in lower case. Throws HeaderBlockError; the connection is then of no more use. */
