@@ -37,6 +37,8 @@ export type TypeRef =
       /** A named string type's known values, and whether there can be no others. */
       readonly values?: readonly string[];
       readonly closed?: boolean;
+      /** How Go names a named string type: v1.PodPhase. */
+      readonly goName?: string;
     }
   /** `protoMessage`: in protobuf a message that has the list as field 1. */
   | { readonly kind: 'list'; readonly items: TypeRef; readonly protoMessage?: true }

@@ -83,7 +83,12 @@ export function typeRef(schema: GroupVersionSchema, type: string): TypeRef {
   const target = typeRef(home, spec.alias);
   if (target.kind === 'list' && spec.protoMessage) return { ...target, protoMessage: true };
   if (target.kind === 'scalar' && spec.values !== undefined)
-    return { ...target, values: spec.values, closed: spec.closed === true };
+    return {
+      ...target,
+      values: spec.values,
+      closed: spec.closed === true,
+      goName: `${home.version}.${key.slice(key.lastIndexOf('.') + 1)}`,
+    };
   return target;
 }
 

@@ -1,0 +1,29 @@
+// Base64 as Go's standard encoding reads it: padded, line breaks ignored, anything else refused with its position.
+
+/** The canonical text, or the index of the first byte that does not belong. */
+export function decodeBase64(text: string): string | number {
+  const canonical = Buffer.from(text, 'base64').toString('base64');
+  if (canonical === text) return text;
+  return decodeSlowly(text);
+}
+
+/** Not canonical: line breaks, bits that no byte uses, or not base64 at all (Node's decoder takes anything). */
+function decodeSlowly(text: string): string | number {
+  const digits = text.replace(/[\r\n]/g, '');
+  const match = /^[A-Za-z0-9+/]*/.exec(digits)?.[0] ?? '';
+  const padding = digits.slice(match.length);
+  const wanted = (4 - (match.length % 4)) % 4;
+  if (wanted !== 3 && padding === '='.repeat(wanted)) return Buffer.from(digits, 'base64').toString('base64');
+  if (padding === '') return text.length;
+  return positionInOriginal(text, match.length);
+}
+
+/** The index in the text of the n-th character that is no line break. */
+function positionInOriginal(text: string, n: number): number {
+  let seen = 0;
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === '\r' || text[i] === '\n') continue;
+    if (seen++ === n) return i;
+  }
+  return text.length;
+}

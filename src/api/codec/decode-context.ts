@@ -1,0 +1,81 @@
+// What a decoder carries along: where it is (for messages), and what it met on the way.
+
+import { DecodeError, jsonKind } from './decode-error.ts';
+
+/** A field as messages name it. */
+export interface FieldFrame {
+  readonly name: string;
+  /** The Go struct that the field is in. */
+  readonly struct: string;
+}
+
+/** Kubernetes stops counting there. */
+const MAX_UNKNOWN_FIELDS = 100;
+
+export class DecodeContext {
+  readonly unknownFields: string[] = [];
+  /** Fields, list indices and map keys on the way to the value being decoded; `depth` of them count. */
+  readonly #frames: (FieldFrame | number | string)[] = [];
+  #depth = 0;
+  /** Inside a type with a decoder of its own, unknown fields are dropped without a word, as upstream does. */
+  #quiet = 0;
+
+  push(frame: FieldFrame | number | string): void {
+    this.#frames[this.#depth++] = frame;
+  }
+
+  pop(): void {
+    this.#depth--;
+  }
+
+  setQuiet(quiet: boolean): void {
+    this.#quiet += quiet ? 1 : -1;
+  }
+
+  unknownField(name: string): void {
+    if (this.#quiet > 0 || this.unknownFields.length >= MAX_UNKNOWN_FIELDS) return;
+    const parent = this.path();
+    this.unknownFields.push(parent === '' ? name : `${parent}.${name}`);
+  }
+
+  /** 'spec.containers[0].image' */
+  path(): string {
+    let path = '';
+    for (let i = 0; i < this.#depth; i++) {
+      const frame = this.#frames[i];
+      if (typeof frame === 'number') path += `[${frame}]`;
+      else path += `${path === '' ? '' : '.'}${typeof frame === 'string' ? frame : frame?.name}`;
+    }
+    return path;
+  }
+
+  /** The value is not of the Go type. */
+  wrongType(value: unknown, goType: string): never {
+    // A number that is one, but not of the right sort, is told in full.
+    const isNumberType = goType.startsWith('int') || goType.startsWith('uint') || goType.startsWith('float');
+    const found = typeof value === 'number' && isNumberType ? `number ${value}` : jsonKind(value);
+    let target = `Go value of type ${goType}`;
+    const names: string[] = [];
+    let struct = '';
+    for (let i = 0; i < this.#depth; i++) {
+      const frame = this.#frames[i];
+      if (typeof frame === 'object') {
+        names.push(frame.name);
+        struct = frame.struct;
+      }
+    }
+    if (names.length > 0) target = `Go struct field ${struct}.${names.join('.')} of type ${goType}`;
+    throw new DecodeError(`json: cannot unmarshal ${found} into ${target}`, this.path());
+  }
+
+  /** The value is read by its type's own decoder, which knows no field names. */
+  wrongValue(value: unknown, goType: string): never {
+    const found = typeof value === 'number' && goType === 'int32' ? `number ${value}` : jsonKind(value);
+    throw new DecodeError(`json: cannot unmarshal ${found} into Go value of type ${goType}`, this.path());
+  }
+
+  /** The value's own decoder refused it, in its own words. */
+  invalid(message: string): never {
+    throw new DecodeError(message, this.path());
+  }
+}

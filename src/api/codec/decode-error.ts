@@ -1,0 +1,28 @@
+// What is wrong with a body, in the words of Kubernetes' decoder: clients and tests compare them.
+
+/** The JSON is well-formed, but not an object of the type asked for. */
+export class DecodeError extends Error {
+  /** The field, such as 'spec.containers[0].image'; '' for the whole body. */
+  readonly path: string;
+
+  constructor(message: string, path: string) {
+    super(message);
+    this.name = 'DecodeError';
+    this.path = path;
+  }
+}
+
+/** What Go's decoder calls a JSON value. */
+export function jsonKind(value: unknown): string {
+  if (Array.isArray(value)) return 'array';
+  switch (typeof value) {
+    case 'boolean':
+      return 'bool';
+    case 'number':
+      return 'number';
+    case 'string':
+      return 'string';
+    default:
+      return 'object';
+  }
+}

@@ -1,0 +1,107 @@
+// One pass over JSON text, for what JSON.parse does not tell: which keys an object has twice.
+
+/** Kubernetes stops counting there. */
+const MAX_DUPLICATES = 100;
+
+const QUOTE = 34;
+const COMMA = 44;
+const COLON = 58;
+const OPEN_LIST = 91;
+const BACKSLASH = 92;
+const CLOSE_LIST = 93;
+const OPEN_OBJECT = 123;
+const CLOSE_OBJECT = 125;
+
+/** The keys of one object so far: compared one by one while they are few. */
+class Keys {
+  readonly #list: string[] = [];
+  #set: Set<string> | undefined;
+
+  /** Whether the key is new. */
+  add(key: string): boolean {
+    if (this.#set !== undefined) {
+      const size = this.#set.size;
+      return this.#set.add(key).size > size;
+    }
+    if (this.#list.includes(key)) return false;
+    this.#list.push(key);
+    if (this.#list.length > 12) this.#set = new Set(this.#list);
+    return true;
+  }
+}
+
+interface Frame {
+  /** Undefined for a list. */
+  readonly keys: Keys | undefined;
+  /** The key or index that the scan is at. */
+  at: string | number;
+}
+
+/**
+ * Paths of repeated keys in the order met, such as 'metadata.labels.app' or 'spec.containers[0].image'; each once, at most
+ * 100. For text that JSON.parse accepts (on other text the answer means nothing).
+ */
+export function findDuplicateFields(text: string): string[] {
+  const duplicates = new Set<string>();
+  const stack: Frame[] = [];
+  let top: Frame | undefined;
+  for (let i = 0; i < text.length; i++) {
+    switch (text.charCodeAt(i)) {
+      case QUOTE: {
+        const end = endOfString(text, i + 1);
+        if (top?.keys !== undefined && isKey(text, end + 1)) {
+          const raw = text.slice(i + 1, end);
+          top.at = raw.includes('\\') ? (JSON.parse(text.slice(i, end + 1)) as string) : raw;
+          if (!top.keys.add(top.at) && duplicates.size < MAX_DUPLICATES) duplicates.add(pathOf(stack));
+        }
+        i = end;
+        break;
+      }
+      case COMMA:
+        if (typeof top?.at === 'number') top.at++;
+        break;
+      case OPEN_OBJECT:
+        top = { keys: new Keys(), at: '' };
+        stack.push(top);
+        break;
+      case OPEN_LIST:
+        top = { keys: undefined, at: 0 };
+        stack.push(top);
+        break;
+      case CLOSE_OBJECT:
+      case CLOSE_LIST:
+        stack.pop();
+        top = stack[stack.length - 1];
+        break;
+    }
+  }
+  return [...duplicates];
+}
+
+/** The index of the closing quote (of the last character where there is none). */
+function endOfString(text: string, from: number): number {
+  let end = text.indexOf('"', from);
+  while (end !== -1) {
+    let backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH && end - 1 - backslashes >= from) backslashes++;
+    if (backslashes % 2 === 0) return end;
+    end = text.indexOf('"', end + 1);
+  }
+  return text.length;
+}
+
+/** Whether the string that ended before `from` is followed by a colon. */
+function isKey(text: string, from: number): boolean {
+  let i = from;
+  while (text.charCodeAt(i) <= 32) i++;
+  return text.charCodeAt(i) === COLON;
+}
+
+function pathOf(stack: readonly Frame[]): string {
+  let path = '';
+  for (const frame of stack) {
+    if (typeof frame.at === 'number') path += `[${frame.at}]`;
+    else path += path === '' ? frame.at : `.${frame.at}`;
+  }
+  return path;
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { parseYaml, parseYamlDocuments } from './yaml.ts';
+
+describe('parseYaml', () => {
+  it('reads YAML 1.1 as kubectl does', () => {
+    expect(
+      parseYaml(
+        ['yes: yes', 'no: off', 'octal: 0644', 'hex: 0x1F', 'float: 1e3', 'big: 1_000', 'nine: 08', 'none: ~', 'text: "no"'].join(
+          '\n',
+        ),
+      ),
+    ).toEqual({ true: true, false: false, octal: 420, hex: 31, float: 1000, big: 1000, nine: 8, none: null, text: 'no' });
+  });
+
+  it('keeps times and dates as text', () => {
+    expect(parseYaml('a: 22:22\nb: 2001-01-01\nc: 2001-12-14T21:59:43Z\nd: 1:30:00.5')).toEqual({
+      a: '22:22',
+      b: '2001-01-01',
+      c: '2001-12-14T21:59:43Z',
+      d: '1:30:00.5',
+    });
+  });
+
+  it('merges and repeats by reference', () => {
+    expect(parseYaml('base: &b {x: 1, z: 2}\nother: {<<: *b, z: 3}\nsame: *b')).toEqual({
+      base: { x: 1, z: 2 },
+      other: { x: 1, z: 3 },
+      same: { x: 1, z: 2 },
+    });
+  });
+
+  it('refuses what is wrong, with its line', () => {
+    expect(() => parseYaml('a: 1\nb: 2\na: 3')).toThrow(/yaml: line 3: .*unique/);
+    expect(() => parseYaml('a: [1')).toThrow(/^yaml: line/);
+    expect(() => parseYaml('a: .inf')).toThrow('unsupported value: +Inf');
+    expect(() => parseYaml('a: *nothing')).toThrow(/^yaml: /);
+    expect(() => parseYaml('a: 1\n---\nb: 2')).toThrow('more than one document');
+  });
+
+  it('refuses aliases that multiply', () => {
+    const levels = Array.from({ length: 9 }, (_, i) => `l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join(', ')}]`);
+    expect(() => parseYaml(`l0: &l0 [x]\n${levels.join('\n')}`)).toThrow(/alias/i);
+  });
+
+  it('treats __proto__ as a key', () => {
+    const value = parseYaml('__proto__: {a: 1}') as object;
+    expect(Object.keys(value)).toEqual(['__proto__']);
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+  });
+});
+
+describe('parseYamlDocuments', () => {
+  it('leaves empty documents out', () => {
+    expect(parseYamlDocuments('---\n# nothing\n---\na: 1\n---\n---\nb: 2\n...\n')).toEqual([{ a: 1 }, { b: 2 }]);
+    expect(parseYamlDocuments('')).toEqual([]);
+    expect(parseYamlDocuments('{"kind":"x"}')).toEqual([{ kind: 'x' }]);
+  });
+});

@@ -1,0 +1,81 @@
+// YAML as kubectl and the API server read it: YAML 1.1, but without its base-60 numbers and its dates (both stay strings),
+// every key once, aliases bounded.
+
+import { type CollectionTag, type Document, parseAllDocuments, type ScalarTag, type Tags } from 'yaml';
+
+export class YamlError extends Error {
+  /** 1-based line, 0 if it is not known. */
+  readonly line: number;
+
+  constructor(message: string, line: number) {
+    super(message);
+    this.name = 'YamlError';
+    this.line = line;
+  }
+}
+
+/** Aliases of aliases may multiply a small text into a huge value; a document that needs more than this is refused. */
+const MAX_ALIAS_COUNT = 1000;
+
+const leftOut: ReadonlySet<string> = new Set([
+  'tag:yaml.org,2002:timestamp',
+  'tag:yaml.org,2002:binary',
+  'tag:yaml.org,2002:omap',
+  'tag:yaml.org,2002:pairs',
+  'tag:yaml.org,2002:set',
+]);
+
+function customTags(tags: Tags): Tags {
+  return tags.filter((tag) => {
+    if (typeof tag === 'string') return true;
+    const { tag: name, format } = tag as (ScalarTag | CollectionTag) & { format?: string };
+    return !leftOut.has(name) && format !== 'TIME';
+  });
+}
+
+/** The only document of a text (an empty text is null). Throws YamlError, also if there is a second document. */
+export function parseYaml(text: string): unknown {
+  const documents = parseYamlDocuments(text);
+  if (documents.length > 1) throw new YamlError('more than one document, expected one', 0);
+  return documents[0] ?? null;
+}
+
+/** Every document of a text that is not empty, in order, as JSON values. Throws YamlError. */
+export function parseYamlDocuments(text: string): unknown[] {
+  const parsed = parseAllDocuments(text, { version: '1.1', customTags, uniqueKeys: true, logLevel: 'silent', stringKeys: false });
+  const values: unknown[] = [];
+  for (const document of Array.isArray(parsed) ? (parsed as Document[]) : []) {
+    const error = document.errors[0];
+    if (error !== undefined) {
+      const line = error.linePos?.[0].line ?? 0;
+      const [first = error.message] = error.message.split('\n');
+      throw new YamlError(`yaml: ${line === 0 ? '' : `line ${line}: `}${first.replace(/ at line \d+, column \d+:?$/, '')}`, line);
+    }
+    if (document.contents === null) continue;
+    const value = toJson(document);
+    if (value !== null) values.push(value);
+  }
+  return values;
+}
+
+function toJson(document: Document): unknown {
+  try {
+    return checkNumbers(document.toJS({ maxAliasCount: MAX_ALIAS_COUNT }));
+  } catch (error) {
+    // The library throws these only here: an alias without an anchor, or more aliases than allowed.
+    if (error instanceof ReferenceError) throw new YamlError(`yaml: ${error.message}`, 0);
+    throw error;
+  }
+}
+
+/** YAML has infinities and NaN; JSON, and so every API object, has not. */
+function checkNumbers(value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    throw new YamlError(
+      `error converting YAML to JSON: json: unsupported value: ${Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'}`,
+      0,
+    );
+  }
+  if (typeof value === 'object' && value !== null) for (const item of Object.values(value)) checkNumbers(item);
+  return value;
+}

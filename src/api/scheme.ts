@@ -1,0 +1,165 @@
+// The Scheme: which kinds there are, and what can be done with an object of one: find its descriptor, fill in defaults,
+// convert it to another version, translate its field selectors. Keyed by group, version and kind.
+
+import type { GroupVersionKind, MessageDescriptor, ResourceType } from './descriptor.ts';
+import type { GroupVersionSchema } from './schema/builder.ts';
+import { isKind, messageDescriptor, messagesOf } from './schema/compile.ts';
+import { resourceType } from './schema/resource-type.ts';
+
+export interface KnownType {
+  readonly gvk: GroupVersionKind;
+  readonly message: MessageDescriptor;
+  /** Absent: the kind has no path of its own (lists, options, reviews inside others). */
+  readonly resource?: ResourceType;
+  /** The kind of its lists, if there is one. */
+  readonly listKind?: string;
+}
+
+/** Fills in what an object leaves out. The draft is fresh from the decoder, and may be changed. */
+export type Defaulter<T = Record<string, unknown>> = (draft: T) => void;
+
+/** Makes another version's object of one that must not be changed; apiVersion and kind are set by the Scheme. */
+export type Converter<From = Record<string, unknown>, To = Record<string, unknown>> = (object: From) => To;
+
+/** What a field selector's label and value mean, or undefined if the kind has no such label. */
+export type FieldLabelConverter = (label: string, value: string) => readonly [label: string, value: string] | undefined;
+
+export class SchemeError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'SchemeError';
+  }
+}
+
+/** Kinds of meta/v1 that belong to every group version: what requests and watches are made of. */
+const everywhere = ['WatchEvent', 'ListOptions', 'GetOptions', 'DeleteOptions', 'CreateOptions', 'UpdateOptions', 'PatchOptions'];
+
+/** Kinds of meta/v1 that have no group. */
+const ungrouped = ['Status', 'APIVersions', 'APIGroupList', 'APIGroup', 'APIResourceList'];
+
+export class Scheme {
+  readonly #types = new Map<string, KnownType>();
+  readonly #versions = new Map<string, string[]>();
+  readonly #defaulters = new Map<string, Defaulter>();
+  readonly #conversions = new Map<string, Converter>();
+  readonly #fieldLabels = new Map<string, FieldLabelConverter>();
+
+  /** Every kind of a group and version. */
+  addSchema(schema: GroupVersionSchema): void {
+    for (const message of messagesOf(schema)) {
+      const kind = message.shortName;
+      const spec = schema.types[kind];
+      if (spec === undefined || !('fields' in spec) || !isKind(message)) continue;
+      const group = schema.key === 'meta/v1' && ungrouped.includes(kind) ? '' : schema.group;
+      this.addKnownType({
+        gvk: { group, version: schema.version, kind },
+        message,
+        ...(spec.resource === undefined ? {} : { resource: resourceType(schema, kind) }),
+        ...(`${kind}List` in schema.types ? { listKind: `${kind}List` } : {}),
+      });
+    }
+    if (schema.key === 'meta/v1') return;
+    for (const kind of everywhere) {
+      this.addKnownType({
+        gvk: { group: schema.group, version: schema.version, kind },
+        message: messageDescriptor(`meta/v1.${kind}`),
+      });
+    }
+  }
+
+  addKnownType(type: KnownType): void {
+    const { group, version } = type.gvk;
+    this.#types.set(keyOf(type.gvk), type);
+    const versions = this.#versions.get(group);
+    if (versions === undefined) this.#versions.set(group, [version]);
+    else if (!versions.includes(version)) versions.push(version);
+  }
+
+  lookup(gvk: GroupVersionKind): KnownType | undefined {
+    return this.#types.get(keyOf(gvk));
+  }
+
+  recognizes(gvk: GroupVersionKind): boolean {
+    return this.#types.has(keyOf(gvk));
+  }
+
+  /** Every known type of a group and version. */
+  knownTypes(group: string, version: string): KnownType[] {
+    return [...this.#types.values()].filter(({ gvk }) => gvk.group === group && gvk.version === version);
+  }
+
+  /** The versions of a group, preferred first. */
+  versionsOf(group: string): readonly string[] {
+    return this.#versions.get(group) ?? [];
+  }
+
+  /** One per kind; a second one for the same kind is a programmer error. */
+  addDefaulter<T>(gvk: GroupVersionKind, defaulter: Defaulter<T>): void {
+    this.#addOnce(this.#defaulters, keyOf(gvk), defaulter as Defaulter);
+  }
+
+  /** Fills in the defaults of the draft's kind, in the draft. */
+  applyDefaults(gvk: GroupVersionKind, draft: object): void {
+    this.#defaulters.get(keyOf(gvk))?.(draft as Record<string, unknown>);
+  }
+
+  /** One per direction; a second one is a programmer error. */
+  addConversion<From, To>(from: GroupVersionKind, to: GroupVersionKind, converter: Converter<From, To>): void {
+    this.#addOnce(this.#conversions, `${keyOf(from)} ${keyOf(to)}`, converter as Converter);
+  }
+
+  /** Whether `convert` can. */
+  canConvert(from: GroupVersionKind, to: GroupVersionKind): boolean {
+    return keyOf(from) === keyOf(to) || this.#conversions.has(`${keyOf(from)} ${keyOf(to)}`);
+  }
+
+  /**
+   * The object as another version's kind, its apiVersion and kind with it; the very object if it is of that kind already.
+   * Throws SchemeError if there is no conversion. The object itself is not changed.
+   */
+  convert<T = Record<string, unknown>>(object: object, from: GroupVersionKind, to: GroupVersionKind): T {
+    if (keyOf(from) === keyOf(to)) return object as T;
+    const converter = this.#conversions.get(`${keyOf(from)} ${keyOf(to)}`);
+    if (converter === undefined) throw new SchemeError(`converting ${describe(from)} to ${describe(to)}: unknown conversion`);
+    return { kind: to.kind, apiVersion: apiVersionOf(to), ...converter(object as Record<string, unknown>) } as T;
+  }
+
+  addFieldLabelConversion(gvk: GroupVersionKind, converter: FieldLabelConverter): void {
+    this.#addOnce(this.#fieldLabels, keyOf(gvk), converter);
+  }
+
+  /** What a field selector's label means. Every kind has metadata.name and metadata.namespace. Throws SchemeError otherwise. */
+  convertFieldLabel(gvk: GroupVersionKind, label: string, value: string): readonly [label: string, value: string] {
+    const converted = this.#fieldLabels.get(keyOf(gvk))?.(label, value);
+    if (converted !== undefined) return converted;
+    if (label === 'metadata.name' || label === 'metadata.namespace') return [label, value];
+    if (this.#fieldLabels.has(keyOf(gvk))) throw new SchemeError(`field label not supported: ${label}`);
+    throw new SchemeError(`"${label}" is not a known field selector: only "metadata.name", "metadata.namespace"`);
+  }
+
+  #addOnce<V>(map: Map<string, V>, key: string, value: V): void {
+    if (map.has(key)) throw new Error(`registered twice: ${key}`);
+    map.set(key, value);
+  }
+}
+
+function keyOf({ group, version, kind }: GroupVersionKind): string {
+  return `${group}/${version}/${kind}`;
+}
+
+function describe({ group, version, kind }: GroupVersionKind): string {
+  return `${apiVersionOf({ group, version })}, Kind=${kind}`;
+}
+
+/** 'apps/v1', or 'v1' for the core group. */
+export function apiVersionOf({ group, version }: { readonly group: string; readonly version: string }): string {
+  return group === '' ? version : `${group}/${version}`;
+}
+
+/** The group and version that an apiVersion names; undefined if it names none. */
+export function parseApiVersion(apiVersion: string): { group: string; version: string } | undefined {
+  const parts = apiVersion.split('/');
+  if (parts.length === 1 && parts[0] !== '') return { group: '', version: apiVersion };
+  if (parts.length === 2 && parts[0] !== '' && parts[1] !== '') return { group: parts[0] as string, version: parts[1] as string };
+  return undefined;
+}
