@@ -44,3 +44,12 @@ export function marshalJson(value: unknown): string {
   if (text === undefined) return 'null';
   return text.replace(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
+
+/** A JSON value as `%v` prints Go's maps and slices: 'map[a:1 b:[x y]]', keys sorted. */
+export function formatValue(value: unknown): string {
+  if (value === null || value === undefined) return '<nil>';
+  if (Array.isArray(value)) return `[${value.map((item) => formatValue(item)).join(' ')}]`;
+  if (typeof value !== 'object') return String(value);
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  return `map[${entries.map(([key, item]) => `${key}:${formatValue(item)}`).join(' ')}]`;
+}
