@@ -5,7 +5,8 @@ import { STATUS_CODES } from 'node:http';
 import * as apierrors from '../machinery/apierrors.ts';
 import { mapWatch } from '../machinery/watch.ts';
 import type { WatchEventType, WatchStream } from '../machinery/watch.ts';
-import { abortReason, queryParameters } from './request.ts';
+import { abortable, sharedByMany } from './abort.ts';
+import { queryParameters } from './request.ts';
 import type { Transport, TransportRequest, WatchEvent } from './transport.ts';
 
 /** What the handler gets. Whoever composes adds what the chain derives from it (request info) and the user. */
@@ -69,6 +70,7 @@ class InProcessTransport implements Transport {
 
   constructor(config: InProcessTransportConfig) {
     this.#config = config;
+    sharedByMany(this.#closed.signal);
   }
 
   async request<T>(request: TransportRequest): Promise<T> {
@@ -154,19 +156,25 @@ class InProcessTransport implements Transport {
       'content-type': request.body === undefined ? undefined : (request.contentType ?? 'application/json'),
       'user-agent': this.#config.userAgent ?? 'coxswain',
     };
-    const response = await raceAbort(
-      this.#config.handler({
-        method: request.method,
-        path: request.path,
-        query: queryParameters(request.query),
-        headers,
-        body: { kind: 'object', object: request.body },
-        signal,
-        remoteAddress: '127.0.0.1',
-        warnings,
-      }),
+    const answer = this.#config.handler({
+      method: request.method,
+      path: request.path,
+      query: queryParameters(request.query),
+      headers,
+      body: { kind: 'object', object: request.body },
       signal,
-    );
+      remoteAddress: '127.0.0.1',
+      warnings,
+    });
+    let response: InProcessResponse;
+    try {
+      // A handler that does not look at its signal holds nobody up.
+      response = await abortable(answer, signal);
+    } catch (err) {
+      // If it answers a watch after all, nobody will read it, so nobody else would stop it.
+      if (signal.aborted) void answer.then(({ body }) => body.kind === 'watch' && body.events.stop()).catch(() => undefined);
+      throw err;
+    }
     for (const warning of warnings) this.#config.onWarning?.(warning);
     if (response.code >= 200 && response.code < 300) return response.body;
     throw failureOf(request, response);
@@ -197,21 +205,6 @@ class InProcessTransport implements Transport {
       },
     };
   }
-}
-
-/** Whoever stops waiting is not held up by a handler that does not look at its signal. */
-function raceAbort(promise: Promise<InProcessResponse>, signal: AbortSignal): Promise<InProcessResponse> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(abortReason(signal));
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise
-      .then((response) => {
-        // Too late: nobody will read it, so nobody else would stop it.
-        if (signal.aborted && response.body.kind === 'watch') response.body.events.stop();
-        resolve(response);
-      }, reject)
-      .finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }
 
 function failureOf(request: TransportRequest, response: InProcessResponse): apierrors.StatusError {

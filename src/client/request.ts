@@ -32,8 +32,3 @@ export function queryParameters(query: Query | undefined): URLSearchParams {
   }
   return parameters;
 }
-
-/** What a signal was aborted with; an Error in any case. */
-export function abortReason(signal: AbortSignal): Error {
-  return signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason));
-}

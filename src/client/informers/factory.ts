@@ -5,6 +5,7 @@ import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
 import type { Random } from '../../machinery/random.ts';
+import { sharedByMany } from '../abort.ts';
 import type { Client, KubeObject } from '../client.ts';
 import { SharedInformer } from './shared-informer.ts';
 
@@ -59,6 +60,7 @@ export class SharedInformerFactory {
 
   /** Starts the informers that do not run yet; they run until the signal aborts. */
   start(signal: AbortSignal): void {
+    sharedByMany(signal);
     for (const [id, informer] of this.#informers) {
       if (!this.#runs.has(id)) this.#runs.set(id, informer.run(signal));
     }

@@ -41,7 +41,7 @@ function setUp(lists: (ListOf<KubeObject> | Error)[], watches: (WatchQueue<Watch
     return answer;
   };
   const show = (options: ListOptions | WatchOptions) => {
-    const { signal, timeoutSeconds, ...shown } = options as WatchOptions;
+    const { signal: _, timeoutSeconds, ...shown } = options as WatchOptions;
     if (timeoutSeconds !== undefined) expect(timeoutSeconds).toBeGreaterThanOrEqual(300);
     if (timeoutSeconds !== undefined) expect(timeoutSeconds).toBeLessThanOrEqual(600);
     return Object.entries(shown)

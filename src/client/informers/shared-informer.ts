@@ -9,6 +9,7 @@
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
 import type { Random } from '../../machinery/random.ts';
+import { abortable } from '../abort.ts';
 import type { KubeObject } from '../client.ts';
 import { deepFreeze } from './freeze.ts';
 import { Reflector } from './reflector.ts';
@@ -176,17 +177,4 @@ function withResolvers(): { readonly promise: Promise<void>; readonly resolve: (
     resolve = done;
   });
   return { promise, resolve };
-}
-
-/** The promise's result, or a rejection with the signal's reason, whichever is first. */
-export function abortable<R>(promise: Promise<R>, signal: AbortSignal): Promise<R> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    if (signal.aborted) {
-      onAbort();
-      return;
-    }
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

@@ -1,6 +1,7 @@
 // The loop of every controller: take a key, reconcile it, and read the outcome in one place.
 
 import type { Logger } from '../../machinery/log.ts';
+import { sharedByMany } from '../abort.ts';
 import type { RateLimitingQueue } from './rate-limiting-queue.ts';
 
 /** What a reconcile asks for next. Throwing asks for another try, later each time, and is logged. */
@@ -44,6 +45,7 @@ export async function runWorkers<K>(
   signal: AbortSignal,
   options: RunWorkersOptions<K>,
 ): Promise<void> {
+  sharedByMany(signal);
   const shutDown = (): void => queue.shutDown();
   if (signal.aborted) shutDown();
   else signal.addEventListener('abort', shutDown, { once: true });

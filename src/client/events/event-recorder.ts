@@ -1,0 +1,198 @@
+// Tells people what a component did and why, as Event objects. Recording never blocks and never fails for the caller: events
+// are sent one after the other behind its back, and dropped rather than piled up.
+
+import { events } from '../../api/core/v1/index.ts';
+import type { Event, ObjectReference } from '../../api/core/v1/index.ts';
+import type { Immutable, ObjectMeta } from '../../api/meta/v1/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import type { Random } from '../../machinery/random.ts';
+import type { Client } from '../client.ts';
+import { formatTime } from '../time.ts';
+import { EventCorrelator } from './correlator.ts';
+import type { EventCorrelatorConfig } from './correlator.ts';
+
+export interface EventRecorderConfig {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Who reports: 'replicaset-controller', 'kubelet' … */
+  readonly component: string;
+  /** Where: the node, for components that belong to one. */
+  readonly host?: string;
+  /** Events that may wait to be sent; more are dropped. Default: 1000. */
+  readonly queueLimit?: number;
+  readonly correlator?: Omit<EventCorrelatorConfig, 'clock'>;
+}
+
+export type EventType = 'Normal' | 'Warning';
+
+/** An object of the API, or a reference to one (with a fieldPath, for a part of it). */
+export type EventSubject =
+  | { readonly apiVersion?: string; readonly kind?: string; readonly metadata: Immutable<ObjectMeta> }
+  | Immutable<ObjectReference>;
+
+export interface EventExtras {
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** What was done or attempted, in UpperCamelCase. */
+  readonly action?: string;
+  readonly related?: Immutable<ObjectReference>;
+}
+
+/** What components need to know of a recorder. */
+export interface Recorder {
+  event(subject: EventSubject, type: EventType, reason: string, message: string, extras?: EventExtras): void;
+}
+
+const SEND_ATTEMPTS = 12;
+const SEND_RETRY_MS = 10_000;
+
+export class EventRecorder implements Recorder {
+  readonly #config: EventRecorderConfig;
+  readonly #correlator: EventCorrelator;
+  readonly #queueLimit: number;
+  /** Oldest first. */
+  #waiting: Immutable<Event>[] = [];
+  /** The sender's run; undefined while nothing waits. */
+  #sending: Promise<void> | undefined;
+  #dropped = 0;
+  readonly #stop = new AbortController();
+
+  constructor(config: EventRecorderConfig) {
+    this.#config = config;
+    this.#queueLimit = config.queueLimit ?? 1000;
+    this.#correlator = new EventCorrelator({ ...config.correlator, clock: config.clock });
+  }
+
+  /** `subject` needs apiVersion and kind: items of a list have none (give a reference for those). */
+  event(subject: EventSubject, type: EventType, reason: string, message: string, extras: EventExtras = {}): void {
+    if (this.#stop.signal.aborted) return;
+    if (this.#waiting.length >= this.#queueLimit) {
+      this.#dropped++;
+      return;
+    }
+    this.#waiting.push(this.#makeEvent(referenceTo(subject), type, reason, message, extras));
+    this.#sending ??= this.#send().finally(() => {
+      this.#sending = undefined;
+    });
+  }
+
+  /** Resolves when nothing waits to be sent. */
+  async flush(): Promise<void> {
+    while (this.#sending !== undefined) await this.#sending;
+  }
+
+  /** Sends nothing more; what waits is dropped. */
+  stop(): void {
+    this.#stop.abort();
+    this.#waiting = [];
+  }
+
+  #makeEvent(
+    involvedObject: Immutable<ObjectReference>,
+    type: EventType,
+    reason: string,
+    message: string,
+    { annotations, action, related }: EventExtras,
+  ): Immutable<Event> {
+    const { clock, random, component, host } = this.#config;
+    const now = clock.now();
+    const timestamp = formatTime(now);
+    // Named after the time in nanoseconds, as everybody does; the clock is not that fine, so chance fills in.
+    const unique = (BigInt(now) * 1_000_000n + BigInt(random.int(1_000_000))).toString(16);
+    return {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: {
+        name: `${involvedObject.name ?? ''}.${unique}`,
+        namespace: involvedObject.namespace || 'default',
+        ...(annotations !== undefined && { annotations }),
+      } as Immutable<ObjectMeta>,
+      involvedObject,
+      reason,
+      message,
+      source: { component, ...(host !== undefined && { host }) },
+      firstTimestamp: timestamp,
+      lastTimestamp: timestamp,
+      count: 1,
+      type,
+      eventTime: null,
+      ...(action !== undefined && { action }),
+      ...(related !== undefined && { related }),
+      reportingComponent: component,
+      reportingInstance: host ?? '',
+    };
+  }
+
+  async #send(): Promise<void> {
+    // The caller goes on before anything is sent.
+    await Promise.resolve();
+    for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
+      await this.#sendOne(event);
+    }
+    if (this.#dropped > 0) this.#config.logger.warn('events were dropped: too many were waiting', { count: this.#dropped });
+    this.#dropped = 0;
+  }
+
+  async #sendOne(event: Immutable<Event>): Promise<void> {
+    const { clock, logger } = this.#config;
+    const correlation = this.#correlator.correlate(event);
+    if (correlation.action === 'skip') return;
+    for (let attempt = 1; !this.#stop.signal.aborted; attempt++) {
+      try {
+        if (correlation.action === 'create') await this.#create(correlation.event);
+        else await this.#patchOrCreate(correlation.event, correlation.patch);
+        return;
+      } catch (err) {
+        if (this.#stop.signal.aborted) return;
+        if (!apierrors.isServiceUnavailable(err) || attempt === SEND_ATTEMPTS) {
+          // A namespace that is going away refuses its last events: nobody needs to know.
+          const expected = apierrors.isAlreadyExists(err) || apierrors.statusCause(err, 'NamespaceTerminating') !== undefined;
+          logger[expected ? 'debug' : 'warn']('an event could not be recorded', {
+            reason: event.reason,
+            note: event.message,
+            err,
+          });
+          return;
+        }
+        await clock.sleep(SEND_RETRY_MS, this.#stop.signal).catch(() => undefined);
+      }
+    }
+  }
+
+  async #create(event: Immutable<Event>): Promise<void> {
+    await this.#client(event).create(event, { signal: this.#stop.signal });
+  }
+
+  /** The event that is counted up may have expired meanwhile; then it begins anew under its old name. */
+  async #patchOrCreate(event: Immutable<Event>, patch: unknown): Promise<void> {
+    try {
+      const options = { signal: this.#stop.signal };
+      await this.#client(event).patch(event.metadata.name, 'application/strategic-merge-patch+json', patch, options);
+    } catch (err) {
+      if (!apierrors.isNotFound(err)) throw err;
+      await this.#create(event);
+    }
+  }
+
+  #client(event: Immutable<Event>) {
+    return this.#config.client.resource(events).namespace(event.metadata.namespace ?? 'default');
+  }
+}
+
+/** Empty parts are left out, as in every reference. */
+function referenceTo(subject: EventSubject): Immutable<ObjectReference> {
+  if (!('metadata' in subject)) return subject;
+  const { apiVersion, kind, metadata } = subject;
+  const { namespace, name, uid, resourceVersion } = metadata;
+  return {
+    ...(kind && { kind }),
+    ...(namespace && { namespace }),
+    ...(name && { name }),
+    ...(uid && { uid }),
+    ...(apiVersion && { apiVersion }),
+    ...(resourceVersion && { resourceVersion }),
+  };
+}

@@ -1,0 +1,345 @@
+// The transport to an API server somewhere else: HTTP/2 where the server speaks it, else HTTP/1.1.
+// Not supported: proxies (the environment's included).
+
+import tls from 'node:tls';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ConnectionOptions, TLSSocket } from 'node:tls';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import type { WatchStream } from '../../machinery/watch.ts';
+import { abortable, sharedByMany } from '../abort.ts';
+import { queryParameters } from '../request.ts';
+import type { Transport, TransportRequest, WatchEvent } from '../transport.ts';
+import { NotProcessedError } from './exchange.ts';
+import type { Exchange, ExchangeResponse } from './exchange.ts';
+import { Http1Exchange } from './http1-exchange.ts';
+import { Http2Exchange } from './http2-exchange.ts';
+
+/** Who is asking and whom: what a kubeconfig's context says. */
+export interface ServerAccess {
+  /** 'https://host:6443', maybe with a path in front of the API's. */
+  readonly server: string;
+  /** PEM. Default: the certificate authorities that the platform trusts. */
+  readonly ca?: string;
+  /** Believes any certificate: whoever answers is taken for the server. Default: false. */
+  readonly insecureSkipTlsVerify?: boolean;
+  /** The name in the server's certificate, if it is not the host's in `server`. */
+  readonly tlsServerName?: string;
+  /** PEM; both or neither. */
+  readonly clientCertificate?: string;
+  readonly clientKey?: string;
+  /** A bearer token, or where to get it: asked before every request, so that a token that was renewed is used. */
+  readonly token?: string | (() => string | Promise<string>);
+  readonly basic?: { readonly username: string; readonly password: string };
+  readonly impersonate?: {
+    readonly user: string;
+    readonly uid?: string;
+    readonly groups?: readonly string[];
+    readonly extra?: Readonly<Record<string, readonly string[]>>;
+  };
+}
+
+export interface HttpTransportConfig extends ServerAccess {
+  readonly clock: Clock;
+  readonly userAgent?: string;
+  /** Told of every warning that the server adds to a response. */
+  readonly onWarning?: (message: string) => void;
+  /** Default: 30 s. */
+  readonly connectTimeoutMs?: number;
+}
+
+export function createHttpTransport(config: HttpTransportConfig): Transport {
+  return new HttpTransport(config);
+}
+
+/** What node:tls needs to reach the server: for connections other than this transport's (WebSockets). */
+export function tlsOptions(access: ServerAccess): ConnectionOptions {
+  const { hostname, port } = new URL(access.server);
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? 443 : Number(port),
+    ca: access.ca,
+    cert: access.clientCertificate,
+    key: access.clientKey,
+    rejectUnauthorized: !access.insecureSkipTlsVerify,
+    ...(access.tlsServerName !== undefined && { servername: access.tlsServerName }),
+  };
+}
+
+/** The headers that say who is asking. */
+export async function authenticationHeaders(access: ServerAccess): Promise<Record<string, string | readonly string[]>> {
+  const headers: Record<string, string | readonly string[]> = {};
+  const token = typeof access.token === 'function' ? await access.token() : access.token;
+  if (token) headers['authorization'] = `Bearer ${token}`;
+  else if (access.basic !== undefined) {
+    const { username, password } = access.basic;
+    headers['authorization'] = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+  }
+  if (access.impersonate !== undefined) {
+    const { user, uid, groups, extra } = access.impersonate;
+    headers['impersonate-user'] = user;
+    if (uid !== undefined) headers['impersonate-uid'] = uid;
+    if (groups !== undefined && groups.length > 0) headers['impersonate-group'] = groups;
+    for (const [key, values] of Object.entries(extra ?? {})) {
+      headers[`impersonate-extra-${encodeURIComponent(key).toLowerCase()}`] = values;
+    }
+  }
+  return headers;
+}
+
+class HttpTransport implements Transport {
+  readonly #config: HttpTransportConfig;
+  readonly #origin: URL;
+  /** The server's own path, without a slash at its end. */
+  readonly #basePath: string;
+  #exchange: Promise<Exchange> | undefined;
+  readonly #closed = new AbortController();
+
+  constructor(config: HttpTransportConfig) {
+    this.#config = config;
+    sharedByMany(this.#closed.signal);
+    this.#origin = new URL(config.server);
+    this.#basePath = this.#origin.pathname.replace(/\/+$/, '');
+    if (this.#origin.protocol !== 'https:' && this.#origin.protocol !== 'http:') {
+      throw new Error(`the server's address must begin with https:// or http://: ${config.server}`);
+    }
+  }
+
+  async request<T>(request: TransportRequest): Promise<T> {
+    const response = await this.#ask(request, 'application/json');
+    const text = await this.#readAll(request, response);
+    try {
+      return JSON.parse(text) as T;
+    } catch (err) {
+      throw unexpectedResponse(request, response.status, text, err);
+    }
+  }
+
+  async watch<T>(request: TransportRequest): Promise<WatchStream<WatchEvent<T>>> {
+    const query = { ...request.query, watch: true };
+    const response = await this.#ask({ ...request, query }, 'application/json');
+    let stopped = false;
+    const stop = (): void => {
+      stopped = true;
+      request.signal?.removeEventListener('abort', stop);
+      response.cancel();
+    };
+    request.signal?.addEventListener('abort', stop, { once: true });
+    const unreachable = (err: unknown): Error => this.#unreachable(request, err);
+    return {
+      stop,
+      async *[Symbol.asyncIterator]() {
+        try {
+          for await (const line of splitLines(response.body)) {
+            if (stopped) return;
+            yield JSON.parse(line) as WatchEvent<T>;
+          }
+        } catch (err) {
+          // Whoever stops a watch has broken it off, and knows.
+          if (!stopped) throw unreachable(err);
+        } finally {
+          stop();
+        }
+      },
+    };
+  }
+
+  async text(request: TransportRequest): Promise<string> {
+    return this.#readAll(request, await this.#ask(request, '*/*'));
+  }
+
+  async stream(request: TransportRequest): Promise<AsyncIterable<Uint8Array>> {
+    const response = await this.#ask(request, '*/*');
+    const unreachable = (err: unknown): Error => this.#unreachable(request, err);
+    return {
+      async *[Symbol.asyncIterator]() {
+        try {
+          yield* response.body;
+        } catch (err) {
+          if (!request.signal?.aborted) throw unreachable(err);
+        } finally {
+          response.cancel();
+        }
+      },
+    };
+  }
+
+  close(): void {
+    this.#closed.abort(apierrors.serviceUnavailable('the client is closed'));
+    this.#exchange?.then(
+      (exchange) => exchange.close(),
+      () => undefined,
+    );
+  }
+
+  /** A successful response; anything else is thrown. */
+  async #ask(request: TransportRequest, accept: string): Promise<ExchangeResponse> {
+    const { signal } = request;
+    const aborted = signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal]);
+    aborted.throwIfAborted();
+    let response: ExchangeResponse;
+    try {
+      response = await this.#send(request, accept, aborted);
+    } catch (err) {
+      if (aborted.aborted) throw aborted.reason;
+      throw this.#unreachable(request, err);
+    }
+    for (const warning of warningsOf(response.headers)) this.#config.onWarning?.(warning);
+    if (response.status >= 200 && response.status < 300) return response;
+    throw await this.#failureOf(request, response);
+  }
+
+  async #send(request: TransportRequest, accept: string, signal: AbortSignal): Promise<ExchangeResponse> {
+    const query = queryParameters(request.query).toString();
+    const exchangeRequest = {
+      method: request.method,
+      path: `${this.#basePath}${request.path}${query === '' ? '' : `?${query}`}`,
+      headers: {
+        accept,
+        'user-agent': this.#config.userAgent ?? 'coxswain',
+        ...(request.body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
+        ...(await authenticationHeaders(this.#config)),
+      },
+      body: request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body)),
+      signal,
+    };
+    const exchange = await this.#connect(signal);
+    try {
+      return await exchange.exchange(exchangeRequest);
+    } catch (err) {
+      // As when the server closes a connection just as a request is sent on it: that is nobody's failure.
+      if (err instanceof NotProcessedError) return exchange.exchange(exchangeRequest);
+      throw err;
+    }
+  }
+
+  /** Finds out at the first request which HTTP the server speaks. */
+  async #connect(signal: AbortSignal): Promise<Exchange> {
+    this.#exchange ??= this.#negotiate(this.#closed.signal).catch((err: unknown) => {
+      this.#exchange = undefined;
+      throw err;
+    });
+    return abortable(this.#exchange, signal);
+  }
+
+  async #negotiate(signal: AbortSignal): Promise<Exchange> {
+    if (this.#origin.protocol === 'http:') return new Http1Exchange(this.#origin, undefined);
+    const options = tlsOptions(this.#config);
+    let socket: TLSSocket | undefined = await this.#dial(options, signal);
+    if (socket.alpnProtocol !== 'h2') {
+      socket.destroy();
+      return new Http1Exchange(this.#origin, options);
+    }
+    const connect = async (closed: AbortSignal): Promise<TLSSocket> => {
+      // The connection that was made to find out is the first one used.
+      const made = socket ?? (await this.#dial(options, closed));
+      socket = undefined;
+      return made;
+    };
+    return new Http2Exchange({ origin: this.#origin, connect, clock: this.#config.clock });
+  }
+
+  #dial(options: ConnectionOptions, signal: AbortSignal): Promise<TLSSocket> {
+    const { clock, connectTimeoutMs = 30_000 } = this.#config;
+    return new Promise((resolve, reject) => {
+      const socket = tls.connect({ ...options, ALPNProtocols: ['h2', 'http/1.1'] });
+      const settle = (): void => {
+        timer.cancel();
+        signal.removeEventListener('abort', onAbort);
+        socket.removeListener('error', onError);
+      };
+      const onError = (err: unknown): void => {
+        settle();
+        socket.on('error', () => undefined);
+        socket.destroy();
+        reject(err);
+      };
+      const onAbort = (): void => onError(signal.reason);
+      const timer = clock.setTimer(connectTimeoutMs, () => onError(new Error(`no connection within ${connectTimeoutMs} ms`)));
+      socket.once('error', onError);
+      signal.addEventListener('abort', onAbort, { once: true });
+      socket.once('secureConnect', () => {
+        settle();
+        socket.setNoDelay(true);
+        resolve(socket);
+      });
+    });
+  }
+
+  async #readAll(request: TransportRequest, response: ExchangeResponse): Promise<string> {
+    const chunks: Uint8Array[] = [];
+    try {
+      for await (const chunk of response.body) chunks.push(chunk);
+    } catch (err) {
+      if (request.signal?.aborted) throw request.signal.reason;
+      throw this.#unreachable(request, err);
+    }
+    return Buffer.concat(chunks).toString('utf8');
+  }
+
+  async #failureOf(request: TransportRequest, response: ExchangeResponse): Promise<apierrors.StatusError> {
+    const text = await this.#readAll(request, response);
+    try {
+      const object: unknown = JSON.parse(text);
+      if (typeof object === 'object' && object !== null && 'kind' in object && object.kind === 'Status') {
+        return apierrors.fromStatus(object as apierrors.Status);
+      }
+    } catch {
+      // No JSON: not the API server's own words.
+    }
+    const retryAfter = Number(response.headers['retry-after']);
+    return apierrors.genericServerResponse({
+      code: response.status,
+      verb: request.method,
+      serverMessage: text.trim().slice(0, 2048) || 'unknown',
+      isUnexpectedResponse: true,
+      ...(Number.isFinite(retryAfter) && { retryAfterSeconds: retryAfter }),
+    });
+  }
+
+  #unreachable(request: TransportRequest, err: unknown): Error {
+    if (err instanceof apierrors.StatusError) return err;
+    const why = err instanceof Error ? err.message : String(err);
+    const message = `${request.method} ${this.#origin.origin}${request.path}: ${why}`;
+    return apierrors.fromStatus(apierrors.serviceUnavailable(message).status, { cause: err });
+  }
+}
+
+function unexpectedResponse(request: TransportRequest, code: number, text: string, cause: unknown): apierrors.StatusError {
+  const { status } = apierrors.genericServerResponse({
+    code: 500,
+    verb: request.method,
+    serverMessage: `status ${code} with a body that is no JSON: ${text.slice(0, 200)}`,
+    isUnexpectedResponse: true,
+  });
+  return apierrors.fromStatus(status, { cause });
+}
+
+async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncIterable<string> {
+  let rest: Uint8Array[] = [];
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(0x0a); end >= 0; end = chunk.indexOf(0x0a, start)) {
+      rest.push(chunk.subarray(start, end));
+      const line = Buffer.concat(rest).toString('utf8');
+      rest = [];
+      start = end + 1;
+      if (line.trim() !== '') yield line;
+    }
+    if (start < chunk.byteLength) rest.push(chunk.subarray(start));
+  }
+  // An event that was cut off belongs to a connection that broke.
+  const last = Buffer.concat(rest).toString('utf8').trim();
+  if (last !== '') yield last;
+}
+
+/** The texts of Warning headers: '299 - "text"', several joined by commas. */
+function warningsOf(headers: IncomingHttpHeaders): string[] {
+  const value = headers['warning'];
+  if (value === undefined) return [];
+  const texts: string[] = [];
+  for (const match of String(value).matchAll(/\b299 \S+ "((?:[^"\\]|\\.)*)"/g)) {
+    texts.push((match[1] ?? '').replace(/\\(.)/g, '$1'));
+  }
+  return texts;
+}

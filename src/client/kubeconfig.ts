@@ -1,0 +1,160 @@
+// Reads kubeconfig files: which server, which certificate authority, who is asking.
+// Not supported, and refused by name: credentials from a program (exec) or an auth provider, and proxies.
+
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { parse } from 'yaml';
+import type { ServerAccess } from './http/index.ts';
+
+/** What is wrong with a kubeconfig, in words for the person who gave it. */
+export class KubeconfigError extends Error {
+  constructor(message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.name = 'KubeconfigError';
+  }
+}
+
+export interface KubeconfigContext extends ServerAccess {
+  readonly contextName: string;
+  /** The namespace that the context chooses; 'default' if it chooses none. */
+  readonly namespace: string;
+}
+
+export interface LoadKubeconfigOptions {
+  /** Default: the file's current-context. */
+  readonly context?: string;
+}
+
+interface Named<V> {
+  readonly name: string;
+  readonly value: V;
+  /** Relative paths in it start here. */
+  readonly folder: string;
+}
+
+type Section = Readonly<Record<string, unknown>>;
+
+/** `paths`: files as KUBECONFIG lists them; where several define the same thing, the first does. Missing files are skipped, unless it is the only one. */
+export async function loadKubeconfig(
+  paths: string | readonly string[],
+  options: LoadKubeconfigOptions = {},
+): Promise<KubeconfigContext> {
+  const files = typeof paths === 'string' ? [paths] : paths;
+  const configs: { readonly path: string; readonly content: Section }[] = [];
+  for (const path of files) {
+    let text: string;
+    try {
+      text = await readFile(path, 'utf8');
+    } catch (err) {
+      if (files.length > 1 && (err as NodeJS.ErrnoException).code === 'ENOENT') continue;
+      throw new KubeconfigError(`cannot read the kubeconfig ${path}: ${(err as Error).message}`, { cause: err });
+    }
+    configs.push({ path, content: parseKubeconfig(text, path) });
+  }
+  const current = configs
+    .map(({ content }) => content['current-context'])
+    .find((name) => typeof name === 'string' && name !== '');
+  const name = options.context ?? current;
+  if (typeof name !== 'string')
+    throw new KubeconfigError(`${files.join(', ')}: there is no current-context, and none was chosen`);
+  const find = (list: string, key: string, wanted: string): Named<Section> => {
+    for (const { path, content } of configs) {
+      const found = named(content, list, key, path).find((entry) => entry.name === wanted);
+      if (found !== undefined) return found;
+    }
+    throw new KubeconfigError(`${files.join(', ')}: there is no ${key} named ${JSON.stringify(wanted)}`);
+  };
+  const context = find('contexts', 'context', name).value;
+  const cluster = find('clusters', 'cluster', text(context, 'cluster') ?? '');
+  const userName = text(context, 'user');
+  const user = userName ? find('users', 'user', userName) : undefined;
+  return {
+    contextName: name,
+    namespace: text(context, 'namespace') || 'default',
+    ...(await readCluster(cluster)),
+    ...(user !== undefined && (await readUser(user))),
+  };
+}
+
+function parseKubeconfig(source: string, path: string): Section {
+  let content: unknown;
+  try {
+    content = parse(source, { version: '1.1' });
+  } catch (err) {
+    throw new KubeconfigError(`${path} is no YAML: ${(err as Error).message}`, { cause: err });
+  }
+  if (content === null) return {};
+  if (typeof content !== 'object' || Array.isArray(content)) throw new KubeconfigError(`${path} is no kubeconfig`);
+  return content as Section;
+}
+
+function named(content: Section, list: string, key: string, path: string): Named<Section>[] {
+  const entries = content[list];
+  if (!Array.isArray(entries)) return [];
+  return entries.flatMap((entry: Section) => {
+    const value = entry?.[key];
+    if (typeof entry?.['name'] !== 'string' || typeof value !== 'object' || value === null) return [];
+    return [{ name: entry['name'], value: value as Section, folder: dirname(resolve(path)) }];
+  });
+}
+
+async function readCluster({ name, value, folder }: Named<Section>) {
+  const server = text(value, 'server');
+  if (!server) throw new KubeconfigError(`the cluster ${name} has no server`);
+  if (text(value, 'proxy-url')) throw new KubeconfigError(`the cluster ${name} has a proxy-url, which is not supported`);
+  const tlsServerName = text(value, 'tls-server-name');
+  const ca = await dataOrFile(value, 'certificate-authority', folder);
+  return {
+    server,
+    ...(ca !== undefined && { ca }),
+    ...(value['insecure-skip-tls-verify'] === true && { insecureSkipTlsVerify: true }),
+    ...(tlsServerName && { tlsServerName }),
+  };
+}
+
+async function readUser({ name, value, folder }: Named<Section>) {
+  for (const unsupported of ['exec', 'auth-provider']) {
+    if (value[unsupported])
+      throw new KubeconfigError(`the user ${name} gets credentials by ${unsupported}, which is not supported`);
+  }
+  const clientCertificate = await dataOrFile(value, 'client-certificate', folder);
+  const clientKey = await dataOrFile(value, 'client-key', folder);
+  const tokenFile = text(value, 'tokenFile');
+  const token = text(value, 'token');
+  const username = text(value, 'username');
+  const user = text(value, 'as');
+  const uid = text(value, 'as-uid');
+  return {
+    ...(clientCertificate !== undefined && { clientCertificate }),
+    ...(clientKey !== undefined && { clientKey }),
+    // The file wins where there are both: it is the one that somebody keeps fresh.
+    ...(tokenFile ? { token: async () => (await readFile(resolve(folder, tokenFile), 'utf8')).trim() } : token && { token }),
+    ...(username && { basic: { username, password: text(value, 'password') ?? '' } }),
+    ...(user && {
+      impersonate: {
+        user,
+        ...(uid && { uid }),
+        groups: (value['as-groups'] as string[] | undefined) ?? [],
+        extra: (value['as-user-extra'] as Record<string, string[]> | undefined) ?? {},
+      },
+    }),
+  };
+}
+
+/** `key-data` (base64) or the file that `key` names. */
+async function dataOrFile(section: Section, key: string, folder: string): Promise<string | undefined> {
+  const data = text(section, `${key}-data`);
+  if (data) return Buffer.from(data, 'base64').toString('utf8');
+  const file = text(section, key);
+  if (!file) return undefined;
+  try {
+    return await readFile(resolve(folder, file), 'utf8');
+  } catch (err) {
+    throw new KubeconfigError(`cannot read the ${key} ${file}: ${(err as Error).message}`, { cause: err });
+  }
+}
+
+function text(section: Section, key: string): string | undefined {
+  const value = section[key];
+  return typeof value === 'string' ? value : undefined;
+}

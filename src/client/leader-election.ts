@@ -1,0 +1,226 @@
+// Agreement on who acts, by a Lease that its holder renews and others may take when it has not been renewed for long enough.
+//
+// Not promised: that there is never more than one leader. Clocks of different speed, or a leader that was stopped for a
+// while, can overlap; nobody compares the clocks of two machines (the age of a lease is measured from when its change was
+// seen). What must not happen twice needs a precondition in its own write.
+
+import { leases } from '../api/coordination/v1/index.ts';
+import type { Lease } from '../api/coordination/v1/index.ts';
+import type { Immutable } from '../api/meta/v1/index.ts';
+import * as apierrors from '../machinery/apierrors.ts';
+import type { Clock } from '../machinery/clock.ts';
+import type { Logger } from '../machinery/log.ts';
+import type { Random } from '../machinery/random.ts';
+import * as wait from '../machinery/wait.ts';
+import type { Client } from './client.ts';
+import type { Recorder } from './events/event-recorder.ts';
+import { formatMicroTime } from './time.ts';
+
+export interface LeaderElectorConfig {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** The lease that is held. */
+  readonly namespace: string;
+  readonly name: string;
+  /** Who this is: different for every candidate. */
+  readonly identity: string;
+  /** How long others wait after the last renewal that they saw. Default: 15 s. Whole seconds. */
+  readonly leaseDurationMs?: number;
+  /** How long the leader tries to renew before it gives up. Less than leaseDurationMs. Default: 10 s. */
+  readonly renewDeadlineMs?: number;
+  /** Between two attempts. Default: 2 s. */
+  readonly retryPeriodMs?: number;
+  /** Give the lease up when stopping, so that the next leader need not wait. Default: true. */
+  readonly releaseOnStop?: boolean;
+  /** Runs while this is the leader; its signal aborts when it no longer is. Must not go on after that. */
+  readonly onStartedLeading: (signal: AbortSignal) => Promise<void>;
+  readonly onNewLeader?: (identity: string) => void;
+  /** Told of «became leader» and «stopped leading». */
+  readonly recorder?: Recorder;
+}
+
+const JITTER = 1.2;
+
+export class LeaderElector {
+  readonly #config: LeaderElectorConfig;
+  readonly #leaseDurationMs: number;
+  readonly #renewDeadlineMs: number;
+  readonly #retryPeriodMs: number;
+  /** The lease as last seen or written, and when that was on the clock's monotonic scale. */
+  #observed: { readonly lease: Immutable<Lease>; readonly at: number } | undefined;
+  #reportedLeader: string | undefined;
+
+  constructor(config: LeaderElectorConfig) {
+    this.#config = config;
+    this.#leaseDurationMs = config.leaseDurationMs ?? 15_000;
+    this.#renewDeadlineMs = config.renewDeadlineMs ?? 10_000;
+    this.#retryPeriodMs = config.retryPeriodMs ?? 2_000;
+    if (this.#leaseDurationMs <= this.#renewDeadlineMs) throw new RangeError('leaseDurationMs must be more than renewDeadlineMs');
+    if (this.#renewDeadlineMs <= this.#retryPeriodMs * JITTER) {
+      throw new RangeError(`renewDeadlineMs must be more than ${JITTER} times retryPeriodMs`);
+    }
+    if (config.identity === '') throw new RangeError('a candidate needs an identity');
+  }
+
+  /** The holder that was last seen; '' if none. */
+  get leader(): string {
+    return this.#observed?.lease.spec.holderIdentity ?? '';
+  }
+
+  get isLeader(): boolean {
+    return this.leader === this.#config.identity;
+  }
+
+  /**
+   * Waits to become leader, then leads; resolves when leading has ended (the lease was lost) or the signal aborts. Rejects with
+   * what `onStartedLeading` throws. Leading ends also when `onStartedLeading` resolves.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    if (!(await this.#acquire(signal))) return;
+    this.#config.logger.info('became leader', { lease: this.#config.name });
+    this.#record('became leader');
+    const lost = new AbortController();
+    const leading = AbortSignal.any([signal, lost.signal]);
+    const done = new AbortController();
+    const work = this.#config.onStartedLeading(leading).finally(() => done.abort());
+    await this.#renew(AbortSignal.any([signal, done.signal]));
+    lost.abort(new Error(`the lease ${this.#config.name} was lost`));
+    this.#record('stopped leading');
+    try {
+      await work;
+    } finally {
+      // Only when the work has ended may somebody else begin.
+      if (this.#config.releaseOnStop ?? true) await this.#release();
+    }
+  }
+
+  async #acquire(signal: AbortSignal): Promise<boolean> {
+    const { clock, random } = this.#config;
+    while (!signal.aborted) {
+      const acquired = await this.#tryAcquireOrRenew(signal);
+      this.#reportLeader();
+      if (acquired) return true;
+      await clock.sleep(wait.jitter(random, this.#retryPeriodMs, JITTER), signal).catch(() => undefined);
+    }
+    return false;
+  }
+
+  /** Returns when the lease could not be renewed within the deadline, or the signal aborts. */
+  async #renew(signal: AbortSignal): Promise<void> {
+    const { clock, logger, name } = this.#config;
+    let renewedAt = clock.monotonic();
+    for (;;) {
+      await clock.sleep(this.#retryPeriodMs, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      const deadline = new AbortController();
+      const left = renewedAt + this.#retryPeriodMs + this.#renewDeadlineMs - clock.monotonic();
+      const timer = clock.setTimer(left, () =>
+        deadline.abort(new wait.WaitTimeoutError('the lease could not be renewed in time')),
+      );
+      const renewed = await this.#tryAcquireOrRenew(AbortSignal.any([signal, deadline.signal]));
+      timer.cancel();
+      this.#reportLeader();
+      if (signal.aborted) return;
+      if (renewed) renewedAt = clock.monotonic();
+      else if (deadline.signal.aborted || !this.isLeader) {
+        logger.warn('leadership was lost', { lease: name, leader: this.leader });
+        return;
+      }
+    }
+  }
+
+  /** One attempt; false if somebody else holds the lease or the server could not be asked. */
+  async #tryAcquireOrRenew(signal: AbortSignal): Promise<boolean> {
+    try {
+      if (this.isLeader && this.#isFresh()) {
+        // Most renewals need no read: nobody else writes a lease that is held.
+        const renewed = await this.#write(this.#observed?.lease, signal).catch((err: unknown) => {
+          if (!apierrors.isConflict(err) && !apierrors.isNotFound(err)) throw err;
+        });
+        if (renewed) return true;
+      }
+      const current = await this.#read(signal);
+      if (current !== undefined) {
+        if (current.metadata.resourceVersion !== this.#observed?.lease.metadata.resourceVersion) this.#observe(current);
+        if (this.leader !== '' && !this.isLeader && this.#isFresh()) return false;
+      }
+      return await this.#write(current, signal);
+    } catch (err) {
+      if (!signal.aborted)
+        this.#config.logger.debug('the lease could not be acquired or renewed', { lease: this.#config.name, err });
+      return false;
+    }
+  }
+
+  #isFresh(): boolean {
+    if (this.#observed === undefined) return false;
+    const durationMs = (this.#observed.lease.spec.leaseDurationSeconds ?? 0) * 1000;
+    return this.#observed.at + durationMs > this.#config.clock.monotonic();
+  }
+
+  async #read(signal: AbortSignal): Promise<Immutable<Lease> | undefined> {
+    try {
+      return await this.#leases().get(this.#config.name, { signal });
+    } catch (err) {
+      if (apierrors.isNotFound(err)) return undefined;
+      throw err;
+    }
+  }
+
+  /** Makes this the holder, on top of the state given; fails if there is another state by now. */
+  async #write(current: Immutable<Lease> | undefined, signal: AbortSignal): Promise<true> {
+    const { clock, identity, name, namespace } = this.#config;
+    const now = formatMicroTime(clock.now());
+    const held = current?.spec.holderIdentity === identity;
+    const spec = {
+      ...current?.spec,
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.round(this.#leaseDurationMs / 1000),
+      acquireTime: held ? current.spec.acquireTime : now,
+      renewTime: now,
+      leaseTransitions: current === undefined ? 0 : (current.spec.leaseTransitions ?? 0) + (held ? 0 : 1),
+    };
+    this.#observe(
+      current === undefined
+        ? await this.#leases().create({ metadata: { name, namespace }, spec }, { signal })
+        : await this.#leases().update({ ...current, spec }, { signal }),
+    );
+    return true;
+  }
+
+  async #release(): Promise<void> {
+    if (!this.isLeader || this.#observed === undefined) return;
+    const now = formatMicroTime(this.#config.clock.now());
+    const { lease } = this.#observed;
+    const { holderIdentity: _, ...spec } = lease.spec;
+    try {
+      const released = { ...spec, leaseDurationSeconds: 1, renewTime: now, acquireTime: now };
+      this.#observe(await this.#leases().update({ ...lease, spec: released }));
+    } catch (err) {
+      this.#config.logger.warn('the lease could not be released', { lease: this.#config.name, err });
+    }
+  }
+
+  #observe(lease: Immutable<Lease>): void {
+    this.#observed = { lease, at: this.#config.clock.monotonic() };
+  }
+
+  #reportLeader(): void {
+    if (this.leader === '' || this.leader === this.#reportedLeader) return;
+    this.#reportedLeader = this.leader;
+    this.#config.onNewLeader?.(this.leader);
+  }
+
+  #record(what: string): void {
+    const lease = this.#observed?.lease;
+    if (lease === undefined) return;
+    const subject = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: lease.metadata };
+    this.#config.recorder?.event(subject, 'Normal', 'LeaderElection', `${this.#config.identity} ${what}`);
+  }
+
+  #leases() {
+    return this.#config.client.resource(leases).namespace(this.#config.namespace);
+  }
+}

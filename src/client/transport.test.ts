@@ -1,0 +1,293 @@
+// One suite for every transport: components must not be able to tell them apart.
+
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import * as apierrors from '../machinery/apierrors.ts';
+import { systemClock } from '../machinery/clock.ts';
+import * as wait from '../machinery/wait.ts';
+import { createHttpTransport } from './http/index.ts';
+import type { HttpTransportConfig } from './http/index.ts';
+import { createInProcessTransport } from './in-process.ts';
+import { makeCertificate } from './testing/certificate.ts';
+import { FakeServer, serveOverHttp } from './testing/fake-server.ts';
+import type { ServeOptions, ServedOverHttp } from './testing/fake-server.ts';
+import type { Transport, WatchEvent } from './transport.ts';
+
+type Made = { readonly server: FakeServer; readonly transport: Transport; readonly warnings: string[] };
+
+let tls: { readonly key: string; readonly cert: string };
+const cleanUps: (() => Promise<void> | void)[] = [];
+beforeAll(async () => {
+  tls = await makeCertificate();
+});
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+async function overHttp(
+  options: Omit<ServeOptions, 'tls'>,
+  config: Partial<HttpTransportConfig> = {},
+): Promise<Made & { readonly served: ServedOverHttp }> {
+  const server = new FakeServer();
+  const warnings: string[] = [];
+  const served = await serveOverHttp(server.handler, { ...options, tls });
+  const transport = createHttpTransport({
+    server: served.url,
+    ca: tls.cert,
+    clock: systemClock,
+    onWarning: (text) => warnings.push(text),
+    ...config,
+  });
+  cleanUps.push(
+    () => served.close(),
+    () => transport.close(),
+  );
+  return { server, transport, warnings, served };
+}
+
+async function inProcess(): Promise<Made> {
+  const server = new FakeServer();
+  const warnings: string[] = [];
+  return {
+    server,
+    transport: createInProcessTransport({ handler: server.handler, onWarning: (text) => warnings.push(text) }),
+    warnings,
+  };
+}
+
+const until = (condition: wait.Condition) =>
+  wait.pollImmediately({ clock: systemClock, intervalMs: 2, timeoutMs: 5000 }, condition);
+
+const make: Record<string, () => Promise<Made>> = {
+  'in-process': inProcess,
+  'HTTP/2': () => overHttp({ protocol: 'http2' }),
+  'HTTP/1.1 over TLS': () => overHttp({ protocol: 'https1' }),
+  'HTTP/1.1': () => overHttp({ protocol: 'http1' }),
+};
+
+describe.each(Object.keys(make))('transport: %s', (name) => {
+  const setUp = () => (make[name] as () => Promise<Made>)();
+
+  it('sends method, path, query, content type and body, and answers the decoded object', async () => {
+    const { transport } = await setUp();
+    expect(
+      await transport.request({
+        method: 'PATCH',
+        path: '/api/v1/namespaces/x/things/a',
+        query: { fieldManager: 'me & you', force: true, dryRun: undefined },
+        contentType: 'application/merge-patch+json',
+        body: { metadata: { labels: { ü: '1' } } },
+      }),
+    ).toEqual({
+      method: 'PATCH',
+      path: '/api/v1/namespaces/x/things/a',
+      query: { fieldManager: 'me & you', force: 'true' },
+      contentType: 'application/merge-patch+json',
+      sent: { metadata: { labels: { ü: '1' } } },
+    });
+    expect(await transport.request({ method: 'POST', path: '/x', body: {} })).toMatchObject({ contentType: 'application/json' });
+    expect(await transport.request({ method: 'DELETE', path: '/x' })).toMatchObject({ contentType: null, sent: null });
+  });
+
+  it('answers lists', async () => {
+    const { transport } = await setUp();
+    expect(await transport.request({ method: 'GET', path: '/api/v1/things', query: { labelSelector: 'a=b' } })).toEqual({
+      apiVersion: 'v1',
+      kind: 'ThingList',
+      metadata: { resourceVersion: '7' },
+      items: ['a', 'b'].map((item) => ({ metadata: { name: item, selected: 'a=b' } })),
+    });
+  });
+
+  it('throws the Status that the server answers, and makes one where it answers none', async () => {
+    const { transport } = await setUp();
+    const missing = await transport.request({ method: 'GET', path: '/missing' }).catch((err: unknown) => err);
+    expect(apierrors.isNotFound(missing)).toBe(true);
+    expect((missing as apierrors.StatusError).status.details).toEqual({ name: 'missing', kind: 'things' });
+    const broken = await transport.request({ method: 'GET', path: '/broken' }).catch((err: unknown) => err);
+    expect((broken as apierrors.StatusError).code).toBe(502);
+    expect(apierrors.isUnexpectedServerError(broken)).toBe(true);
+    expect((broken as Error).message).toContain('bad gateway');
+  });
+
+  it('gives up at once when the signal aborts, and tells the server', async () => {
+    const { server, transport } = await setUp();
+    const stop = new AbortController();
+    const asked = transport.request({ method: 'GET', path: '/never', signal: stop.signal }).catch((err: unknown) => err);
+    await transport.request({ method: 'GET', path: '/another' });
+    stop.abort(new Error('enough'));
+    expect(((await asked) as Error).message).toBe('enough');
+    await until(() => server.aborted.includes('/never'));
+    const before = transport.request({ method: 'GET', path: '/never', signal: stop.signal });
+    await expect(before).rejects.toThrow('enough');
+  });
+
+  it('watches: events in order, until the server ends it', async () => {
+    const { server, transport } = await setUp();
+    const stream = await transport.watch<{ n: number }>({
+      method: 'GET',
+      path: '/api/v1/things',
+      query: { resourceVersion: '5' },
+    });
+    const seen: WatchEvent<{ n: number }>[] = [];
+    for (let n = 0; n < 200; n++) server.push('ADDED', { n, pad: 'é'.repeat(n) });
+    server.push('BOOKMARK', { metadata: { resourceVersion: '9' } });
+    server.watches[0]?.close();
+    for await (const event of stream) seen.push(event);
+    expect(seen.length).toBe(201);
+    expect(seen.slice(0, 200).every(({ type, object }, index) => type === 'ADDED' && object.n === index)).toBe(true);
+    expect(seen[200]).toEqual({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '9' } } });
+  });
+
+  it.each(['stop', 'abort', 'break'])('ends a watch quietly when its consumer wants (%s), and tells the server', async (how) => {
+    const { server, transport } = await setUp();
+    const abort = new AbortController();
+    const stream = await transport.watch({ method: 'GET', path: '/api/v1/things', signal: abort.signal });
+    server.push('ADDED', {});
+    let seen = 0;
+    for await (const event of stream) {
+      expect(event.type).toBe('ADDED');
+      seen++;
+      if (how === 'break') break;
+      if (how === 'stop') stream.stop();
+      else abort.abort();
+    }
+    expect(seen).toBe(1);
+    await until(() => server.watches[0]?.ended === true);
+    stream.stop();
+  });
+
+  it('ends a watch that waits for an event when it is stopped', async () => {
+    const { transport } = await setUp();
+    const stream = await transport.watch({ method: 'GET', path: '/api/v1/things' });
+    const consumed = (async () => {
+      for await (const _ of stream) expect.unreachable();
+    })();
+    await Promise.resolve();
+    stream.stop();
+    await consumed;
+  });
+
+  it('throws when a watch cannot be opened', async () => {
+    const { transport } = await setUp();
+    const opening = transport.watch({ method: 'GET', path: '/api/v1/things', query: { resourceVersion: '1' } });
+    expect(apierrors.isResourceExpired(await opening.catch((err: unknown) => err))).toBe(true);
+  });
+
+  it('reads text, whole and in pieces', async () => {
+    const { transport } = await setUp();
+    expect(await transport.text({ method: 'GET', path: '/readyz' })).toBe('ok');
+    expect(await transport.text({ method: 'GET', path: '/log' })).toBe('one\ntwo\nthrée\n');
+    const decoder = new TextDecoder();
+    let text = '';
+    for await (const chunk of await transport.stream({ method: 'GET', path: '/log' }))
+      text += decoder.decode(chunk, { stream: true });
+    expect(text).toBe('one\ntwo\nthrée\n');
+    await expect(transport.text({ method: 'GET', path: '/missing' })).rejects.toThrow('not found');
+  });
+
+  it('passes warnings on', async () => {
+    const { transport, warnings } = await setUp();
+    await transport.request({ method: 'GET', path: '/warn' });
+    expect(warnings).toEqual(['it is "deprecated"', 'use another']);
+  });
+
+  it('refuses to work once closed', async () => {
+    const { transport } = await setUp();
+    await transport.request({ method: 'GET', path: '/x' });
+    transport.close();
+    expect(
+      apierrors.isServiceUnavailable(await transport.request({ method: 'GET', path: '/x' }).catch((err: unknown) => err)),
+    ).toBe(true);
+  });
+});
+
+describe('in-process', () => {
+  it('passes objects by reference, both ways', async () => {
+    const body = { metadata: { name: 'a' } };
+    const { transport } = await inProcess();
+    const answer = await transport.request<{ sent: unknown }>({ method: 'POST', path: '/api/v1/things', body });
+    expect(answer.sent).toBe(body);
+  });
+});
+
+describe('HTTP', () => {
+  it('shares one connection, and opens another when the server allows no more streams on it', async () => {
+    const { transport, served } = await overHttp({ protocol: 'http2', maxConcurrentStreams: 10 });
+    const ask = () => transport.request({ method: 'GET', path: '/x' });
+    await ask();
+    await Promise.all(Array.from({ length: 5 }, ask));
+    expect(served.connections).toBe(1);
+    const watches = await Promise.all(
+      Array.from({ length: 25 }, () => transport.watch({ method: 'GET', path: '/api/v1/things' })),
+    );
+    expect(served.connections).toBe(3);
+    await ask();
+    for (const watch of watches) watch.stop();
+  });
+
+  it.each(['http1', 'http2'] as const)('connects again after the server went away (%s)', async (protocol) => {
+    const { transport, served } = await overHttp({ protocol });
+    const stream = await transport.watch({ method: 'GET', path: '/api/v1/things' });
+    const consumed = (async () => {
+      for await (const _ of stream) expect.unreachable();
+    })().catch((err: unknown) => err);
+    const asked = transport.request({ method: 'GET', path: '/never' }).catch((err: unknown) => err);
+    await transport.request({ method: 'GET', path: '/x' });
+    served.breakConnections();
+    expect(apierrors.isServiceUnavailable(await consumed)).toBe(true);
+    expect(apierrors.isServiceUnavailable(await asked)).toBe(true);
+    expect(await transport.request({ method: 'GET', path: '/x' })).toMatchObject({ path: '/x' });
+    await served.close();
+    // The first request may still find a connection that it takes for alive.
+    let down: unknown;
+    await until(async () => {
+      down = await transport.request({ method: 'GET', path: '/x' }).catch((err: unknown) => err);
+      expect(apierrors.isServiceUnavailable(down)).toBe(true);
+      return /ECONNREFUSED/.test((down as Error).message);
+    });
+    expect((down as Error).message).toContain(`GET ${served.url}/x: `);
+  });
+
+  it('says who is asking', async () => {
+    let token = 'first';
+    const { transport, served } = await overHttp(
+      { protocol: 'http2' },
+      {
+        token: () => token,
+        impersonate: { user: 'jane', groups: ['a', 'b'], extra: { 'example.com/Why': ['x'] } },
+        userAgent: 'tester',
+      },
+    );
+    await transport.request({ method: 'GET', path: '/x' });
+    expect(served.lastHeaders).toMatchObject({
+      authorization: 'Bearer first',
+      'impersonate-user': 'jane',
+      'impersonate-group': 'a, b',
+      'impersonate-extra-example.com%2fwhy': 'x',
+      'user-agent': 'tester',
+    });
+    token = 'second';
+    await transport.request({ method: 'GET', path: '/x' });
+    expect(served.lastHeaders.authorization).toBe('Bearer second');
+  });
+
+  it('believes only certificates of its authority, for the right name', async () => {
+    const other = await makeCertificate();
+    const strange = await overHttp({ protocol: 'http2' }, { ca: other.cert });
+    await expect(strange.transport.request({ method: 'GET', path: '/x' })).rejects.toThrow(/certificate/);
+    const misnamed = await overHttp({ protocol: 'http2' }, { tlsServerName: 'somebody-else' });
+    await expect(misnamed.transport.request({ method: 'GET', path: '/x' })).rejects.toThrow(/altnames/);
+    const named = await overHttp({ protocol: 'http2' }, { tlsServerName: 'kubernetes' });
+    await named.transport.request({ method: 'GET', path: '/x' });
+    const careless = await overHttp({ protocol: 'http2' }, { ca: undefined, insecureSkipTlsVerify: true });
+    await careless.transport.request({ method: 'GET', path: '/x' });
+  });
+
+  it('keeps the path of a server that is not at the root', async () => {
+    const { transport, served } = await overHttp({ protocol: 'http1' });
+    const below = createHttpTransport({ server: `${served.url}/clusters/one/`, clock: systemClock });
+    cleanUps.push(() => below.close());
+    expect(await below.request({ method: 'GET', path: '/api' })).toMatchObject({ path: '/clusters/one/api' });
+    expect(await transport.request({ method: 'GET', path: '/api' })).toMatchObject({ path: '/api' });
+  });
+});
