@@ -3,7 +3,7 @@
 
 import type { GroupVersionKind, MessageDescriptor, ResourceType } from './descriptor.ts';
 import type { GroupVersionSchema } from './schema/builder.ts';
-import { isKind, messageDescriptor, messagesOf } from './schema/compile.ts';
+import { messageDescriptor } from './schema/compile.ts';
 import { resourceType } from './schema/resource-type.ts';
 
 export interface KnownType {
@@ -32,60 +32,61 @@ export class SchemeError extends Error {
 }
 
 /** Kinds of meta/v1 that belong to every group version: what requests and watches are made of. */
-const everywhere = ['WatchEvent', 'ListOptions', 'GetOptions', 'DeleteOptions', 'CreateOptions', 'UpdateOptions', 'PatchOptions'];
+const everywhere = new Set([
+  'WatchEvent',
+  'ListOptions',
+  'GetOptions',
+  'DeleteOptions',
+  'CreateOptions',
+  'UpdateOptions',
+  'PatchOptions',
+]);
 
 /** Kinds of meta/v1 that have no group. */
-const ungrouped = ['Status', 'APIVersions', 'APIGroupList', 'APIGroup', 'APIResourceList'];
+const ungrouped = new Set(['Status', 'APIVersions', 'APIGroupList', 'APIGroup', 'APIResourceList']);
 
 export class Scheme {
   readonly #types = new Map<string, KnownType>();
+  readonly #schemas = new Map<string, GroupVersionSchema>();
   readonly #versions = new Map<string, string[]>();
   readonly #defaulters = new Map<string, Defaulter>();
   readonly #conversions = new Map<string, Converter>();
   readonly #fieldLabels = new Map<string, FieldLabelConverter>();
 
-  /** Every kind of a group and version. */
+  /** Every kind of a group and version. What is known of a kind is put together when it is first asked for. */
   addSchema(schema: GroupVersionSchema): void {
-    for (const message of messagesOf(schema)) {
-      const kind = message.shortName;
-      const spec = schema.types[kind];
-      if (spec === undefined || !('fields' in spec) || !isKind(message)) continue;
-      const group = schema.key === 'meta/v1' && ungrouped.includes(kind) ? '' : schema.group;
-      this.addKnownType({
-        gvk: { group, version: schema.version, kind },
-        message,
-        ...(spec.resource === undefined ? {} : { resource: resourceType(schema, kind) }),
-        ...(`${kind}List` in schema.types ? { listKind: `${kind}List` } : {}),
-      });
-    }
-    if (schema.key === 'meta/v1') return;
-    for (const kind of everywhere) {
-      this.addKnownType({
-        gvk: { group: schema.group, version: schema.version, kind },
-        message: messageDescriptor(`meta/v1.${kind}`),
-      });
-    }
+    this.#schemas.set(`${schema.group}/${schema.version}`, schema);
+    this.#addVersion(schema.group, schema.version);
   }
 
+  /** A kind that no schema describes. */
   addKnownType(type: KnownType): void {
-    const { group, version } = type.gvk;
     this.#types.set(keyOf(type.gvk), type);
-    const versions = this.#versions.get(group);
-    if (versions === undefined) this.#versions.set(group, [version]);
-    else if (!versions.includes(version)) versions.push(version);
+    this.#addVersion(type.gvk.group, type.gvk.version);
   }
 
   lookup(gvk: GroupVersionKind): KnownType | undefined {
-    return this.#types.get(keyOf(gvk));
+    const key = keyOf(gvk);
+    const known = this.#types.get(key);
+    if (known !== undefined) return known;
+    const schema = this.#schemas.get(`${gvk.group}/${gvk.version}`);
+    const type = schema === undefined ? undefined : fromSchema(schema, gvk);
+    if (type !== undefined) this.#types.set(key, type);
+    return type;
   }
 
   recognizes(gvk: GroupVersionKind): boolean {
-    return this.#types.has(keyOf(gvk));
+    return this.lookup(gvk) !== undefined;
   }
 
-  /** Every known type of a group and version. */
+  /** Every type of a group and version that is not known everywhere. */
   knownTypes(group: string, version: string): KnownType[] {
-    return [...this.#types.values()].filter(({ gvk }) => gvk.group === group && gvk.version === version);
+    for (const [kind, spec] of Object.entries(this.#schemas.get(`${group}/${version}`)?.types ?? {})) {
+      if ('fields' in spec && spec.kind) this.lookup({ group, version, kind });
+    }
+    return [...this.#types.values()].filter(
+      ({ gvk }) => gvk.group === group && gvk.version === version && !everywhere.has(gvk.kind),
+    );
   }
 
   /** The versions of a group, preferred first. */
@@ -137,10 +138,31 @@ export class Scheme {
     throw new SchemeError(`"${label}" is not a known field selector: only "metadata.name", "metadata.namespace"`);
   }
 
+  #addVersion(group: string, version: string): void {
+    const versions = this.#versions.get(group);
+    if (versions === undefined) this.#versions.set(group, [version]);
+    else if (!versions.includes(version)) versions.push(version);
+  }
+
   #addOnce<V>(map: Map<string, V>, key: string, value: V): void {
     if (map.has(key)) throw new Error(`registered twice: ${key}`);
     map.set(key, value);
   }
+}
+
+function fromSchema(schema: GroupVersionSchema, gvk: GroupVersionKind): KnownType | undefined {
+  const { kind } = gvk;
+  if (everywhere.has(kind) || (schema.key === 'core/v1' && ungrouped.has(kind))) {
+    return { gvk, message: messageDescriptor(`meta/v1.${kind}`) };
+  }
+  const spec = Object.hasOwn(schema.types, kind) ? schema.types[kind] : undefined;
+  if (spec === undefined || !('fields' in spec) || !spec.kind) return undefined;
+  return {
+    gvk,
+    message: messageDescriptor(`${schema.key}.${kind}`),
+    ...(spec.resource === undefined ? {} : { resource: resourceType(schema, kind) }),
+    ...(`${kind}List` in schema.types ? { listKind: `${kind}List` } : {}),
+  };
 }
 
 function keyOf({ group, version, kind }: GroupVersionKind): string {

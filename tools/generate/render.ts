@@ -1,6 +1,7 @@
 // Renders one group and version's types.ts and index.ts from its schema.
 
 import type { FieldSpec, GroupVersionSchema, MessageSpec, TypeSpec } from '../../src/api/schema/builder.ts';
+import { resourceType } from '../../src/api/schema/resource-type.ts';
 
 export interface GeneratedFile {
   /** Relative to src/api. */
@@ -70,9 +71,9 @@ class TypesRenderer {
   }
 
   #interface(name: string, spec: MessageSpec): string {
-    const parents: string[] = [];
+    const parents = spec.kind ? [this.#reference('meta/v1.TypeMeta')] : [];
     const lines: string[] = [];
-    for (const item of spec.fields) {
+    for (const item of spec.fields()) {
       if ('inline' in item) parents.push(this.#reference(item.inline));
       else lines.push(this.#field(item));
     }
@@ -143,15 +144,17 @@ function renderIndex(schema: GroupVersionSchema, hasHelpers: boolean): string {
   const kinds = Object.entries(schema.types).filter(([, spec]) => 'fields' in spec && spec.resource !== undefined);
   let text = '// Generated from schema.ts by `npm run generate`. Do not edit.\n\n';
   if (kinds.length > 0) {
-    text += `import type { ResourceType } from '../../descriptor.ts';\nimport { resourceType } from '../../schema/resource-type.ts';\n`;
-    text += `import { schema } from './schema.ts';\nimport type * as types from './types.ts';\n\n`;
+    text += `import type { ResourceType } from '../../descriptor.ts';\nimport type * as types from './types.ts';\n\n`;
   }
   text += `export type * from './types.ts';\n`;
   if (hasHelpers) text += `export type * from './helpers.ts';\n`;
   if (kinds.length > 0) text += '\n';
-  for (const [kind, spec] of kinds) {
-    const plural = 'fields' in spec ? (spec.resource?.resource ?? '') : '';
-    text += `export const ${constantName(kind, plural)}: ResourceType<types.${kind}> = resourceType(schema, '${kind}');\n`;
+  for (const [kind] of kinds) {
+    const type = resourceType(schema, kind);
+    const literal = `${JSON.stringify(type, null, 2)
+      .replaceAll('"', "'")
+      .replace(/'(\w+)':/g, '$1:')}`;
+    text += `export const ${constantName(kind, type.resource)}: ResourceType<types.${kind}> = ${literal};\n\n`;
   }
   return text;
 }

@@ -1,6 +1,6 @@
 // The vocabulary that the schema.ts files are written in: `message`, `kind`, `f`, `inline` and the options of a field.
 // What they make is plain data; schema/compile.ts turns one type at a time into a MessageDescriptor when it is first needed,
-// so that loading the whole API costs next to nothing.
+// and the fields of a type are a function until then, so that loading the whole API costs next to nothing.
 //
 // A field reads `f('replicas?', 1, '*int32')`: JSON name, protobuf number, type.
 //   name   a trailing '?' says that Go's tag has omitempty, and that OpenAPI does not require the field.
@@ -54,8 +54,14 @@ export interface ResourceSpec {
   readonly verbs?: readonly string[];
 }
 
+/** A function, so that only the types that are used are built. */
+export type FieldSpecs = () => readonly (FieldSpec | InlineSpec)[];
+
 export interface MessageSpec {
-  readonly fields: readonly (FieldSpec | InlineSpec)[];
+  /** Without kind and apiVersion. */
+  readonly fields: FieldSpecs;
+  /** It has kind and apiVersion, before all others. */
+  readonly kind?: true;
   readonly structType?: 'atomic';
   readonly resource?: ResourceSpec;
 }
@@ -100,23 +106,23 @@ export function groupVersion(
   return { group, version, key: `${label}/${version}`, openApiPackage, types };
 }
 
-export function message(...fields: (FieldSpec | InlineSpec)[]): MessageSpec {
+export function message(fields: FieldSpecs): MessageSpec {
   return { fields };
 }
 
 /** A struct that server-side apply treats as one value. */
-export function atomicMessage(...fields: (FieldSpec | InlineSpec)[]): MessageSpec {
+export function atomicMessage(fields: FieldSpecs): MessageSpec {
   return { fields, structType: 'atomic' };
 }
 
 /** A type with kind and apiVersion. */
-export function kind(...fields: (FieldSpec | InlineSpec)[]): MessageSpec {
-  return { fields: [inline('meta/v1.TypeMeta'), ...fields] };
+export function kind(fields: FieldSpecs): MessageSpec {
+  return { kind: true, fields };
 }
 
 /** A kind with a REST path of its own. */
-export function resource(spec: ResourceSpec, ...fields: (FieldSpec | InlineSpec)[]): MessageSpec {
-  return { fields: [inline('meta/v1.TypeMeta'), ...fields], resource: spec };
+export function resource(spec: ResourceSpec, fields: FieldSpecs): MessageSpec {
+  return { kind: true, fields, resource: spec };
 }
 
 export function f(name: string, number: number, type: string, ...options: FieldOptions[]): FieldSpec {

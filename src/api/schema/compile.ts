@@ -57,11 +57,6 @@ export function messagesOf(schema: GroupVersionSchema): MessageDescriptor[] {
     .map(([name]) => messageDescriptor(`${schema.key}.${name}`));
 }
 
-/** Whether the type has kind and apiVersion. */
-export function isKind(message: MessageDescriptor): boolean {
-  return message.fields[0]?.name === 'kind' && message.fields[1]?.name === 'apiVersion';
-}
-
 /** The type of a field as the schema writes it, without the pointer mark: 'string', '[]Container', '{}meta/v1.Time'. */
 export function typeRef(schema: GroupVersionSchema, type: string): TypeRef {
   if (type.startsWith('*')) return typeRef(schema, type.slice(1));
@@ -133,7 +128,8 @@ class LazyMessage implements MessageDescriptor {
 
 function compileFields(schema: GroupVersionSchema, spec: MessageSpec, within: readonly number[] | undefined): FieldDescriptor[] {
   const fields: FieldDescriptor[] = [];
-  for (const item of spec.fields) {
+  if (spec.kind) fields.push(...typeMetaFields());
+  for (const item of spec.fields()) {
     if ('inline' in item) {
       const inner = lookup(item.inline.includes('.') ? item.inline : `${schema.key}.${item.inline}`);
       if (!('fields' in inner.spec)) throw new Error(`${item.inline} cannot be embedded`);
@@ -149,6 +145,11 @@ function compileFields(schema: GroupVersionSchema, spec: MessageSpec, within: re
     }
   }
   return fields;
+}
+
+/** Kind and apiVersion. They are not in an object's protobuf message (number 0): the envelope around it carries them. */
+function typeMetaFields(): FieldDescriptor[] {
+  return messageDescriptor('meta/v1.TypeMeta').fields.map((field) => ({ ...field, number: 0 }));
 }
 
 function compileField(schema: GroupVersionSchema, spec: FieldSpec, within: readonly number[] | undefined): FieldDescriptor {

@@ -3,8 +3,8 @@
 import { atomic, f, groupVersion, kind, known, message, optional } from '../../schema/builder.ts';
 
 export const schema = groupVersion('admission.k8s.io', 'v1', 'io.k8s.api.admission.v1', {
-  AdmissionReview: kind(f('request?', 1, '*AdmissionRequest'), f('response?', 2, '*AdmissionResponse')),
-  AdmissionRequest: message(
+  AdmissionReview: kind(() => [f('request?', 1, '*AdmissionRequest'), f('response?', 2, '*AdmissionResponse')]),
+  AdmissionRequest: message(() => [
     f('uid', 1, 'string', optional),
     f('kind', 2, 'meta/v1.GroupVersionKind', optional),
     f('resource', 3, 'meta/v1.GroupVersionResource', optional),
@@ -20,8 +20,8 @@ export const schema = groupVersion('admission.k8s.io', 'v1', 'io.k8s.api.admissi
     f('oldObject?', 10, 'rawExtension'),
     f('dryRun?', 11, '*bool'),
     f('options?', 12, 'rawExtension'),
-  ),
-  AdmissionResponse: message(
+  ]),
+  AdmissionResponse: message(() => [
     f('uid', 1, 'string', optional),
     f('allowed', 2, 'bool', optional),
     f('status?', 3, '*meta/v1.Status'),
@@ -29,7 +29,7 @@ export const schema = groupVersion('admission.k8s.io', 'v1', 'io.k8s.api.admissi
     f('patchType?', 5, '*PatchType'),
     f('auditAnnotations?', 6, '{}string'),
     f('warnings?', 7, '[]string', atomic),
-  ),
+  ]),
   PatchType: known('JSONPatch'),
   Operation: known('CREATE', 'UPDATE', 'DELETE', 'CONNECT'),
 });

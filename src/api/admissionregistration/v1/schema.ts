@@ -19,12 +19,12 @@ import {
 } from '../../schema/builder.ts';
 
 export const schema = groupVersion('admissionregistration.k8s.io', 'v1', 'io.k8s.api.admissionregistration.v1', {
-  Rule: message(
+  Rule: message(() => [
     f('apiGroups?', 1, '[]string', atomic),
     f('apiVersions?', 2, '[]string', atomic),
     f('resources?', 3, '[]string', atomic),
     f('scope?', 4, '*ScopeType'),
-  ),
+  ]),
   ScopeType: oneOf('Cluster', 'Namespaced', '*'),
   FailurePolicyType: oneOf('Ignore', 'Fail'),
   ParameterNotFoundActionType: known('Allow', 'Deny'),
@@ -32,19 +32,24 @@ export const schema = groupVersion('admissionregistration.k8s.io', 'v1', 'io.k8s
   SideEffectClass: oneOf('Unknown', 'None', 'Some', 'NoneOnDryRun'),
   ValidatingAdmissionPolicy: resource(
     { resource: 'validatingadmissionpolicies', scope: 'Cluster', categories: ['api-extensions'], subresources: ['status'] },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'ValidatingAdmissionPolicySpec'),
-    f('status?', 3, 'ValidatingAdmissionPolicyStatus'),
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec?', 2, 'ValidatingAdmissionPolicySpec'),
+      f('status?', 3, 'ValidatingAdmissionPolicyStatus'),
+    ],
   ),
-  ValidatingAdmissionPolicyStatus: message(
+  ValidatingAdmissionPolicyStatus: message(() => [
     f('observedGeneration?', 1, 'int64'),
     f('typeChecking?', 2, '*TypeChecking'),
     f('conditions?', 3, '[]meta/v1.Condition', mapList('type')),
-  ),
-  TypeChecking: message(f('expressionWarnings?', 1, '[]ExpressionWarning', atomic)),
-  ExpressionWarning: message(f('fieldRef', 2, 'string'), f('warning', 3, 'string')),
-  ValidatingAdmissionPolicyList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ValidatingAdmissionPolicy')),
-  ValidatingAdmissionPolicySpec: message(
+  ]),
+  TypeChecking: message(() => [f('expressionWarnings?', 1, '[]ExpressionWarning', atomic)]),
+  ExpressionWarning: message(() => [f('fieldRef', 2, 'string'), f('warning', 3, 'string')]),
+  ValidatingAdmissionPolicyList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]ValidatingAdmissionPolicy'),
+  ]),
+  ValidatingAdmissionPolicySpec: message(() => [
     f('paramKind?', 1, '*ParamKind'),
     f('matchConstraints?', 2, '*MatchResources'),
     f('validations?', 3, '[]Validation', atomic),
@@ -52,62 +57,71 @@ export const schema = groupVersion('admissionregistration.k8s.io', 'v1', 'io.k8s
     f('auditAnnotations?', 5, '[]AuditAnnotation', atomic),
     f('matchConditions?', 6, '[]MatchCondition', mapList('name'), merge('name')),
     f('variables?', 7, '[]Variable', mapList('name'), merge('name')),
-  ),
-  ParamKind: atomicMessage(f('apiVersion?', 1, 'string'), f('kind?', 2, 'string')),
-  Validation: message(
+  ]),
+  ParamKind: atomicMessage(() => [f('apiVersion?', 1, 'string'), f('kind?', 2, 'string')]),
+  Validation: message(() => [
     f('expression', 1, 'string', protoName('Expression')),
     f('message?', 2, 'string'),
     f('reason?', 3, '*meta/v1.StatusReason'),
     f('messageExpression?', 4, 'string'),
-  ),
-  Variable: atomicMessage(f('name', 1, 'string', protoName('Name')), f('expression', 2, 'string', protoName('Expression'))),
-  AuditAnnotation: message(f('key', 1, 'string'), f('valueExpression', 2, 'string')),
+  ]),
+  Variable: atomicMessage(() => [
+    f('name', 1, 'string', protoName('Name')),
+    f('expression', 2, 'string', protoName('Expression')),
+  ]),
+  AuditAnnotation: message(() => [f('key', 1, 'string'), f('valueExpression', 2, 'string')]),
   ValidatingAdmissionPolicyBinding: resource(
     { resource: 'validatingadmissionpolicybindings', scope: 'Cluster', categories: ['api-extensions'] },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'ValidatingAdmissionPolicyBindingSpec', required),
+    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'ValidatingAdmissionPolicyBindingSpec', required)],
   ),
-  ValidatingAdmissionPolicyBindingList: kind(
+  ValidatingAdmissionPolicyBindingList: kind(() => [
     f('metadata?', 1, 'meta/v1.ListMeta'),
     f('items', 2, '[]ValidatingAdmissionPolicyBinding'),
-  ),
-  ValidatingAdmissionPolicyBindingSpec: message(
+  ]),
+  ValidatingAdmissionPolicyBindingSpec: message(() => [
     f('policyName?', 1, 'string', required),
     f('paramRef?', 2, '*ParamRef'),
     f('matchResources?', 3, '*MatchResources'),
     f('validationActions?', 4, '[]ValidationAction', required, set),
-  ),
-  ParamRef: atomicMessage(
+  ]),
+  ParamRef: atomicMessage(() => [
     f('name?', 1, 'string'),
     f('namespace?', 2, 'string'),
     f('selector?', 3, '*meta/v1.LabelSelector'),
     f('parameterNotFoundAction?', 4, '*ParameterNotFoundActionType'),
-  ),
-  MatchResources: atomicMessage(
+  ]),
+  MatchResources: atomicMessage(() => [
     f('namespaceSelector?', 1, '*meta/v1.LabelSelector'),
     f('objectSelector?', 2, '*meta/v1.LabelSelector'),
     f('resourceRules?', 3, '[]NamedRuleWithOperations', atomic),
     f('excludeResourceRules?', 4, '[]NamedRuleWithOperations', atomic),
     f('matchPolicy?', 7, '*MatchPolicyType'),
-  ),
+  ]),
   ValidationAction: oneOf('Deny', 'Warn', 'Audit'),
-  NamedRuleWithOperations: atomicMessage(f('resourceNames?', 1, '[]string', atomic), inline('RuleWithOperations', 2)),
+  NamedRuleWithOperations: atomicMessage(() => [f('resourceNames?', 1, '[]string', atomic), inline('RuleWithOperations', 2)]),
   ValidatingWebhookConfiguration: resource(
     { resource: 'validatingwebhookconfigurations', scope: 'Cluster', categories: ['api-extensions'] },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('webhooks?', 2, '[]ValidatingWebhook', mapList('name'), merge('name'), protoName('Webhooks')),
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('webhooks?', 2, '[]ValidatingWebhook', mapList('name'), merge('name'), protoName('Webhooks')),
+    ],
   ),
-  ValidatingWebhookConfigurationList: kind(
+  ValidatingWebhookConfigurationList: kind(() => [
     f('metadata?', 1, 'meta/v1.ListMeta'),
     f('items', 2, '[]ValidatingWebhookConfiguration'),
-  ),
+  ]),
   MutatingWebhookConfiguration: resource(
     { resource: 'mutatingwebhookconfigurations', scope: 'Cluster', categories: ['api-extensions'] },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('webhooks?', 2, '[]MutatingWebhook', mapList('name'), merge('name'), protoName('Webhooks')),
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('webhooks?', 2, '[]MutatingWebhook', mapList('name'), merge('name'), protoName('Webhooks')),
+    ],
   ),
-  MutatingWebhookConfigurationList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]MutatingWebhookConfiguration')),
-  ValidatingWebhook: message(
+  MutatingWebhookConfigurationList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]MutatingWebhookConfiguration'),
+  ]),
+  ValidatingWebhook: message(() => [
     f('name', 1, 'string'),
     f('clientConfig', 2, 'WebhookClientConfig'),
     f('rules?', 3, '[]RuleWithOperations', atomic),
@@ -119,8 +133,8 @@ export const schema = groupVersion('admissionregistration.k8s.io', 'v1', 'io.k8s
     f('timeoutSeconds?', 7, '*int32'),
     f('admissionReviewVersions', 8, '[]string', atomic),
     f('matchConditions?', 11, '[]MatchCondition', mapList('name'), merge('name')),
-  ),
-  MutatingWebhook: message(
+  ]),
+  MutatingWebhook: message(() => [
     f('name', 1, 'string'),
     f('clientConfig', 2, 'WebhookClientConfig'),
     f('rules?', 3, '[]RuleWithOperations', atomic),
@@ -133,14 +147,13 @@ export const schema = groupVersion('admissionregistration.k8s.io', 'v1', 'io.k8s
     f('admissionReviewVersions', 8, '[]string', atomic),
     f('reinvocationPolicy?', 10, '*ReinvocationPolicyType'),
     f('matchConditions?', 12, '[]MatchCondition', mapList('name'), merge('name')),
-  ),
+  ]),
   MutatingAdmissionPolicy: resource(
     { resource: 'mutatingadmissionpolicies', scope: 'Cluster', categories: ['api-extensions'] },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'MutatingAdmissionPolicySpec'),
+    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'MutatingAdmissionPolicySpec')],
   ),
-  MutatingAdmissionPolicyList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]MutatingAdmissionPolicy')),
-  MutatingAdmissionPolicySpec: message(
+  MutatingAdmissionPolicyList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]MutatingAdmissionPolicy')]),
+  MutatingAdmissionPolicySpec: message(() => [
     f('paramKind?', 1, '*ParamKind'),
     f('matchConstraints?', 2, '*MatchResources'),
     f('variables?', 3, '[]Variable', atomic),
@@ -148,38 +161,41 @@ export const schema = groupVersion('admissionregistration.k8s.io', 'v1', 'io.k8s
     f('failurePolicy?', 5, '*FailurePolicyType'),
     f('matchConditions?', 6, '[]MatchCondition', mapList('name'), merge('name')),
     f('reinvocationPolicy?', 7, 'ReinvocationPolicyType'),
-  ),
-  Mutation: message(
+  ]),
+  Mutation: message(() => [
     f('patchType', 2, 'PatchType'),
     f('applyConfiguration?', 3, '*ApplyConfiguration'),
     f('jsonPatch?', 4, '*JSONPatch'),
-  ),
+  ]),
   PatchType: oneOf('ApplyConfiguration', 'JSONPatch'),
-  ApplyConfiguration: message(f('expression?', 1, 'string')),
-  JSONPatch: message(f('expression?', 1, 'string')),
+  ApplyConfiguration: message(() => [f('expression?', 1, 'string')]),
+  JSONPatch: message(() => [f('expression?', 1, 'string')]),
   MutatingAdmissionPolicyBinding: resource(
     { resource: 'mutatingadmissionpolicybindings', scope: 'Cluster', categories: ['api-extensions'] },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'MutatingAdmissionPolicyBindingSpec'),
+    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'MutatingAdmissionPolicyBindingSpec')],
   ),
-  MutatingAdmissionPolicyBindingList: kind(
+  MutatingAdmissionPolicyBindingList: kind(() => [
     f('metadata?', 1, 'meta/v1.ListMeta'),
     f('items', 2, '[]MutatingAdmissionPolicyBinding'),
-  ),
-  MutatingAdmissionPolicyBindingSpec: message(
+  ]),
+  MutatingAdmissionPolicyBindingSpec: message(() => [
     f('policyName?', 1, 'string'),
     f('paramRef?', 2, '*ParamRef'),
     f('matchResources?', 3, '*MatchResources'),
-  ),
+  ]),
   ReinvocationPolicyType: oneOf('Never', 'IfNeeded'),
-  RuleWithOperations: message(f('operations?', 1, '[]OperationType', atomic), inline('Rule', 2)),
+  RuleWithOperations: message(() => [f('operations?', 1, '[]OperationType', atomic), inline('Rule', 2)]),
   OperationType: oneOf('*', 'CREATE', 'UPDATE', 'DELETE', 'CONNECT'),
-  WebhookClientConfig: message(f('url?', 3, '*string'), f('service?', 1, '*ServiceReference'), f('caBundle?', 2, 'bytes')),
-  ServiceReference: message(
+  WebhookClientConfig: message(() => [
+    f('url?', 3, '*string'),
+    f('service?', 1, '*ServiceReference'),
+    f('caBundle?', 2, 'bytes'),
+  ]),
+  ServiceReference: message(() => [
     f('namespace', 1, 'string'),
     f('name', 2, 'string'),
     f('path?', 3, '*string'),
     f('port?', 4, '*int32'),
-  ),
-  MatchCondition: message(f('name', 1, 'string'), f('expression', 2, 'string')),
+  ]),
+  MatchCondition: message(() => [f('name', 1, 'string'), f('expression', 2, 'string')]),
 });

@@ -2,8 +2,8 @@
 
 import {
   alias,
-  either,
   atomic,
+  either,
   f,
   groupVersion,
   kind,
@@ -19,24 +19,31 @@ import {
 
 export const schema = groupVersion('apiextensions.k8s.io', 'v1', 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1', {
   ConversionStrategyType: known('None', 'Webhook'),
-  CustomResourceDefinitionSpec: message(
+  CustomResourceDefinitionSpec: message(() => [
     f('group', 1, 'string'),
     f('names', 3, 'CustomResourceDefinitionNames'),
     f('scope', 4, 'ResourceScope'),
     f('versions', 7, '[]CustomResourceDefinitionVersion', atomic),
     f('conversion?', 9, '*CustomResourceConversion'),
     f('preserveUnknownFields?', 10, 'bool'),
-  ),
-  CustomResourceConversion: message(f('strategy', 1, 'ConversionStrategyType'), f('webhook?', 2, '*WebhookConversion')),
-  WebhookConversion: message(f('clientConfig?', 2, '*WebhookClientConfig'), f('conversionReviewVersions', 3, '[]string', atomic)),
-  WebhookClientConfig: message(f('url?', 3, '*string'), f('service?', 1, '*ServiceReference'), f('caBundle?', 2, 'bytes')),
-  ServiceReference: message(
+  ]),
+  CustomResourceConversion: message(() => [f('strategy', 1, 'ConversionStrategyType'), f('webhook?', 2, '*WebhookConversion')]),
+  WebhookConversion: message(() => [
+    f('clientConfig?', 2, '*WebhookClientConfig'),
+    f('conversionReviewVersions', 3, '[]string', atomic),
+  ]),
+  WebhookClientConfig: message(() => [
+    f('url?', 3, '*string'),
+    f('service?', 1, '*ServiceReference'),
+    f('caBundle?', 2, 'bytes'),
+  ]),
+  ServiceReference: message(() => [
     f('namespace', 1, 'string'),
     f('name', 2, 'string'),
     f('path?', 3, '*string'),
     f('port?', 4, '*int32'),
-  ),
-  CustomResourceDefinitionVersion: message(
+  ]),
+  CustomResourceDefinitionVersion: message(() => [
     f('name', 1, 'string'),
     f('served', 2, 'bool'),
     f('storage', 3, 'bool'),
@@ -46,24 +53,24 @@ export const schema = groupVersion('apiextensions.k8s.io', 'v1', 'io.k8s.apiexte
     f('subresources?', 5, '*CustomResourceSubresources'),
     f('additionalPrinterColumns?', 6, '[]CustomResourceColumnDefinition', atomic),
     f('selectableFields?', 9, '[]SelectableField', atomic),
-  ),
-  SelectableField: message(f('jsonPath', 1, 'string')),
-  CustomResourceColumnDefinition: message(
+  ]),
+  SelectableField: message(() => [f('jsonPath', 1, 'string')]),
+  CustomResourceColumnDefinition: message(() => [
     f('name', 1, 'string'),
     f('type', 2, 'string'),
     f('format?', 3, 'string'),
     f('description?', 4, 'string'),
     f('priority?', 5, 'int32'),
     f('jsonPath', 6, 'string'),
-  ),
-  CustomResourceDefinitionNames: message(
+  ]),
+  CustomResourceDefinitionNames: message(() => [
     f('plural', 1, 'string'),
     f('singular?', 2, 'string'),
     f('shortNames?', 3, '[]string', atomic),
     f('kind', 4, 'string'),
     f('listKind?', 5, 'string'),
     f('categories?', 6, '[]string', atomic),
-  ),
+  ]),
   ResourceScope: known('Cluster', 'Namespaced'),
   ConditionStatus: known('True', 'False', 'Unknown'),
   CustomResourceDefinitionConditionType: known(
@@ -74,20 +81,20 @@ export const schema = groupVersion('apiextensions.k8s.io', 'v1', 'io.k8s.apiexte
     'KubernetesAPIApprovalPolicyConformant',
     'StorageMigrating',
   ),
-  CustomResourceDefinitionCondition: message(
+  CustomResourceDefinitionCondition: message(() => [
     f('type', 1, 'CustomResourceDefinitionConditionType'),
     f('status', 2, 'ConditionStatus'),
     f('lastTransitionTime?', 3, 'time'),
     f('reason?', 4, 'string'),
     f('message?', 5, 'string'),
     f('observedGeneration?', 6, 'int64'),
-  ),
-  CustomResourceDefinitionStatus: message(
+  ]),
+  CustomResourceDefinitionStatus: message(() => [
     f('conditions', 1, '[]CustomResourceDefinitionCondition', optional, mapList('type')),
     f('acceptedNames', 2, 'CustomResourceDefinitionNames', optional),
     f('storedVersions', 3, '[]string', optional, atomic),
     f('observedGeneration?', 4, 'int64'),
-  ),
+  ]),
   CustomResourceDefinition: resource(
     {
       resource: 'customresourcedefinitions',
@@ -96,34 +103,39 @@ export const schema = groupVersion('apiextensions.k8s.io', 'v1', 'io.k8s.apiexte
       categories: ['api-extensions'],
       subresources: ['status'],
     },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec', 2, 'CustomResourceDefinitionSpec'),
-    f('status?', 3, 'CustomResourceDefinitionStatus'),
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec', 2, 'CustomResourceDefinitionSpec'),
+      f('status?', 3, 'CustomResourceDefinitionStatus'),
+    ],
   ),
-  CustomResourceDefinitionList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]CustomResourceDefinition')),
-  CustomResourceValidation: message(f('openAPIV3Schema?', 1, '*JSONSchemaProps')),
-  CustomResourceSubresources: message(f('status?', 1, '*rawExtension'), f('scale?', 2, '*CustomResourceSubresourceScale')),
-  CustomResourceSubresourceScale: message(
+  CustomResourceDefinitionList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]CustomResourceDefinition')]),
+  CustomResourceValidation: message(() => [f('openAPIV3Schema?', 1, '*JSONSchemaProps')]),
+  CustomResourceSubresources: message(() => [
+    f('status?', 1, '*rawExtension'),
+    f('scale?', 2, '*CustomResourceSubresourceScale'),
+  ]),
+  CustomResourceSubresourceScale: message(() => [
     f('specReplicasPath', 1, 'string'),
     f('statusReplicasPath', 2, 'string'),
     f('labelSelectorPath?', 3, '*string'),
-  ),
-  ConversionReview: kind(f('request?', 1, '*ConversionRequest'), f('response?', 2, '*ConversionResponse')),
-  ConversionRequest: message(
+  ]),
+  ConversionReview: kind(() => [f('request?', 1, '*ConversionRequest'), f('response?', 2, '*ConversionResponse')]),
+  ConversionRequest: message(() => [
     f('uid', 1, 'string'),
     f('desiredAPIVersion', 2, 'string'),
     f('objects', 3, '[]rawExtension', atomic),
-  ),
-  ConversionResponse: message(
+  ]),
+  ConversionResponse: message(() => [
     f('uid', 1, 'string'),
     f('convertedObjects', 2, '[]rawExtension', atomic),
     f('result', 3, 'meta/v1.Status'),
-  ),
+  ]),
   FieldValueErrorReason: oneOf('FieldValueRequired', 'FieldValueDuplicate', 'FieldValueInvalid', 'FieldValueForbidden'),
   JSONSchemaPropsOrBool: either('JSONSchemaProps', 2, 'bool', 1),
   JSONSchemaPropsOrArray: either('JSONSchemaProps', 1, '[]JSONSchemaProps', 2),
   JSONSchemaPropsOrStringArray: either('JSONSchemaProps', 1, '[]string', 2),
-  JSONSchemaProps: message(
+  JSONSchemaProps: message(() => [
     f('id?', 1, 'string'),
     f('$schema?', 2, 'string', protoName('schema')),
     f('$ref?', 3, '*string', protoName('ref')),
@@ -168,17 +180,17 @@ export const schema = groupVersion('apiextensions.k8s.io', 'v1', 'io.k8s.apiexte
     f('x-kubernetes-list-type?', 42, '*string', protoName('xKubernetesListType')),
     f('x-kubernetes-map-type?', 43, '*string', protoName('xKubernetesMapType')),
     f('x-kubernetes-validations?', 44, 'ValidationRules', mapList('rule'), merge('rule'), protoName('xKubernetesValidations')),
-  ),
+  ]),
   ValidationRules: alias('[]ValidationRule'),
-  ValidationRule: message(
+  ValidationRule: message(() => [
     f('rule', 1, 'string'),
     f('message?', 2, 'string'),
     f('messageExpression?', 3, 'string'),
     f('reason?', 4, '*FieldValueErrorReason'),
     f('fieldPath?', 5, 'string'),
     f('optionalOldSelf?', 6, '*bool'),
-  ),
+  ]),
   JSONSchemaDependencies: alias('{}JSONSchemaPropsOrStringArray'),
   JSONSchemaDefinitions: alias('{}JSONSchemaProps'),
-  ExternalDocumentation: message(f('description?', 1, 'string'), f('url?', 2, 'string')),
+  ExternalDocumentation: message(() => [f('description?', 1, 'string'), f('url?', 2, 'string')]),
 });

@@ -1,14 +1,66 @@
 // Generated from schema.ts by `npm run generate`. Do not edit.
 
 import type { ResourceType } from '../../descriptor.ts';
-import { resourceType } from '../../schema/resource-type.ts';
-import { schema } from './schema.ts';
 import type * as types from './types.ts';
 
 export type * from './types.ts';
 
-export const statefulSets: ResourceType<types.StatefulSet> = resourceType(schema, 'StatefulSet');
-export const deployments: ResourceType<types.Deployment> = resourceType(schema, 'Deployment');
-export const daemonSets: ResourceType<types.DaemonSet> = resourceType(schema, 'DaemonSet');
-export const replicaSets: ResourceType<types.ReplicaSet> = resourceType(schema, 'ReplicaSet');
-export const controllerRevisions: ResourceType<types.ControllerRevision> = resourceType(schema, 'ControllerRevision');
+export const statefulSets: ResourceType<types.StatefulSet> = {
+  group: 'apps',
+  version: 'v1',
+  resource: 'statefulsets',
+  singular: 'statefulset',
+  kind: 'StatefulSet',
+  namespaced: true,
+  shortNames: ['sts'],
+  categories: ['all'],
+  subresources: ['scale', 'status'],
+};
+
+export const deployments: ResourceType<types.Deployment> = {
+  group: 'apps',
+  version: 'v1',
+  resource: 'deployments',
+  singular: 'deployment',
+  kind: 'Deployment',
+  namespaced: true,
+  shortNames: ['deploy'],
+  categories: ['all'],
+  subresources: ['scale', 'status'],
+};
+
+export const daemonSets: ResourceType<types.DaemonSet> = {
+  group: 'apps',
+  version: 'v1',
+  resource: 'daemonsets',
+  singular: 'daemonset',
+  kind: 'DaemonSet',
+  namespaced: true,
+  shortNames: ['ds'],
+  categories: ['all'],
+  subresources: ['status'],
+};
+
+export const replicaSets: ResourceType<types.ReplicaSet> = {
+  group: 'apps',
+  version: 'v1',
+  resource: 'replicasets',
+  singular: 'replicaset',
+  kind: 'ReplicaSet',
+  namespaced: true,
+  shortNames: ['rs'],
+  categories: ['all'],
+  subresources: ['scale', 'status'],
+};
+
+export const controllerRevisions: ResourceType<types.ControllerRevision> = {
+  group: 'apps',
+  version: 'v1',
+  resource: 'controllerrevisions',
+  singular: 'controllerrevision',
+  kind: 'ControllerRevision',
+  namespaced: true,
+  shortNames: [],
+  categories: [],
+  subresources: [],
+};

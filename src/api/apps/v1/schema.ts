@@ -24,24 +24,22 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
       categories: ['all'],
       subresources: ['scale', 'status'],
     },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'StatefulSetSpec'),
-    f('status?', 3, 'StatefulSetStatus'),
+    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'StatefulSetSpec'), f('status?', 3, 'StatefulSetStatus')],
   ),
   PodManagementPolicyType: oneOf('OrderedReady', 'Parallel'),
-  StatefulSetUpdateStrategy: message(
+  StatefulSetUpdateStrategy: message(() => [
     f('type?', 1, 'StatefulSetUpdateStrategyType'),
     f('rollingUpdate?', 2, '*RollingUpdateStatefulSetStrategy'),
-  ),
+  ]),
   StatefulSetUpdateStrategyType: oneOf('RollingUpdate', 'OnDelete'),
-  RollingUpdateStatefulSetStrategy: message(f('partition?', 1, '*int32'), f('maxUnavailable?', 2, '*intOrString')),
+  RollingUpdateStatefulSetStrategy: message(() => [f('partition?', 1, '*int32'), f('maxUnavailable?', 2, '*intOrString')]),
   PersistentVolumeClaimRetentionPolicyType: known('Retain', 'Delete'),
-  StatefulSetPersistentVolumeClaimRetentionPolicy: message(
+  StatefulSetPersistentVolumeClaimRetentionPolicy: message(() => [
     f('whenDeleted?', 1, 'PersistentVolumeClaimRetentionPolicyType'),
     f('whenScaled?', 2, 'PersistentVolumeClaimRetentionPolicyType'),
-  ),
-  StatefulSetOrdinals: message(f('start', 1, 'int32', optional)),
-  StatefulSetSpec: message(
+  ]),
+  StatefulSetOrdinals: message(() => [f('start', 1, 'int32', optional)]),
+  StatefulSetSpec: message(() => [
     f('replicas?', 1, '*int32'),
     f('selector', 2, '*meta/v1.LabelSelector'),
     f('template', 3, 'core/v1.PodTemplateSpec'),
@@ -53,8 +51,8 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
     f('minReadySeconds?', 9, 'int32'),
     f('persistentVolumeClaimRetentionPolicy?', 10, '*StatefulSetPersistentVolumeClaimRetentionPolicy'),
     f('ordinals?', 11, '*StatefulSetOrdinals'),
-  ),
-  StatefulSetStatus: message(
+  ]),
+  StatefulSetStatus: message(() => [
     f('observedGeneration?', 1, 'int64'),
     f('replicas', 2, 'int32'),
     f('readyReplicas?', 3, 'int32'),
@@ -65,15 +63,15 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
     f('collisionCount?', 9, '*int32'),
     f('conditions?', 10, '[]StatefulSetCondition', mapList('type'), merge('type')),
     f('availableReplicas', 11, 'int32', optional),
-  ),
-  StatefulSetCondition: message(
+  ]),
+  StatefulSetCondition: message(() => [
     f('type', 1, 'string'),
     f('status', 2, 'core/v1.ConditionStatus'),
     f('lastTransitionTime?', 3, 'time'),
     f('reason?', 4, 'string'),
     f('message?', 5, 'string'),
-  ),
-  StatefulSetList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]StatefulSet')),
+  ]),
+  StatefulSetList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]StatefulSet')]),
   Deployment: resource(
     {
       resource: 'deployments',
@@ -82,11 +80,9 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
       categories: ['all'],
       subresources: ['scale', 'status'],
     },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'DeploymentSpec'),
-    f('status?', 3, 'DeploymentStatus'),
+    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'DeploymentSpec'), f('status?', 3, 'DeploymentStatus')],
   ),
-  DeploymentSpec: message(
+  DeploymentSpec: message(() => [
     f('replicas?', 1, '*int32'),
     f('selector', 2, '*meta/v1.LabelSelector'),
     f('template', 3, 'core/v1.PodTemplateSpec'),
@@ -95,11 +91,14 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
     f('revisionHistoryLimit?', 6, '*int32'),
     f('paused?', 7, 'bool'),
     f('progressDeadlineSeconds?', 9, '*int32'),
-  ),
-  DeploymentStrategy: message(f('type?', 1, 'DeploymentStrategyType'), f('rollingUpdate?', 2, '*RollingUpdateDeployment')),
+  ]),
+  DeploymentStrategy: message(() => [
+    f('type?', 1, 'DeploymentStrategyType'),
+    f('rollingUpdate?', 2, '*RollingUpdateDeployment'),
+  ]),
   DeploymentStrategyType: oneOf('Recreate', 'RollingUpdate'),
-  RollingUpdateDeployment: message(f('maxUnavailable?', 1, '*intOrString'), f('maxSurge?', 2, '*intOrString')),
-  DeploymentStatus: message(
+  RollingUpdateDeployment: message(() => [f('maxUnavailable?', 1, '*intOrString'), f('maxSurge?', 2, '*intOrString')]),
+  DeploymentStatus: message(() => [
     f('observedGeneration?', 1, 'int64'),
     f('replicas?', 2, 'int32'),
     f('updatedReplicas?', 3, 'int32'),
@@ -109,31 +108,31 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
     f('terminatingReplicas?', 9, '*int32'),
     f('conditions?', 6, '[]DeploymentCondition', mapList('type'), merge('type')),
     f('collisionCount?', 8, '*int32'),
-  ),
+  ]),
   DeploymentConditionType: known('Available', 'Progressing', 'ReplicaFailure'),
-  DeploymentCondition: message(
+  DeploymentCondition: message(() => [
     f('type', 1, 'DeploymentConditionType'),
     f('status', 2, 'core/v1.ConditionStatus'),
     f('lastUpdateTime?', 6, 'time'),
     f('lastTransitionTime?', 7, 'time'),
     f('reason?', 4, 'string'),
     f('message?', 5, 'string'),
-  ),
-  DeploymentList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Deployment')),
-  DaemonSetUpdateStrategy: message(
+  ]),
+  DeploymentList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Deployment')]),
+  DaemonSetUpdateStrategy: message(() => [
     f('type?', 1, 'DaemonSetUpdateStrategyType'),
     f('rollingUpdate?', 2, '*RollingUpdateDaemonSet'),
-  ),
+  ]),
   DaemonSetUpdateStrategyType: oneOf('RollingUpdate', 'OnDelete'),
-  RollingUpdateDaemonSet: message(f('maxUnavailable?', 1, '*intOrString'), f('maxSurge?', 2, '*intOrString')),
-  DaemonSetSpec: message(
+  RollingUpdateDaemonSet: message(() => [f('maxUnavailable?', 1, '*intOrString'), f('maxSurge?', 2, '*intOrString')]),
+  DaemonSetSpec: message(() => [
     f('selector', 1, '*meta/v1.LabelSelector'),
     f('template', 2, 'core/v1.PodTemplateSpec'),
     f('updateStrategy?', 3, 'DaemonSetUpdateStrategy'),
     f('minReadySeconds?', 4, 'int32'),
     f('revisionHistoryLimit?', 6, '*int32'),
-  ),
-  DaemonSetStatus: message(
+  ]),
+  DaemonSetStatus: message(() => [
     f('currentNumberScheduled', 1, 'int32'),
     f('numberMisscheduled', 2, 'int32'),
     f('desiredNumberScheduled', 3, 'int32'),
@@ -144,35 +143,31 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
     f('numberUnavailable?', 8, 'int32'),
     f('collisionCount?', 9, '*int32'),
     f('conditions?', 10, '[]DaemonSetCondition', mapList('type'), merge('type')),
-  ),
-  DaemonSetCondition: message(
+  ]),
+  DaemonSetCondition: message(() => [
     f('type', 1, 'string'),
     f('status', 2, 'core/v1.ConditionStatus'),
     f('lastTransitionTime?', 3, 'time'),
     f('reason?', 4, 'string'),
     f('message?', 5, 'string'),
-  ),
+  ]),
   DaemonSet: resource(
     { resource: 'daemonsets', scope: 'Namespaced', shortNames: ['ds'], categories: ['all'], subresources: ['status'] },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'DaemonSetSpec'),
-    f('status?', 3, 'DaemonSetStatus'),
+    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'DaemonSetSpec'), f('status?', 3, 'DaemonSetStatus')],
   ),
-  DaemonSetList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]DaemonSet')),
+  DaemonSetList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]DaemonSet')]),
   ReplicaSet: resource(
     { resource: 'replicasets', scope: 'Namespaced', shortNames: ['rs'], categories: ['all'], subresources: ['scale', 'status'] },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'ReplicaSetSpec'),
-    f('status?', 3, 'ReplicaSetStatus'),
+    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'ReplicaSetSpec'), f('status?', 3, 'ReplicaSetStatus')],
   ),
-  ReplicaSetList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ReplicaSet')),
-  ReplicaSetSpec: message(
+  ReplicaSetList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ReplicaSet')]),
+  ReplicaSetSpec: message(() => [
     f('replicas?', 1, '*int32'),
     f('minReadySeconds?', 4, 'int32'),
     f('selector', 2, '*meta/v1.LabelSelector'),
     f('template?', 3, 'core/v1.PodTemplateSpec'),
-  ),
-  ReplicaSetStatus: message(
+  ]),
+  ReplicaSetStatus: message(() => [
     f('replicas', 1, 'int32'),
     f('fullyLabeledReplicas?', 2, 'int32'),
     f('readyReplicas?', 4, 'int32'),
@@ -180,20 +175,19 @@ export const schema = groupVersion('apps', 'v1', 'io.k8s.api.apps.v1', {
     f('terminatingReplicas?', 7, '*int32'),
     f('observedGeneration?', 3, 'int64'),
     f('conditions?', 6, '[]ReplicaSetCondition', mapList('type'), merge('type')),
-  ),
+  ]),
   ReplicaSetConditionType: known('ReplicaFailure'),
-  ReplicaSetCondition: message(
+  ReplicaSetCondition: message(() => [
     f('type', 1, 'ReplicaSetConditionType'),
     f('status', 2, 'core/v1.ConditionStatus'),
     f('lastTransitionTime?', 3, 'time'),
     f('reason?', 4, 'string'),
     f('message?', 5, 'string'),
-  ),
-  ControllerRevision: resource(
-    { resource: 'controllerrevisions', scope: 'Namespaced' },
+  ]),
+  ControllerRevision: resource({ resource: 'controllerrevisions', scope: 'Namespaced' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('data?', 2, 'rawExtension'),
     f('revision', 3, 'int64'),
-  ),
-  ControllerRevisionList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ControllerRevision')),
+  ]),
+  ControllerRevisionList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ControllerRevision')]),
 });

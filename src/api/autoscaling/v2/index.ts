@@ -1,13 +1,18 @@
 // Generated from schema.ts by `npm run generate`. Do not edit.
 
 import type { ResourceType } from '../../descriptor.ts';
-import { resourceType } from '../../schema/resource-type.ts';
-import { schema } from './schema.ts';
 import type * as types from './types.ts';
 
 export type * from './types.ts';
 
-export const horizontalPodAutoscalers: ResourceType<types.HorizontalPodAutoscaler> = resourceType(
-  schema,
-  'HorizontalPodAutoscaler',
-);
+export const horizontalPodAutoscalers: ResourceType<types.HorizontalPodAutoscaler> = {
+  group: 'autoscaling',
+  version: 'v2',
+  resource: 'horizontalpodautoscalers',
+  singular: 'horizontalpodautoscaler',
+  kind: 'HorizontalPodAutoscaler',
+  namespaced: true,
+  shortNames: ['hpa'],
+  categories: ['all'],
+  subresources: ['status'],
+};

@@ -1,11 +1,30 @@
 // Generated from schema.ts by `npm run generate`. Do not edit.
 
 import type { ResourceType } from '../../descriptor.ts';
-import { resourceType } from '../../schema/resource-type.ts';
-import { schema } from './schema.ts';
 import type * as types from './types.ts';
 
 export type * from './types.ts';
 
-export const jobs: ResourceType<types.Job> = resourceType(schema, 'Job');
-export const cronJobs: ResourceType<types.CronJob> = resourceType(schema, 'CronJob');
+export const jobs: ResourceType<types.Job> = {
+  group: 'batch',
+  version: 'v1',
+  resource: 'jobs',
+  singular: 'job',
+  kind: 'Job',
+  namespaced: true,
+  shortNames: [],
+  categories: ['all'],
+  subresources: ['status'],
+};
+
+export const cronJobs: ResourceType<types.CronJob> = {
+  group: 'batch',
+  version: 'v1',
+  resource: 'cronjobs',
+  singular: 'cronjob',
+  kind: 'CronJob',
+  namespaced: true,
+  shortNames: ['cj'],
+  categories: ['all'],
+  subresources: ['status'],
+};

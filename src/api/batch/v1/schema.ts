@@ -16,35 +16,34 @@ import {
 } from '../../schema/builder.ts';
 
 export const schema = groupVersion('batch', 'v1', 'io.k8s.api.batch.v1', {
-  Job: resource(
-    { resource: 'jobs', scope: 'Namespaced', categories: ['all'], subresources: ['status'] },
+  Job: resource({ resource: 'jobs', scope: 'Namespaced', categories: ['all'], subresources: ['status'] }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec?', 2, 'JobSpec'),
     f('status?', 3, 'JobStatus'),
-  ),
-  JobList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Job')),
+  ]),
+  JobList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Job')]),
   CompletionMode: oneOf('NonIndexed', 'Indexed'),
   PodFailurePolicyAction: oneOf('FailJob', 'FailIndex', 'Ignore', 'Count'),
   PodFailurePolicyOnExitCodesOperator: oneOf('In', 'NotIn'),
   PodReplacementPolicy: oneOf('TerminatingOrFailed', 'Failed'),
-  PodFailurePolicyOnExitCodesRequirement: message(
+  PodFailurePolicyOnExitCodesRequirement: message(() => [
     f('containerName?', 1, '*string'),
     f('operator', 2, 'PodFailurePolicyOnExitCodesOperator'),
     f('values', 3, '[]int32', set),
-  ),
-  PodFailurePolicyOnPodConditionsPattern: message(
+  ]),
+  PodFailurePolicyOnPodConditionsPattern: message(() => [
     f('type', 1, 'core/v1.PodConditionType'),
     f('status', 2, 'core/v1.ConditionStatus', optional),
-  ),
-  PodFailurePolicyRule: message(
+  ]),
+  PodFailurePolicyRule: message(() => [
     f('action', 1, 'PodFailurePolicyAction'),
     f('onExitCodes?', 2, '*PodFailurePolicyOnExitCodesRequirement'),
     f('onPodConditions?', 3, '[]PodFailurePolicyOnPodConditionsPattern', atomic),
-  ),
-  PodFailurePolicy: message(f('rules', 1, '[]PodFailurePolicyRule', atomic)),
-  SuccessPolicy: message(f('rules', 1, '[]SuccessPolicyRule', atomic)),
-  SuccessPolicyRule: message(f('succeededIndexes?', 1, '*string'), f('succeededCount?', 2, '*int32')),
-  JobSpec: message(
+  ]),
+  PodFailurePolicy: message(() => [f('rules', 1, '[]PodFailurePolicyRule', atomic)]),
+  SuccessPolicy: message(() => [f('rules', 1, '[]SuccessPolicyRule', atomic)]),
+  SuccessPolicyRule: message(() => [f('succeededIndexes?', 1, '*string'), f('succeededCount?', 2, '*int32')]),
+  JobSpec: message(() => [
     f('parallelism?', 1, '*int32'),
     f('completions?', 2, '*int32'),
     f('activeDeadlineSeconds?', 3, '*int64'),
@@ -61,8 +60,8 @@ export const schema = groupVersion('batch', 'v1', 'io.k8s.api.batch.v1', {
     f('suspend?', 10, '*bool'),
     f('podReplacementPolicy?', 14, '*PodReplacementPolicy'),
     f('managedBy?', 15, '*string'),
-  ),
-  JobStatus: message(
+  ]),
+  JobStatus: message(() => [
     f('conditions?', 1, '[]JobCondition', atomic, merge('type')),
     f('startTime?', 2, '*time'),
     f('completionTime?', 3, '*time'),
@@ -74,26 +73,24 @@ export const schema = groupVersion('batch', 'v1', 'io.k8s.api.batch.v1', {
     f('failedIndexes?', 10, '*string'),
     f('uncountedTerminatedPods?', 8, '*UncountedTerminatedPods'),
     f('ready?', 9, '*int32'),
-  ),
-  UncountedTerminatedPods: message(f('succeeded?', 1, '[]string', set), f('failed?', 2, '[]string', set)),
+  ]),
+  UncountedTerminatedPods: message(() => [f('succeeded?', 1, '[]string', set), f('failed?', 2, '[]string', set)]),
   JobConditionType: known('Suspended', 'Complete', 'Failed', 'FailureTarget', 'SuccessCriteriaMet'),
-  JobCondition: message(
+  JobCondition: message(() => [
     f('type', 1, 'JobConditionType'),
     f('status', 2, 'core/v1.ConditionStatus'),
     f('lastProbeTime?', 3, 'time'),
     f('lastTransitionTime?', 4, 'time'),
     f('reason?', 5, 'string'),
     f('message?', 6, 'string'),
-  ),
-  JobTemplateSpec: message(f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'JobSpec')),
+  ]),
+  JobTemplateSpec: message(() => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'JobSpec')]),
   CronJob: resource(
     { resource: 'cronjobs', scope: 'Namespaced', shortNames: ['cj'], categories: ['all'], subresources: ['status'] },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'CronJobSpec', required),
-    f('status?', 3, 'CronJobStatus'),
+    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'CronJobSpec', required), f('status?', 3, 'CronJobStatus')],
   ),
-  CronJobList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]CronJob')),
-  CronJobSpec: message(
+  CronJobList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]CronJob')]),
+  CronJobSpec: message(() => [
     f('schedule', 1, 'string'),
     f('timeZone?', 8, '*string'),
     f('startingDeadlineSeconds?', 2, '*int64'),
@@ -102,11 +99,11 @@ export const schema = groupVersion('batch', 'v1', 'io.k8s.api.batch.v1', {
     f('jobTemplate', 5, 'JobTemplateSpec'),
     f('successfulJobsHistoryLimit?', 6, '*int32'),
     f('failedJobsHistoryLimit?', 7, '*int32'),
-  ),
+  ]),
   ConcurrencyPolicy: oneOf('Allow', 'Forbid', 'Replace'),
-  CronJobStatus: message(
+  CronJobStatus: message(() => [
     f('active?', 1, '[]core/v1.ObjectReference', atomic),
     f('lastScheduleTime?', 4, '*time'),
     f('lastSuccessfulTime?', 5, '*time'),
-  ),
+  ]),
 });

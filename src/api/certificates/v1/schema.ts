@@ -5,11 +5,13 @@ import { atomic, f, groupVersion, kind, known, mapList, message, oneOf, resource
 export const schema = groupVersion('certificates.k8s.io', 'v1', 'io.k8s.api.certificates.v1', {
   CertificateSigningRequest: resource(
     { resource: 'certificatesigningrequests', scope: 'Cluster', shortNames: ['csr'], subresources: ['approval', 'status'] },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec', 2, 'CertificateSigningRequestSpec'),
-    f('status?', 3, 'CertificateSigningRequestStatus'),
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec', 2, 'CertificateSigningRequestSpec'),
+      f('status?', 3, 'CertificateSigningRequestStatus'),
+    ],
   ),
-  CertificateSigningRequestSpec: message(
+  CertificateSigningRequestSpec: message(() => [
     f('request', 1, 'bytes'),
     f('signerName', 7, 'string'),
     f('expirationSeconds?', 8, '*int32'),
@@ -18,22 +20,25 @@ export const schema = groupVersion('certificates.k8s.io', 'v1', 'io.k8s.api.cert
     f('uid?', 3, 'string'),
     f('groups?', 4, '[]string', atomic),
     f('extra?', 6, '{}ExtraValue'),
-  ),
+  ]),
   ExtraValue: { alias: '[]string', protoMessage: true },
-  CertificateSigningRequestStatus: message(
+  CertificateSigningRequestStatus: message(() => [
     f('conditions?', 1, '[]CertificateSigningRequestCondition', mapList('type')),
     f('certificate?', 2, 'bytes'),
-  ),
+  ]),
   RequestConditionType: known('Approved', 'Denied', 'Failed'),
-  CertificateSigningRequestCondition: message(
+  CertificateSigningRequestCondition: message(() => [
     f('type', 1, 'RequestConditionType'),
     f('status', 6, 'core/v1.ConditionStatus'),
     f('reason?', 2, 'string'),
     f('message?', 3, 'string'),
     f('lastUpdateTime?', 4, 'time'),
     f('lastTransitionTime?', 5, 'time'),
-  ),
-  CertificateSigningRequestList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]CertificateSigningRequest')),
+  ]),
+  CertificateSigningRequestList: kind(() => [
+    f('metadata?', 1, 'meta/v1.ListMeta'),
+    f('items', 2, '[]CertificateSigningRequest'),
+  ]),
   KeyUsage: oneOf(
     'signing',
     'digital signature',

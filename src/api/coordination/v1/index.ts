@@ -1,10 +1,18 @@
 // Generated from schema.ts by `npm run generate`. Do not edit.
 
 import type { ResourceType } from '../../descriptor.ts';
-import { resourceType } from '../../schema/resource-type.ts';
-import { schema } from './schema.ts';
 import type * as types from './types.ts';
 
 export type * from './types.ts';
 
-export const leases: ResourceType<types.Lease> = resourceType(schema, 'Lease');
+export const leases: ResourceType<types.Lease> = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  resource: 'leases',
+  singular: 'lease',
+  kind: 'Lease',
+  namespaced: true,
+  shortNames: [],
+  categories: [],
+  subresources: [],
+};

@@ -4,12 +4,11 @@ import { f, groupVersion, kind, known, message, resource } from '../../schema/bu
 
 export const schema = groupVersion('coordination.k8s.io', 'v1', 'io.k8s.api.coordination.v1', {
   CoordinatedLeaseStrategy: known('OldestEmulationVersion'),
-  Lease: resource(
-    { resource: 'leases', scope: 'Namespaced' },
+  Lease: resource({ resource: 'leases', scope: 'Namespaced' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec?', 2, 'LeaseSpec'),
-  ),
-  LeaseSpec: message(
+  ]),
+  LeaseSpec: message(() => [
     f('holderIdentity?', 1, '*string'),
     f('leaseDurationSeconds?', 2, '*int32'),
     f('acquireTime?', 3, '*microTime'),
@@ -17,6 +16,6 @@ export const schema = groupVersion('coordination.k8s.io', 'v1', 'io.k8s.api.coor
     f('leaseTransitions?', 5, '*int32'),
     f('strategy?', 6, '*CoordinatedLeaseStrategy'),
     f('preferredHolder?', 7, '*string'),
-  ),
-  LeaseList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Lease')),
+  ]),
+  LeaseList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Lease')]),
 });

@@ -24,8 +24,8 @@ import {
 } from '../../schema/builder.ts';
 
 export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
-  Volume: message(f('name', 1, 'string'), inline('VolumeSource', 2)),
-  VolumeSource: message(
+  Volume: message(() => [f('name', 1, 'string'), inline('VolumeSource', 2)]),
+  VolumeSource: message(() => [
     f('hostPath?', 1, '*HostPathVolumeSource'),
     f('emptyDir?', 2, '*EmptyDirVolumeSource'),
     f('gcePersistentDisk?', 3, '*GCEPersistentDiskVolumeSource'),
@@ -56,9 +56,9 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('csi?', 28, '*CSIVolumeSource'),
     f('ephemeral?', 29, '*EphemeralVolumeSource'),
     f('image?', 30, '*ImageVolumeSource'),
-  ),
-  PersistentVolumeClaimVolumeSource: message(f('claimName', 1, 'string'), f('readOnly?', 2, 'bool')),
-  PersistentVolumeSource: message(
+  ]),
+  PersistentVolumeClaimVolumeSource: message(() => [f('claimName', 1, 'string'), f('readOnly?', 2, 'bool')]),
+  PersistentVolumeSource: message(() => [
     f('gcePersistentDisk?', 1, '*GCEPersistentDiskVolumeSource'),
     f('awsElasticBlockStore?', 2, '*AWSElasticBlockStoreVolumeSource'),
     f('hostPath?', 3, '*HostPathVolumeSource'),
@@ -81,14 +81,16 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('local?', 20, '*LocalVolumeSource'),
     f('storageos?', 21, '*StorageOSPersistentVolumeSource'),
     f('csi?', 22, '*CSIPersistentVolumeSource'),
-  ),
+  ]),
   PersistentVolume: resource(
     { resource: 'persistentvolumes', scope: 'Cluster', shortNames: ['pv'], subresources: ['status'] },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'PersistentVolumeSpec'),
-    f('status?', 3, 'PersistentVolumeStatus'),
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec?', 2, 'PersistentVolumeSpec'),
+      f('status?', 3, 'PersistentVolumeStatus'),
+    ],
   ),
-  PersistentVolumeSpec: message(
+  PersistentVolumeSpec: message(() => [
     f('capacity?', 1, 'ResourceList'),
     inline('PersistentVolumeSource', 2),
     f('accessModes?', 3, '[]PersistentVolumeAccessMode', atomic),
@@ -99,25 +101,27 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('volumeMode?', 8, '*PersistentVolumeMode'),
     f('nodeAffinity?', 9, '*VolumeNodeAffinity'),
     f('volumeAttributesClassName?', 10, '*string'),
-  ),
-  VolumeNodeAffinity: message(f('required?', 1, '*NodeSelector')),
+  ]),
+  VolumeNodeAffinity: message(() => [f('required?', 1, '*NodeSelector')]),
   PersistentVolumeReclaimPolicy: oneOf('Recycle', 'Delete', 'Retain'),
   PersistentVolumeMode: oneOf('Block', 'Filesystem'),
-  PersistentVolumeStatus: message(
+  PersistentVolumeStatus: message(() => [
     f('phase?', 1, 'PersistentVolumePhase'),
     f('message?', 2, 'string'),
     f('reason?', 3, 'string'),
     f('lastPhaseTransitionTime?', 4, '*time'),
-  ),
-  PersistentVolumeList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]PersistentVolume')),
+  ]),
+  PersistentVolumeList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]PersistentVolume')]),
   PersistentVolumeClaim: resource(
     { resource: 'persistentvolumeclaims', scope: 'Namespaced', shortNames: ['pvc'], subresources: ['status'] },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'PersistentVolumeClaimSpec'),
-    f('status?', 3, 'PersistentVolumeClaimStatus'),
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec?', 2, 'PersistentVolumeClaimSpec'),
+      f('status?', 3, 'PersistentVolumeClaimStatus'),
+    ],
   ),
-  PersistentVolumeClaimList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]PersistentVolumeClaim')),
-  PersistentVolumeClaimSpec: message(
+  PersistentVolumeClaimList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]PersistentVolumeClaim')]),
+  PersistentVolumeClaimSpec: message(() => [
     f('accessModes?', 1, '[]PersistentVolumeAccessMode', atomic),
     f('selector?', 4, '*meta/v1.LabelSelector'),
     f('resources?', 2, 'VolumeResourceRequirements'),
@@ -127,13 +131,13 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('dataSource?', 7, '*TypedLocalObjectReference'),
     f('dataSourceRef?', 8, '*TypedObjectReference'),
     f('volumeAttributesClassName?', 9, '*string'),
-  ),
-  TypedObjectReference: message(
+  ]),
+  TypedObjectReference: message(() => [
     f('apiGroup', 1, '*string', optional),
     f('kind', 2, 'string'),
     f('name', 3, 'string'),
     f('namespace?', 4, '*string'),
-  ),
+  ]),
   PersistentVolumeClaimConditionType: known(
     'Resizing',
     'FileSystemResizePending',
@@ -151,19 +155,19 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     'NodeResizeInfeasible',
   ),
   PersistentVolumeClaimModifyVolumeStatus: oneOf('Pending', 'InProgress', 'Infeasible'),
-  ModifyVolumeStatus: message(
+  ModifyVolumeStatus: message(() => [
     f('targetVolumeAttributesClassName?', 1, 'string'),
     f('status', 2, 'PersistentVolumeClaimModifyVolumeStatus'),
-  ),
-  PersistentVolumeClaimCondition: message(
+  ]),
+  PersistentVolumeClaimCondition: message(() => [
     f('type', 1, 'PersistentVolumeClaimConditionType'),
     f('status', 2, 'ConditionStatus'),
     f('lastProbeTime?', 3, 'time'),
     f('lastTransitionTime?', 4, 'time'),
     f('reason?', 5, 'string'),
     f('message?', 6, 'string'),
-  ),
-  PersistentVolumeClaimStatus: message(
+  ]),
+  PersistentVolumeClaimStatus: message(() => [
     f('phase?', 1, 'PersistentVolumeClaimPhase'),
     f('accessModes?', 2, '[]PersistentVolumeAccessMode', atomic),
     f('capacity?', 3, 'ResourceList'),
@@ -172,21 +176,21 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('allocatedResourceStatuses?', 7, '{}ClaimResourceStatus', granularMap),
     f('currentVolumeAttributesClassName?', 8, '*string'),
     f('modifyVolumeStatus?', 9, '*ModifyVolumeStatus'),
-  ),
+  ]),
   PersistentVolumeAccessMode: oneOf('ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod'),
   PersistentVolumePhase: oneOf('Pending', 'Available', 'Bound', 'Released', 'Failed'),
   PersistentVolumeClaimPhase: oneOf('Pending', 'Bound', 'Lost'),
   HostPathType: oneOf('', 'DirectoryOrCreate', 'Directory', 'FileOrCreate', 'File', 'Socket', 'CharDevice', 'BlockDevice'),
-  HostPathVolumeSource: message(f('path', 1, 'string'), f('type?', 2, '*HostPathType')),
-  EmptyDirVolumeSource: message(f('medium?', 1, 'StorageMedium'), f('sizeLimit?', 2, '*quantity')),
-  GlusterfsVolumeSource: message(f('endpoints', 1, 'string'), f('path', 2, 'string'), f('readOnly?', 3, 'bool')),
-  GlusterfsPersistentVolumeSource: message(
+  HostPathVolumeSource: message(() => [f('path', 1, 'string'), f('type?', 2, '*HostPathType')]),
+  EmptyDirVolumeSource: message(() => [f('medium?', 1, 'StorageMedium'), f('sizeLimit?', 2, '*quantity')]),
+  GlusterfsVolumeSource: message(() => [f('endpoints', 1, 'string'), f('path', 2, 'string'), f('readOnly?', 3, 'bool')]),
+  GlusterfsPersistentVolumeSource: message(() => [
     f('endpoints', 1, 'string'),
     f('path', 2, 'string'),
     f('readOnly?', 3, 'bool'),
     f('endpointsNamespace?', 4, '*string'),
-  ),
-  RBDVolumeSource: message(
+  ]),
+  RBDVolumeSource: message(() => [
     f('monitors', 1, '[]string', atomic),
     f('image', 2, 'string'),
     f('fsType?', 3, 'string'),
@@ -195,8 +199,8 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('keyring?', 6, 'string', defaults('/etc/ceph/keyring')),
     f('secretRef?', 7, '*LocalObjectReference'),
     f('readOnly?', 8, 'bool'),
-  ),
-  RBDPersistentVolumeSource: message(
+  ]),
+  RBDPersistentVolumeSource: message(() => [
     f('monitors', 1, '[]string', atomic),
     f('image', 2, 'string'),
     f('fsType?', 3, 'string'),
@@ -205,83 +209,87 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('keyring?', 6, 'string', defaults('/etc/ceph/keyring')),
     f('secretRef?', 7, '*SecretReference'),
     f('readOnly?', 8, 'bool'),
-  ),
-  CinderVolumeSource: message(
+  ]),
+  CinderVolumeSource: message(() => [
     f('volumeID', 1, 'string'),
     f('fsType?', 2, 'string'),
     f('readOnly?', 3, 'bool'),
     f('secretRef?', 4, '*LocalObjectReference'),
-  ),
-  CinderPersistentVolumeSource: message(
+  ]),
+  CinderPersistentVolumeSource: message(() => [
     f('volumeID', 1, 'string'),
     f('fsType?', 2, 'string'),
     f('readOnly?', 3, 'bool'),
     f('secretRef?', 4, '*SecretReference'),
-  ),
-  CephFSVolumeSource: message(
+  ]),
+  CephFSVolumeSource: message(() => [
     f('monitors', 1, '[]string', atomic),
     f('path?', 2, 'string'),
     f('user?', 3, 'string'),
     f('secretFile?', 4, 'string'),
     f('secretRef?', 5, '*LocalObjectReference'),
     f('readOnly?', 6, 'bool'),
-  ),
-  SecretReference: atomicMessage(f('name?', 1, 'string'), f('namespace?', 2, 'string')),
-  CephFSPersistentVolumeSource: message(
+  ]),
+  SecretReference: atomicMessage(() => [f('name?', 1, 'string'), f('namespace?', 2, 'string')]),
+  CephFSPersistentVolumeSource: message(() => [
     f('monitors', 1, '[]string', atomic),
     f('path?', 2, 'string'),
     f('user?', 3, 'string'),
     f('secretFile?', 4, 'string'),
     f('secretRef?', 5, '*SecretReference'),
     f('readOnly?', 6, 'bool'),
-  ),
-  FlockerVolumeSource: message(f('datasetName?', 1, 'string'), f('datasetUUID?', 2, 'string')),
+  ]),
+  FlockerVolumeSource: message(() => [f('datasetName?', 1, 'string'), f('datasetUUID?', 2, 'string')]),
   StorageMedium: known('', 'Memory', 'HugePages', 'HugePages-'),
   Protocol: oneOf('TCP', 'UDP', 'SCTP'),
-  GCEPersistentDiskVolumeSource: message(
+  GCEPersistentDiskVolumeSource: message(() => [
     f('pdName', 1, 'string'),
     f('fsType?', 2, 'string'),
     f('partition?', 3, 'int32'),
     f('readOnly?', 4, 'bool'),
-  ),
-  QuobyteVolumeSource: message(
+  ]),
+  QuobyteVolumeSource: message(() => [
     f('registry', 1, 'string'),
     f('volume', 2, 'string'),
     f('readOnly?', 3, 'bool'),
     f('user?', 4, 'string'),
     f('group?', 5, 'string'),
     f('tenant?', 6, 'string'),
-  ),
-  FlexPersistentVolumeSource: message(
+  ]),
+  FlexPersistentVolumeSource: message(() => [
     f('driver', 1, 'string'),
     f('fsType?', 2, 'string'),
     f('secretRef?', 3, '*SecretReference'),
     f('readOnly?', 4, 'bool'),
     f('options?', 5, '{}string'),
-  ),
-  FlexVolumeSource: message(
+  ]),
+  FlexVolumeSource: message(() => [
     f('driver', 1, 'string'),
     f('fsType?', 2, 'string'),
     f('secretRef?', 3, '*LocalObjectReference'),
     f('readOnly?', 4, 'bool'),
     f('options?', 5, '{}string'),
-  ),
-  AWSElasticBlockStoreVolumeSource: message(
+  ]),
+  AWSElasticBlockStoreVolumeSource: message(() => [
     f('volumeID', 1, 'string'),
     f('fsType?', 2, 'string'),
     f('partition?', 3, 'int32'),
     f('readOnly?', 4, 'bool'),
-  ),
-  GitRepoVolumeSource: message(f('repository', 1, 'string'), f('revision?', 2, 'string'), f('directory?', 3, 'string')),
-  SecretVolumeSource: message(
+  ]),
+  GitRepoVolumeSource: message(() => [f('repository', 1, 'string'), f('revision?', 2, 'string'), f('directory?', 3, 'string')]),
+  SecretVolumeSource: message(() => [
     f('secretName?', 1, 'string'),
     f('items?', 2, '[]KeyToPath', atomic),
     f('defaultMode?', 3, '*int32'),
     f('optional?', 4, '*bool'),
-  ),
-  SecretProjection: message(inline('LocalObjectReference', 1), f('items?', 2, '[]KeyToPath', atomic), f('optional?', 4, '*bool')),
-  NFSVolumeSource: message(f('server', 1, 'string'), f('path', 2, 'string'), f('readOnly?', 3, 'bool')),
-  ISCSIVolumeSource: message(
+  ]),
+  SecretProjection: message(() => [
+    inline('LocalObjectReference', 1),
+    f('items?', 2, '[]KeyToPath', atomic),
+    f('optional?', 4, '*bool'),
+  ]),
+  NFSVolumeSource: message(() => [f('server', 1, 'string'), f('path', 2, 'string'), f('readOnly?', 3, 'bool')]),
+  ISCSIVolumeSource: message(() => [
     f('targetPortal', 1, 'string'),
     f('iqn', 2, 'string'),
     f('lun', 3, 'int32'),
@@ -293,8 +301,8 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('chapAuthSession?', 11, 'bool'),
     f('secretRef?', 10, '*LocalObjectReference'),
     f('initiatorName?', 12, '*string'),
-  ),
-  ISCSIPersistentVolumeSource: message(
+  ]),
+  ISCSIPersistentVolumeSource: message(() => [
     f('targetPortal', 1, 'string'),
     f('iqn', 2, 'string'),
     f('lun', 3, 'int32'),
@@ -306,40 +314,40 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('chapAuthSession?', 11, 'bool'),
     f('secretRef?', 10, '*SecretReference'),
     f('initiatorName?', 12, '*string'),
-  ),
-  FCVolumeSource: message(
+  ]),
+  FCVolumeSource: message(() => [
     f('targetWWNs?', 1, '[]string', atomic),
     f('lun?', 2, '*int32'),
     f('fsType?', 3, 'string'),
     f('readOnly?', 4, 'bool'),
     f('wwids?', 5, '[]string', atomic),
-  ),
-  AzureFileVolumeSource: message(f('secretName', 1, 'string'), f('shareName', 2, 'string'), f('readOnly?', 3, 'bool')),
-  AzureFilePersistentVolumeSource: message(
+  ]),
+  AzureFileVolumeSource: message(() => [f('secretName', 1, 'string'), f('shareName', 2, 'string'), f('readOnly?', 3, 'bool')]),
+  AzureFilePersistentVolumeSource: message(() => [
     f('secretName', 1, 'string'),
     f('shareName', 2, 'string'),
     f('readOnly?', 3, 'bool'),
     f('secretNamespace', 4, '*string', optional),
-  ),
-  VsphereVirtualDiskVolumeSource: message(
+  ]),
+  VsphereVirtualDiskVolumeSource: message(() => [
     f('volumePath', 1, 'string'),
     f('fsType?', 2, 'string'),
     f('storagePolicyName?', 3, 'string'),
     f('storagePolicyID?', 4, 'string'),
-  ),
-  PhotonPersistentDiskVolumeSource: message(f('pdID', 1, 'string'), f('fsType?', 2, 'string')),
+  ]),
+  PhotonPersistentDiskVolumeSource: message(() => [f('pdID', 1, 'string'), f('fsType?', 2, 'string')]),
   AzureDataDiskCachingMode: oneOf('None', 'ReadOnly', 'ReadWrite'),
   AzureDataDiskKind: oneOf('Shared', 'Dedicated', 'Managed'),
-  AzureDiskVolumeSource: message(
+  AzureDiskVolumeSource: message(() => [
     f('diskName', 1, 'string'),
     f('diskURI', 2, 'string'),
     f('cachingMode?', 3, '*AzureDataDiskCachingMode', defaults('ReadWrite')),
     f('fsType?', 4, '*string', defaults('ext4')),
     f('readOnly?', 5, '*bool', defaults(false)),
     f('kind?', 6, '*AzureDataDiskKind', defaults('Shared')),
-  ),
-  PortworxVolumeSource: message(f('volumeID', 1, 'string'), f('fsType?', 2, 'string'), f('readOnly?', 3, 'bool')),
-  ScaleIOVolumeSource: message(
+  ]),
+  PortworxVolumeSource: message(() => [f('volumeID', 1, 'string'), f('fsType?', 2, 'string'), f('readOnly?', 3, 'bool')]),
+  ScaleIOVolumeSource: message(() => [
     f('gateway', 1, 'string'),
     f('system', 2, 'string'),
     f('secretRef', 3, '*LocalObjectReference'),
@@ -350,8 +358,8 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('volumeName?', 8, 'string'),
     f('fsType?', 9, 'string', defaults('xfs')),
     f('readOnly?', 10, 'bool'),
-  ),
-  ScaleIOPersistentVolumeSource: message(
+  ]),
+  ScaleIOPersistentVolumeSource: message(() => [
     f('gateway', 1, 'string'),
     f('system', 2, 'string'),
     f('secretRef', 3, '*SecretReference'),
@@ -362,45 +370,45 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('volumeName?', 8, 'string'),
     f('fsType?', 9, 'string', defaults('xfs')),
     f('readOnly?', 10, 'bool'),
-  ),
-  StorageOSVolumeSource: message(
+  ]),
+  StorageOSVolumeSource: message(() => [
     f('volumeName?', 1, 'string'),
     f('volumeNamespace?', 2, 'string'),
     f('fsType?', 3, 'string'),
     f('readOnly?', 4, 'bool'),
     f('secretRef?', 5, '*LocalObjectReference'),
-  ),
-  StorageOSPersistentVolumeSource: message(
+  ]),
+  StorageOSPersistentVolumeSource: message(() => [
     f('volumeName?', 1, 'string'),
     f('volumeNamespace?', 2, 'string'),
     f('fsType?', 3, 'string'),
     f('readOnly?', 4, 'bool'),
     f('secretRef?', 5, '*ObjectReference'),
-  ),
-  ConfigMapVolumeSource: message(
+  ]),
+  ConfigMapVolumeSource: message(() => [
     inline('LocalObjectReference', 1),
     f('items?', 2, '[]KeyToPath', atomic),
     f('defaultMode?', 3, '*int32'),
     f('optional?', 4, '*bool'),
-  ),
-  ConfigMapProjection: message(
+  ]),
+  ConfigMapProjection: message(() => [
     inline('LocalObjectReference', 1),
     f('items?', 2, '[]KeyToPath', atomic),
     f('optional?', 4, '*bool'),
-  ),
-  ServiceAccountTokenProjection: message(
+  ]),
+  ServiceAccountTokenProjection: message(() => [
     f('audience?', 1, 'string'),
     f('expirationSeconds?', 2, '*int64'),
     f('path', 3, 'string'),
-  ),
-  ClusterTrustBundleProjection: message(
+  ]),
+  ClusterTrustBundleProjection: message(() => [
     f('name?', 1, '*string'),
     f('signerName?', 2, '*string'),
     f('labelSelector?', 3, '*meta/v1.LabelSelector'),
     f('optional?', 5, '*bool'),
     f('path', 4, 'string'),
-  ),
-  PodCertificateProjection: message(
+  ]),
+  PodCertificateProjection: message(() => [
     f('signerName?', 1, 'string', required),
     f('keyType?', 2, 'string', required),
     f('maxExpirationSeconds?', 3, '*int32'),
@@ -408,19 +416,19 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('keyPath?', 5, 'string'),
     f('certificateChainPath?', 6, 'string'),
     f('userAnnotations?', 7, '{}string'),
-  ),
-  ProjectedVolumeSource: message(f('sources', 1, '[]VolumeProjection', optional, atomic), f('defaultMode?', 2, '*int32')),
-  VolumeProjection: message(
+  ]),
+  ProjectedVolumeSource: message(() => [f('sources', 1, '[]VolumeProjection', optional, atomic), f('defaultMode?', 2, '*int32')]),
+  VolumeProjection: message(() => [
     f('secret?', 1, '*SecretProjection'),
     f('downwardAPI?', 2, '*DownwardAPIProjection'),
     f('configMap?', 3, '*ConfigMapProjection'),
     f('serviceAccountToken?', 4, '*ServiceAccountTokenProjection'),
     f('clusterTrustBundle?', 5, '*ClusterTrustBundleProjection'),
     f('podCertificate?', 6, '*PodCertificateProjection'),
-  ),
-  KeyToPath: message(f('key', 1, 'string'), f('path', 2, 'string'), f('mode?', 3, '*int32')),
-  LocalVolumeSource: message(f('path', 1, 'string'), f('fsType?', 2, '*string')),
-  CSIPersistentVolumeSource: message(
+  ]),
+  KeyToPath: message(() => [f('key', 1, 'string'), f('path', 2, 'string'), f('mode?', 3, '*int32')]),
+  LocalVolumeSource: message(() => [f('path', 1, 'string'), f('fsType?', 2, '*string')]),
+  CSIPersistentVolumeSource: message(() => [
     f('driver', 1, 'string'),
     f('volumeHandle', 2, 'string'),
     f('readOnly?', 3, 'bool'),
@@ -431,24 +439,27 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('nodePublishSecretRef?', 8, '*SecretReference'),
     f('controllerExpandSecretRef?', 9, '*SecretReference'),
     f('nodeExpandSecretRef?', 10, '*SecretReference'),
-  ),
-  CSIVolumeSource: message(
+  ]),
+  CSIVolumeSource: message(() => [
     f('driver', 1, 'string'),
     f('readOnly?', 2, '*bool'),
     f('fsType?', 3, '*string'),
     f('volumeAttributes?', 4, '{}string'),
     f('nodePublishSecretRef?', 5, '*LocalObjectReference'),
-  ),
-  EphemeralVolumeSource: message(f('volumeClaimTemplate?', 1, '*PersistentVolumeClaimTemplate')),
-  PersistentVolumeClaimTemplate: message(f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec', 2, 'PersistentVolumeClaimSpec')),
-  ContainerPort: message(
+  ]),
+  EphemeralVolumeSource: message(() => [f('volumeClaimTemplate?', 1, '*PersistentVolumeClaimTemplate')]),
+  PersistentVolumeClaimTemplate: message(() => [
+    f('metadata?', 1, 'meta/v1.ObjectMeta'),
+    f('spec', 2, 'PersistentVolumeClaimSpec'),
+  ]),
+  ContainerPort: message(() => [
     f('name?', 1, 'string'),
     f('hostPort?', 2, 'int32'),
     f('containerPort', 3, 'int32'),
     f('protocol?', 4, 'Protocol', defaults('TCP')),
     f('hostIP?', 5, 'string'),
-  ),
-  VolumeMount: message(
+  ]),
+  VolumeMount: message(() => [
     f('name', 1, 'string'),
     f('readOnly?', 2, 'bool'),
     f('recursiveReadOnly?', 7, '*RecursiveReadOnlyMode'),
@@ -456,53 +467,57 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('subPath?', 4, 'string'),
     f('mountPropagation?', 5, '*MountPropagationMode'),
     f('subPathExpr?', 6, 'string'),
-  ),
+  ]),
   MountPropagationMode: oneOf('None', 'HostToContainer', 'Bidirectional'),
   RecursiveReadOnlyMode: known('Disabled', 'IfPossible', 'Enabled'),
-  VolumeDevice: message(f('name', 1, 'string'), f('devicePath', 2, 'string')),
-  EnvVar: message(f('name', 1, 'string'), f('value?', 2, 'string'), f('valueFrom?', 3, '*EnvVarSource')),
-  EnvVarSource: message(
+  VolumeDevice: message(() => [f('name', 1, 'string'), f('devicePath', 2, 'string')]),
+  EnvVar: message(() => [f('name', 1, 'string'), f('value?', 2, 'string'), f('valueFrom?', 3, '*EnvVarSource')]),
+  EnvVarSource: message(() => [
     f('fieldRef?', 1, '*ObjectFieldSelector'),
     f('resourceFieldRef?', 2, '*ResourceFieldSelector'),
     f('configMapKeyRef?', 3, '*ConfigMapKeySelector'),
     f('secretKeyRef?', 4, '*SecretKeySelector'),
     f('fileKeyRef?', 5, '*FileKeySelector'),
-  ),
-  FileKeySelector: atomicMessage(
+  ]),
+  FileKeySelector: atomicMessage(() => [
     f('volumeName', 1, 'string'),
     f('path', 2, 'string'),
     f('key', 3, 'string'),
     f('optional?', 4, '*bool', defaults(false)),
-  ),
-  ObjectFieldSelector: atomicMessage(f('apiVersion?', 1, 'string'), f('fieldPath', 2, 'string')),
-  ResourceFieldSelector: atomicMessage(
+  ]),
+  ObjectFieldSelector: atomicMessage(() => [f('apiVersion?', 1, 'string'), f('fieldPath', 2, 'string')]),
+  ResourceFieldSelector: atomicMessage(() => [
     f('containerName?', 1, 'string'),
     f('resource', 2, 'string'),
     f('divisor?', 3, 'quantity'),
-  ),
-  ConfigMapKeySelector: atomicMessage(inline('LocalObjectReference', 1), f('key', 2, 'string'), f('optional?', 3, '*bool')),
-  SecretKeySelector: atomicMessage(inline('LocalObjectReference', 1), f('key', 2, 'string'), f('optional?', 3, '*bool')),
-  EnvFromSource: message(
+  ]),
+  ConfigMapKeySelector: atomicMessage(() => [
+    inline('LocalObjectReference', 1),
+    f('key', 2, 'string'),
+    f('optional?', 3, '*bool'),
+  ]),
+  SecretKeySelector: atomicMessage(() => [inline('LocalObjectReference', 1), f('key', 2, 'string'), f('optional?', 3, '*bool')]),
+  EnvFromSource: message(() => [
     f('prefix?', 1, 'string'),
     f('configMapRef?', 2, '*ConfigMapEnvSource'),
     f('secretRef?', 3, '*SecretEnvSource'),
-  ),
-  ConfigMapEnvSource: message(inline('LocalObjectReference', 1), f('optional?', 2, '*bool')),
-  SecretEnvSource: message(inline('LocalObjectReference', 1), f('optional?', 2, '*bool')),
-  HTTPHeader: message(f('name', 1, 'string'), f('value', 2, 'string')),
-  HTTPGetAction: message(
+  ]),
+  ConfigMapEnvSource: message(() => [inline('LocalObjectReference', 1), f('optional?', 2, '*bool')]),
+  SecretEnvSource: message(() => [inline('LocalObjectReference', 1), f('optional?', 2, '*bool')]),
+  HTTPHeader: message(() => [f('name', 1, 'string'), f('value', 2, 'string')]),
+  HTTPGetAction: message(() => [
     f('path?', 1, 'string'),
     f('port', 2, 'intOrString'),
     f('host?', 3, 'string'),
     f('scheme?', 4, 'URIScheme'),
     f('httpHeaders?', 5, '[]HTTPHeader', atomic),
-  ),
+  ]),
   URIScheme: oneOf('HTTP', 'HTTPS'),
-  TCPSocketAction: message(f('port', 1, 'intOrString'), f('host?', 2, 'string')),
-  GRPCAction: message(f('port', 1, 'int32'), f('service', 2, '*string', optional, defaults(''))),
-  ExecAction: message(f('command?', 1, '[]string', atomic)),
-  SleepAction: message(f('seconds', 1, 'int64')),
-  Probe: message(
+  TCPSocketAction: message(() => [f('port', 1, 'intOrString'), f('host?', 2, 'string')]),
+  GRPCAction: message(() => [f('port', 1, 'int32'), f('service', 2, '*string', optional, defaults(''))]),
+  ExecAction: message(() => [f('command?', 1, '[]string', atomic)]),
+  SleepAction: message(() => [f('seconds', 1, 'int64')]),
+  Probe: message(() => [
     inline('ProbeHandler', 1),
     f('initialDelaySeconds?', 2, 'int32'),
     f('timeoutSeconds?', 3, 'int32'),
@@ -510,21 +525,24 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('successThreshold?', 5, 'int32'),
     f('failureThreshold?', 6, 'int32'),
     f('terminationGracePeriodSeconds?', 7, '*int64'),
-  ),
+  ]),
   PullPolicy: oneOf('Always', 'Never', 'IfNotPresent'),
   ResourceResizeRestartPolicy: known('NotRequired', 'RestartContainer'),
-  ContainerResizePolicy: message(f('resourceName', 1, 'ResourceName'), f('restartPolicy', 2, 'ResourceResizeRestartPolicy')),
+  ContainerResizePolicy: message(() => [
+    f('resourceName', 1, 'ResourceName'),
+    f('restartPolicy', 2, 'ResourceResizeRestartPolicy'),
+  ]),
   PreemptionPolicy: oneOf('PreemptLowerPriority', 'Never'),
   TerminationMessagePolicy: oneOf('File', 'FallbackToLogsOnError'),
-  Capabilities: message(f('add?', 1, '[]string', atomic), f('drop?', 2, '[]string', atomic)),
-  ResourceRequirements: message(
+  Capabilities: message(() => [f('add?', 1, '[]string', atomic), f('drop?', 2, '[]string', atomic)]),
+  ResourceRequirements: message(() => [
     f('limits?', 1, 'ResourceList'),
     f('requests?', 2, 'ResourceList'),
     f('claims?', 3, '[]ResourceClaim', mapList('name')),
-  ),
-  VolumeResourceRequirements: message(f('limits?', 1, 'ResourceList'), f('requests?', 2, 'ResourceList')),
-  ResourceClaim: message(f('name', 1, 'string'), f('request?', 2, 'string')),
-  Container: message(
+  ]),
+  VolumeResourceRequirements: message(() => [f('limits?', 1, 'ResourceList'), f('requests?', 2, 'ResourceList')]),
+  ResourceClaim: message(() => [f('name', 1, 'string'), f('request?', 2, 'string')]),
+  Container: message(() => [
     f('name', 1, 'string'),
     f('image?', 2, 'string'),
     f('command?', 3, '[]string', atomic),
@@ -550,19 +568,19 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('stdin?', 16, 'bool'),
     f('stdinOnce?', 17, 'bool'),
     f('tty?', 18, 'bool'),
-  ),
-  ProbeHandler: message(
+  ]),
+  ProbeHandler: message(() => [
     f('exec?', 1, '*ExecAction'),
     f('httpGet?', 2, '*HTTPGetAction'),
     f('tcpSocket?', 3, '*TCPSocketAction'),
     f('grpc?', 4, '*GRPCAction'),
-  ),
-  LifecycleHandler: message(
+  ]),
+  LifecycleHandler: message(() => [
     f('exec?', 1, '*ExecAction'),
     f('httpGet?', 2, '*HTTPGetAction'),
     f('tcpSocket?', 3, '*TCPSocketAction'),
     f('sleep?', 4, '*SleepAction'),
-  ),
+  ]),
   Signal: oneOf(
     'SIGABRT',
     'SIGALRM',
@@ -630,15 +648,15 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     'SIGRTMAX-1',
     'SIGRTMAX',
   ),
-  Lifecycle: message(
+  Lifecycle: message(() => [
     f('postStart?', 1, '*LifecycleHandler'),
     f('preStop?', 2, '*LifecycleHandler'),
     f('stopSignal?', 3, '*Signal'),
-  ),
+  ]),
   ConditionStatus: known('True', 'False', 'Unknown'),
-  ContainerStateWaiting: message(f('reason?', 1, 'string'), f('message?', 2, 'string')),
-  ContainerStateRunning: message(f('startedAt?', 1, 'time')),
-  ContainerStateTerminated: message(
+  ContainerStateWaiting: message(() => [f('reason?', 1, 'string'), f('message?', 2, 'string')]),
+  ContainerStateRunning: message(() => [f('startedAt?', 1, 'time')]),
+  ContainerStateTerminated: message(() => [
     f('exitCode', 1, 'int32'),
     f('signal?', 2, 'int32'),
     f('reason?', 3, 'string'),
@@ -646,13 +664,13 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('startedAt?', 5, 'time'),
     f('finishedAt?', 6, 'time'),
     f('containerID?', 7, 'string'),
-  ),
-  ContainerState: message(
+  ]),
+  ContainerState: message(() => [
     f('waiting?', 1, '*ContainerStateWaiting'),
     f('running?', 2, '*ContainerStateRunning'),
     f('terminated?', 3, '*ContainerStateTerminated'),
-  ),
-  ContainerStatus: message(
+  ]),
+  ContainerStatus: message(() => [
     f('name', 1, 'string'),
     f('state?', 2, 'ContainerState'),
     f('lastState?', 3, 'ContainerState'),
@@ -668,12 +686,16 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('user?', 13, '*ContainerUser'),
     f('allocatedResourcesStatus?', 14, '[]ResourceStatus', mapList('name'), merge('name')),
     f('stopSignal?', 15, '*Signal'),
-  ),
-  ResourceStatus: message(f('name', 1, 'ResourceName'), f('resources?', 2, '[]ResourceHealth', mapList('resourceID'))),
+  ]),
+  ResourceStatus: message(() => [f('name', 1, 'ResourceName'), f('resources?', 2, '[]ResourceHealth', mapList('resourceID'))]),
   ResourceHealthStatus: known('Healthy', 'Unhealthy', 'Unknown'),
-  ResourceHealth: message(f('resourceID', 1, 'string'), f('health?', 2, 'ResourceHealthStatus'), f('message?', 6, '*string')),
-  ContainerUser: message(f('linux?', 1, '*LinuxContainerUser')),
-  LinuxContainerUser: message(f('uid', 1, 'int64'), f('gid', 2, 'int64'), f('supplementalGroups?', 3, '[]int64', atomic)),
+  ResourceHealth: message(() => [
+    f('resourceID', 1, 'string'),
+    f('health?', 2, 'ResourceHealthStatus'),
+    f('message?', 6, '*string'),
+  ]),
+  ContainerUser: message(() => [f('linux?', 1, '*LinuxContainerUser')]),
+  LinuxContainerUser: message(() => [f('uid', 1, 'int64'), f('gid', 2, 'int64'), f('supplementalGroups?', 3, '[]int64', atomic)]),
   PodPhase: oneOf('Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'),
   PodConditionType: known(
     'ContainersReady',
@@ -686,7 +708,7 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     'PodResizeInProgress',
     'AllContainersRestarting',
   ),
-  PodCondition: message(
+  PodCondition: message(() => [
     f('type', 1, 'PodConditionType'),
     f('observedGeneration?', 7, 'int64'),
     f('status', 2, 'ConditionStatus'),
@@ -694,82 +716,87 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('lastTransitionTime?', 4, 'time'),
     f('reason?', 5, 'string'),
     f('message?', 6, 'string'),
-  ),
+  ]),
   PodResizeStatus: known('InProgress', 'Deferred', 'Infeasible'),
-  VolumeMountStatus: message(
+  VolumeMountStatus: message(() => [
     f('name', 1, 'string'),
     f('mountPath', 2, 'string'),
     f('readOnly?', 3, 'bool'),
     f('recursiveReadOnly?', 4, '*RecursiveReadOnlyMode'),
     f('volumeStatus?', 5, '*VolumeStatus'),
-  ),
-  VolumeStatus: message(f('image?', 1, '*ImageVolumeStatus')),
-  ImageVolumeStatus: message(f('imageRef?', 1, 'string', required)),
+  ]),
+  VolumeStatus: message(() => [f('image?', 1, '*ImageVolumeStatus')]),
+  ImageVolumeStatus: message(() => [f('imageRef?', 1, 'string', required)]),
   RestartPolicy: oneOf('Always', 'OnFailure', 'Never'),
   ContainerRestartPolicy: known('Always', 'Never', 'OnFailure'),
-  ContainerRestartRule: message(
+  ContainerRestartRule: message(() => [
     f('action?', 1, 'ContainerRestartRuleAction', required),
     f('exitCodes?', 2, '*ContainerRestartRuleOnExitCodes'),
-  ),
+  ]),
   ContainerRestartRuleAction: known('Restart', 'RestartAllContainers'),
-  ContainerRestartRuleOnExitCodes: message(
+  ContainerRestartRuleOnExitCodes: message(() => [
     f('operator?', 1, 'ContainerRestartRuleOnExitCodesOperator', required),
     f('values?', 2, '[]int32', set),
-  ),
+  ]),
   ContainerRestartRuleOnExitCodesOperator: known('In', 'NotIn'),
   DNSPolicy: oneOf('ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'),
-  NodeSelector: atomicMessage(f('nodeSelectorTerms', 1, '[]NodeSelectorTerm', atomic)),
-  NodeSelectorTerm: atomicMessage(
+  NodeSelector: atomicMessage(() => [f('nodeSelectorTerms', 1, '[]NodeSelectorTerm', atomic)]),
+  NodeSelectorTerm: atomicMessage(() => [
     f('matchExpressions?', 1, '[]NodeSelectorRequirement', atomic),
     f('matchFields?', 2, '[]NodeSelectorRequirement', atomic),
-  ),
-  NodeSelectorRequirement: message(
+  ]),
+  NodeSelectorRequirement: message(() => [
     f('key', 1, 'string'),
     f('operator', 2, 'NodeSelectorOperator'),
     f('values?', 3, '[]string', atomic),
-  ),
+  ]),
   NodeSelectorOperator: oneOf('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'),
-  TopologySelectorTerm: atomicMessage(f('matchLabelExpressions?', 1, '[]TopologySelectorLabelRequirement', atomic)),
-  TopologySelectorLabelRequirement: message(f('key', 1, 'string'), f('values', 2, '[]string', atomic)),
-  Affinity: message(
+  TopologySelectorTerm: atomicMessage(() => [f('matchLabelExpressions?', 1, '[]TopologySelectorLabelRequirement', atomic)]),
+  TopologySelectorLabelRequirement: message(() => [f('key', 1, 'string'), f('values', 2, '[]string', atomic)]),
+  Affinity: message(() => [
     f('nodeAffinity?', 1, '*NodeAffinity'),
     f('podAffinity?', 2, '*PodAffinity'),
     f('podAntiAffinity?', 3, '*PodAntiAffinity'),
-  ),
-  PodAffinity: message(
+  ]),
+  PodAffinity: message(() => [
     f('requiredDuringSchedulingIgnoredDuringExecution?', 1, '[]PodAffinityTerm', atomic),
     f('preferredDuringSchedulingIgnoredDuringExecution?', 2, '[]WeightedPodAffinityTerm', atomic),
-  ),
-  PodAntiAffinity: message(
+  ]),
+  PodAntiAffinity: message(() => [
     f('requiredDuringSchedulingIgnoredDuringExecution?', 1, '[]PodAffinityTerm', atomic),
     f('preferredDuringSchedulingIgnoredDuringExecution?', 2, '[]WeightedPodAffinityTerm', atomic),
-  ),
-  WeightedPodAffinityTerm: message(f('weight', 1, 'int32'), f('podAffinityTerm', 2, 'PodAffinityTerm')),
-  PodAffinityTerm: message(
+  ]),
+  WeightedPodAffinityTerm: message(() => [f('weight', 1, 'int32'), f('podAffinityTerm', 2, 'PodAffinityTerm')]),
+  PodAffinityTerm: message(() => [
     f('labelSelector?', 1, '*meta/v1.LabelSelector'),
     f('namespaces?', 2, '[]string', atomic),
     f('topologyKey', 3, 'string'),
     f('namespaceSelector?', 4, '*meta/v1.LabelSelector'),
     f('matchLabelKeys?', 5, '[]string', atomic),
     f('mismatchLabelKeys?', 6, '[]string', atomic),
-  ),
-  NodeAffinity: message(
+  ]),
+  NodeAffinity: message(() => [
     f('requiredDuringSchedulingIgnoredDuringExecution?', 1, '*NodeSelector'),
     f('preferredDuringSchedulingIgnoredDuringExecution?', 2, '[]PreferredSchedulingTerm', atomic),
-  ),
-  PreferredSchedulingTerm: message(f('weight', 1, 'int32'), f('preference', 2, 'NodeSelectorTerm')),
-  Taint: message(f('key', 1, 'string'), f('value?', 2, 'string'), f('effect', 3, 'TaintEffect'), f('timeAdded?', 4, '*time')),
+  ]),
+  PreferredSchedulingTerm: message(() => [f('weight', 1, 'int32'), f('preference', 2, 'NodeSelectorTerm')]),
+  Taint: message(() => [
+    f('key', 1, 'string'),
+    f('value?', 2, 'string'),
+    f('effect', 3, 'TaintEffect'),
+    f('timeAdded?', 4, '*time'),
+  ]),
   TaintEffect: oneOf('NoSchedule', 'PreferNoSchedule', 'NoExecute'),
-  Toleration: message(
+  Toleration: message(() => [
     f('key?', 1, 'string'),
     f('operator?', 2, 'TolerationOperator'),
     f('value?', 3, 'string'),
     f('effect?', 4, 'TaintEffect'),
     f('tolerationSeconds?', 5, '*int64'),
-  ),
+  ]),
   TolerationOperator: oneOf('Exists', 'Equal', 'Lt', 'Gt'),
-  PodReadinessGate: message(f('conditionType', 1, 'PodConditionType')),
-  PodSpec: message(
+  PodReadinessGate: message(() => [f('conditionType', 1, 'PodConditionType')]),
+  PodSpec: message(() => [
     f('volumes?', 1, '[]Volume', mapList('name'), strategy('merge,retainKeys', 'name')),
     f('initContainers?', 20, '[]Container', mapList('name'), merge('name')),
     f('containers', 2, '[]Container', mapList('name'), merge('name')),
@@ -818,29 +845,29 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('resources?', 40, '*ResourceRequirements'),
     f('hostnameOverride?', 41, '*string'),
     f('schedulingGroup?', 43, '*PodSchedulingGroup'),
-  ),
-  PodResourceClaim: message(
+  ]),
+  PodResourceClaim: message(() => [
     f('name', 1, 'string'),
     f('resourceClaimName?', 3, '*string'),
     f('resourceClaimTemplateName?', 4, '*string'),
-  ),
-  PodResourceClaimStatus: message(f('name', 1, 'string'), f('resourceClaimName?', 2, '*string')),
-  PodExtendedResourceClaimStatus: message(
+  ]),
+  PodResourceClaimStatus: message(() => [f('name', 1, 'string'), f('resourceClaimName?', 2, '*string')]),
+  PodExtendedResourceClaimStatus: message(() => [
     f('requestMappings', 1, '[]ContainerExtendedResourceRequest', atomic),
     f('resourceClaimName', 2, 'string'),
-  ),
-  ContainerExtendedResourceRequest: message(
+  ]),
+  ContainerExtendedResourceRequest: message(() => [
     f('containerName', 1, 'string'),
     f('resourceName', 2, 'string'),
     f('requestName', 3, 'string'),
-  ),
+  ]),
   OSName: known('linux', 'windows'),
-  PodOS: message(f('name', 1, 'OSName')),
-  PodSchedulingGate: message(f('name', 1, 'string')),
-  PodSchedulingGroup: message(f('podGroupName?', 1, '*string')),
+  PodOS: message(() => [f('name', 1, 'OSName')]),
+  PodSchedulingGate: message(() => [f('name', 1, 'string')]),
+  PodSchedulingGroup: message(() => [f('podGroupName?', 1, '*string')]),
   UnsatisfiableConstraintAction: oneOf('DoNotSchedule', 'ScheduleAnyway'),
   NodeInclusionPolicy: oneOf('Ignore', 'Honor'),
-  TopologySpreadConstraint: message(
+  TopologySpreadConstraint: message(() => [
     f('maxSkew', 1, 'int32'),
     f('topologyKey', 2, 'string'),
     f('whenUnsatisfiable', 3, 'UnsatisfiableConstraintAction'),
@@ -849,12 +876,12 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('nodeAffinityPolicy?', 6, '*NodeInclusionPolicy'),
     f('nodeTaintsPolicy?', 7, '*NodeInclusionPolicy'),
     f('matchLabelKeys?', 8, '[]string', atomic),
-  ),
-  HostAlias: message(f('ip', 1, 'string'), f('hostnames?', 2, '[]string', atomic)),
+  ]),
+  HostAlias: message(() => [f('ip', 1, 'string'), f('hostnames?', 2, '[]string', atomic)]),
   PodFSGroupChangePolicy: oneOf('OnRootMismatch', 'Always'),
   SupplementalGroupsPolicy: oneOf('Merge', 'Strict'),
   PodSELinuxChangePolicy: known('Recursive', 'MountOption'),
-  PodSecurityContext: message(
+  PodSecurityContext: message(() => [
     f('seLinuxOptions?', 1, '*SELinuxOptions'),
     f('windowsOptions?', 8, '*WindowsSecurityContextOptions'),
     f('runAsUser?', 2, '*int64'),
@@ -868,21 +895,21 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('seccompProfile?', 10, '*SeccompProfile'),
     f('appArmorProfile?', 11, '*AppArmorProfile'),
     f('seLinuxChangePolicy?', 13, '*PodSELinuxChangePolicy'),
-  ),
-  SeccompProfile: message(f('type', 1, 'SeccompProfileType'), f('localhostProfile?', 2, '*string')),
+  ]),
+  SeccompProfile: message(() => [f('type', 1, 'SeccompProfileType'), f('localhostProfile?', 2, '*string')]),
   SeccompProfileType: oneOf('Unconfined', 'RuntimeDefault', 'Localhost'),
-  AppArmorProfile: message(f('type', 1, 'AppArmorProfileType'), f('localhostProfile?', 2, '*string')),
+  AppArmorProfile: message(() => [f('type', 1, 'AppArmorProfileType'), f('localhostProfile?', 2, '*string')]),
   AppArmorProfileType: oneOf('Unconfined', 'RuntimeDefault', 'Localhost'),
   PodQOSClass: oneOf('Guaranteed', 'Burstable', 'BestEffort'),
-  PodDNSConfig: message(
+  PodDNSConfig: message(() => [
     f('nameservers?', 1, '[]string', atomic),
     f('searches?', 2, '[]string', atomic),
     f('options?', 3, '[]PodDNSConfigOption', atomic),
-  ),
-  PodDNSConfigOption: message(f('name?', 1, 'string'), f('value?', 2, '*string')),
-  PodIP: message(f('ip', 1, 'string')),
-  HostIP: message(f('ip', 1, 'string')),
-  EphemeralContainerCommon: message(
+  ]),
+  PodDNSConfigOption: message(() => [f('name?', 1, 'string'), f('value?', 2, '*string')]),
+  PodIP: message(() => [f('ip', 1, 'string')]),
+  HostIP: message(() => [f('ip', 1, 'string')]),
+  EphemeralContainerCommon: message(() => [
     f('name', 1, 'string'),
     f('image?', 2, 'string'),
     f('command?', 3, '[]string', atomic),
@@ -908,9 +935,9 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('stdin?', 16, 'bool'),
     f('stdinOnce?', 17, 'bool'),
     f('tty?', 18, 'bool'),
-  ),
-  EphemeralContainer: message(inline('EphemeralContainerCommon', 1), f('targetContainerName?', 2, 'string')),
-  PodStatus: message(
+  ]),
+  EphemeralContainer: message(() => [inline('EphemeralContainerCommon', 1), f('targetContainerName?', 2, 'string')]),
+  PodStatus: message(() => [
     f('observedGeneration?', 17, 'int64'),
     f('phase?', 1, 'PodPhase'),
     f('conditions?', 2, '[]PodCondition', mapList('type'), merge('type')),
@@ -932,8 +959,8 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('allocatedResources?', 19, 'ResourceList'),
     f('resources?', 20, '*ResourceRequirements'),
     f('nodeAllocatableResourceClaimStatuses?', 21, '[]NodeAllocatableResourceClaimStatus', atomic),
-  ),
-  PodStatusResult: kind(f('metadata?', 1, 'meta/v1.ObjectMeta'), f('status?', 2, 'PodStatus')),
+  ]),
+  PodStatusResult: kind(() => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('status?', 2, 'PodStatus')]),
   Pod: resource(
     {
       resource: 'pods',
@@ -953,40 +980,37 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
         'status',
       ],
     },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'PodSpec'),
-    f('status?', 3, 'PodStatus'),
+    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'PodSpec'), f('status?', 3, 'PodStatus')],
   ),
-  PodList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Pod')),
-  PodTemplateSpec: message(f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'PodSpec')),
-  PodTemplate: resource(
-    { resource: 'podtemplates', scope: 'Namespaced' },
+  PodList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Pod')]),
+  PodTemplateSpec: message(() => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'PodSpec')]),
+  PodTemplate: resource({ resource: 'podtemplates', scope: 'Namespaced' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('template?', 2, 'PodTemplateSpec'),
-  ),
-  PodTemplateList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]PodTemplate')),
-  ReplicationControllerSpec: message(
+  ]),
+  PodTemplateList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]PodTemplate')]),
+  ReplicationControllerSpec: message(() => [
     f('replicas?', 1, '*int32', defaults(1)),
     f('minReadySeconds?', 4, 'int32', defaults(0)),
     f('selector?', 2, '{}string', atomicMap),
     f('template?', 3, '*PodTemplateSpec'),
-  ),
-  ReplicationControllerStatus: message(
+  ]),
+  ReplicationControllerStatus: message(() => [
     f('replicas', 1, 'int32'),
     f('fullyLabeledReplicas?', 2, 'int32'),
     f('readyReplicas?', 4, 'int32'),
     f('availableReplicas?', 5, 'int32'),
     f('observedGeneration?', 3, 'int64'),
     f('conditions?', 6, '[]ReplicationControllerCondition', mapList('type'), merge('type')),
-  ),
+  ]),
   ReplicationControllerConditionType: known('ReplicaFailure'),
-  ReplicationControllerCondition: message(
+  ReplicationControllerCondition: message(() => [
     f('type', 1, 'ReplicationControllerConditionType'),
     f('status', 2, 'ConditionStatus'),
     f('lastTransitionTime?', 3, 'time'),
     f('reason?', 4, 'string'),
     f('message?', 5, 'string'),
-  ),
+  ]),
   ReplicationController: resource(
     {
       resource: 'replicationcontrollers',
@@ -995,31 +1019,33 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
       categories: ['all'],
       subresources: ['scale', 'status'],
     },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'ReplicationControllerSpec'),
-    f('status?', 3, 'ReplicationControllerStatus'),
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('spec?', 2, 'ReplicationControllerSpec'),
+      f('status?', 3, 'ReplicationControllerStatus'),
+    ],
   ),
-  ReplicationControllerList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ReplicationController')),
+  ReplicationControllerList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ReplicationController')]),
   ServiceAffinity: oneOf('ClientIP', 'None'),
-  SessionAffinityConfig: message(f('clientIP?', 1, '*ClientIPConfig')),
-  ClientIPConfig: message(f('timeoutSeconds?', 1, '*int32')),
+  SessionAffinityConfig: message(() => [f('clientIP?', 1, '*ClientIPConfig')]),
+  ClientIPConfig: message(() => [f('timeoutSeconds?', 1, '*int32')]),
   ServiceType: oneOf('ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName'),
   ServiceInternalTrafficPolicy: oneOf('Cluster', 'Local'),
   ServiceExternalTrafficPolicy: oneOf('Cluster', 'Local'),
-  ServiceStatus: message(
+  ServiceStatus: message(() => [
     f('loadBalancer?', 1, 'LoadBalancerStatus'),
     f('conditions?', 2, '[]meta/v1.Condition', mapList('type'), merge('type')),
-  ),
-  LoadBalancerStatus: message(f('ingress?', 1, '[]LoadBalancerIngress', atomic)),
-  LoadBalancerIngress: message(
+  ]),
+  LoadBalancerStatus: message(() => [f('ingress?', 1, '[]LoadBalancerIngress', atomic)]),
+  LoadBalancerIngress: message(() => [
     f('ip?', 1, 'string'),
     f('hostname?', 2, 'string'),
     f('ipMode?', 3, '*LoadBalancerIPMode'),
     f('ports?', 4, '[]PortStatus', atomic),
-  ),
+  ]),
   IPFamily: oneOf('IPv4', 'IPv6', ''),
   IPFamilyPolicy: oneOf('SingleStack', 'PreferDualStack', 'RequireDualStack'),
-  ServiceSpec: message(
+  ServiceSpec: message(() => [
     f('ports?', 1, '[]ServicePort', mapList('port', 'protocol'), merge('port')),
     f('selector?', 2, '{}string', atomicMap),
     f('clusterIP?', 3, 'string'),
@@ -1040,54 +1066,53 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('loadBalancerClass?', 21, '*string'),
     f('internalTrafficPolicy?', 22, '*ServiceInternalTrafficPolicy'),
     f('trafficDistribution?', 23, '*string'),
-  ),
-  ServicePort: message(
+  ]),
+  ServicePort: message(() => [
     f('name?', 1, 'string'),
     f('protocol?', 2, 'Protocol', defaults('TCP')),
     f('appProtocol?', 6, '*string'),
     f('port', 3, 'int32'),
     f('targetPort?', 4, 'intOrString'),
     f('nodePort?', 5, 'int32'),
-  ),
+  ]),
   Service: resource(
     { resource: 'services', scope: 'Namespaced', shortNames: ['svc'], categories: ['all'], subresources: ['proxy', 'status'] },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'ServiceSpec'),
-    f('status?', 3, 'ServiceStatus'),
+    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'ServiceSpec'), f('status?', 3, 'ServiceStatus')],
   ),
-  ServiceList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Service')),
+  ServiceList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Service')]),
   ServiceAccount: resource(
     { resource: 'serviceaccounts', scope: 'Namespaced', shortNames: ['sa'], subresources: ['token'] },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('secrets?', 2, '[]ObjectReference', mapList('name'), merge('name')),
-    f('imagePullSecrets?', 3, '[]LocalObjectReference', atomic),
-    f('automountServiceAccountToken?', 4, '*bool'),
+    () => [
+      f('metadata?', 1, 'meta/v1.ObjectMeta'),
+      f('secrets?', 2, '[]ObjectReference', mapList('name'), merge('name')),
+      f('imagePullSecrets?', 3, '[]LocalObjectReference', atomic),
+      f('automountServiceAccountToken?', 4, '*bool'),
+    ],
   ),
-  ServiceAccountList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ServiceAccount')),
-  Endpoints: resource(
-    { resource: 'endpoints', scope: 'Namespaced', shortNames: ['ep'] },
+  ServiceAccountList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ServiceAccount')]),
+  Endpoints: resource({ resource: 'endpoints', scope: 'Namespaced', shortNames: ['ep'] }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('subsets?', 2, '[]EndpointSubset', atomic),
-  ),
-  EndpointSubset: message(
+  ]),
+  EndpointSubset: message(() => [
     f('addresses?', 1, '[]EndpointAddress', atomic),
     f('notReadyAddresses?', 2, '[]EndpointAddress', atomic),
     f('ports?', 3, '[]EndpointPort', atomic),
-  ),
-  EndpointAddress: atomicMessage(
+  ]),
+  EndpointAddress: atomicMessage(() => [
     f('ip', 1, 'string'),
     f('hostname?', 3, 'string'),
     f('nodeName?', 4, '*string'),
     f('targetRef?', 2, '*ObjectReference'),
-  ),
-  EndpointPort: atomicMessage(
+  ]),
+  EndpointPort: atomicMessage(() => [
     f('name?', 1, 'string'),
     f('port', 2, 'int32'),
     f('protocol?', 3, 'Protocol'),
     f('appProtocol?', 4, '*string'),
-  ),
-  EndpointsList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Endpoints')),
-  NodeSpec: message(
+  ]),
+  EndpointsList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Endpoints')]),
+  NodeSpec: message(() => [
     f('podCIDR?', 1, 'string'),
     f('podCIDRs?', 7, '[]string', set, merge()),
     f('providerID?', 3, 'string'),
@@ -1095,21 +1120,21 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('taints?', 5, '[]Taint', atomic),
     f('configSource?', 6, '*NodeConfigSource'),
     f('externalID?', 2, 'string'),
-  ),
-  NodeConfigSource: message(f('configMap?', 2, '*ConfigMapNodeConfigSource')),
-  ConfigMapNodeConfigSource: message(
+  ]),
+  NodeConfigSource: message(() => [f('configMap?', 2, '*ConfigMapNodeConfigSource')]),
+  ConfigMapNodeConfigSource: message(() => [
     f('namespace', 1, 'string'),
     f('name', 2, 'string'),
     f('uid?', 3, 'string'),
     f('resourceVersion?', 4, 'string'),
     f('kubeletConfigKey', 5, 'string'),
-  ),
-  DaemonEndpoint: message(f('Port', 1, 'int32')),
-  NodeDaemonEndpoints: message(f('kubeletEndpoint?', 1, 'DaemonEndpoint')),
-  NodeRuntimeHandlerFeatures: message(f('recursiveReadOnlyMounts?', 1, '*bool'), f('userNamespaces?', 2, '*bool')),
-  NodeRuntimeHandler: message(f('name', 1, 'string', optional), f('features?', 2, '*NodeRuntimeHandlerFeatures')),
-  NodeFeatures: message(f('supplementalGroupsPolicy?', 1, '*bool')),
-  NodeSystemInfo: message(
+  ]),
+  DaemonEndpoint: message(() => [f('Port', 1, 'int32')]),
+  NodeDaemonEndpoints: message(() => [f('kubeletEndpoint?', 1, 'DaemonEndpoint')]),
+  NodeRuntimeHandlerFeatures: message(() => [f('recursiveReadOnlyMounts?', 1, '*bool'), f('userNamespaces?', 2, '*bool')]),
+  NodeRuntimeHandler: message(() => [f('name', 1, 'string', optional), f('features?', 2, '*NodeRuntimeHandlerFeatures')]),
+  NodeFeatures: message(() => [f('supplementalGroupsPolicy?', 1, '*bool')]),
+  NodeSystemInfo: message(() => [
     f('machineID', 1, 'string'),
     f('systemUUID', 2, 'string'),
     f('bootID', 3, 'string'),
@@ -1121,15 +1146,15 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('operatingSystem', 9, 'string'),
     f('architecture', 10, 'string'),
     f('swap?', 11, '*NodeSwapStatus'),
-  ),
-  NodeSwapStatus: message(f('capacity?', 1, '*int64')),
-  NodeConfigStatus: message(
+  ]),
+  NodeSwapStatus: message(() => [f('capacity?', 1, '*int64')]),
+  NodeConfigStatus: message(() => [
     f('assigned?', 1, '*NodeConfigSource'),
     f('active?', 2, '*NodeConfigSource'),
     f('lastKnownGood?', 3, '*NodeConfigSource'),
     f('error?', 4, 'string'),
-  ),
-  NodeStatus: message(
+  ]),
+  NodeStatus: message(() => [
     f('capacity?', 1, 'ResourceList'),
     f('allocatable?', 2, 'ResourceList'),
     f('phase?', 3, 'NodePhase'),
@@ -1144,29 +1169,29 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('runtimeHandlers?', 12, '[]NodeRuntimeHandler', atomic),
     f('features?', 13, '*NodeFeatures'),
     f('declaredFeatures?', 14, '[]string', atomic),
-  ),
-  AttachedVolume: message(f('name', 1, 'string'), f('devicePath', 2, 'string')),
-  AvoidPods: message(f('preferAvoidPods?', 1, '[]PreferAvoidPodsEntry', atomic)),
-  PreferAvoidPodsEntry: message(
+  ]),
+  AttachedVolume: message(() => [f('name', 1, 'string'), f('devicePath', 2, 'string')]),
+  AvoidPods: message(() => [f('preferAvoidPods?', 1, '[]PreferAvoidPodsEntry', atomic)]),
+  PreferAvoidPodsEntry: message(() => [
     f('podSignature', 1, 'PodSignature'),
     f('evictionTime?', 2, 'time'),
     f('reason?', 3, 'string'),
     f('message?', 4, 'string'),
-  ),
-  PodSignature: message(f('podController?', 1, '*meta/v1.OwnerReference')),
-  ContainerImage: message(f('names', 1, '[]string', optional, atomic), f('sizeBytes?', 2, 'int64')),
+  ]),
+  PodSignature: message(() => [f('podController?', 1, '*meta/v1.OwnerReference')]),
+  ContainerImage: message(() => [f('names', 1, '[]string', optional, atomic), f('sizeBytes?', 2, 'int64')]),
   NodePhase: oneOf('Pending', 'Running', 'Terminated'),
   NodeConditionType: known('Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure', 'NetworkUnavailable'),
-  NodeCondition: message(
+  NodeCondition: message(() => [
     f('type', 1, 'NodeConditionType'),
     f('status', 2, 'ConditionStatus'),
     f('lastHeartbeatTime?', 3, 'time'),
     f('lastTransitionTime?', 4, 'time'),
     f('reason?', 5, 'string'),
     f('message?', 6, 'string'),
-  ),
+  ]),
   NodeAddressType: known('Hostname', 'InternalIP', 'ExternalIP', 'InternalDNS', 'ExternalDNS'),
-  NodeAddress: message(f('type', 1, 'NodeAddressType'), f('address', 2, 'string')),
+  NodeAddress: message(() => [f('type', 1, 'NodeAddressType'), f('address', 2, 'string')]),
   ResourceName: known(
     'cpu',
     'memory',
@@ -1190,19 +1215,18 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     'limits.ephemeral-storage',
   ),
   ResourceList: alias('{}quantity'),
-  Node: resource(
-    { resource: 'nodes', scope: 'Cluster', shortNames: ['no'], subresources: ['proxy', 'status'] },
+  Node: resource({ resource: 'nodes', scope: 'Cluster', shortNames: ['no'], subresources: ['proxy', 'status'] }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec?', 2, 'NodeSpec'),
     f('status?', 3, 'NodeStatus'),
-  ),
-  NodeList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Node')),
+  ]),
+  NodeList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Node')]),
   FinalizerName: known('kubernetes'),
-  NamespaceSpec: message(f('finalizers?', 1, '[]FinalizerName', atomic)),
-  NamespaceStatus: message(
+  NamespaceSpec: message(() => [f('finalizers?', 1, '[]FinalizerName', atomic)]),
+  NamespaceStatus: message(() => [
     f('phase?', 1, 'NamespacePhase'),
     f('conditions?', 2, '[]NamespaceCondition', mapList('type'), merge('type')),
-  ),
+  ]),
   NamespacePhase: oneOf('Active', 'Terminating'),
   NamespaceConditionType: known(
     'NamespaceDeletionDiscoveryFailure',
@@ -1211,13 +1235,13 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     'NamespaceContentRemaining',
     'NamespaceFinalizersRemaining',
   ),
-  NamespaceCondition: message(
+  NamespaceCondition: message(() => [
     f('type', 1, 'NamespaceConditionType'),
     f('status', 2, 'ConditionStatus'),
     f('lastTransitionTime?', 4, 'time'),
     f('reason?', 5, 'string'),
     f('message?', 6, 'string'),
-  ),
+  ]),
   Namespace: resource(
     {
       resource: 'namespaces',
@@ -1226,18 +1250,15 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
       subresources: ['finalize', 'status'],
       verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
     },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'NamespaceSpec'),
-    f('status?', 3, 'NamespaceStatus'),
+    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'NamespaceSpec'), f('status?', 3, 'NamespaceStatus')],
   ),
-  NamespaceList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Namespace')),
-  Binding: resource(
-    { resource: 'bindings', scope: 'Namespaced', verbs: ['create'] },
+  NamespaceList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Namespace')]),
+  Binding: resource({ resource: 'bindings', scope: 'Namespaced', verbs: ['create'] }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('target', 2, 'ObjectReference'),
-  ),
-  Preconditions: message(f('uid?', 1, '*string')),
-  PodLogOptions: kind(
+  ]),
+  Preconditions: message(() => [f('uid?', 1, '*string')]),
+  PodLogOptions: kind(() => [
     f('container?', 1, 'string'),
     f('follow?', 2, 'bool'),
     f('previous?', 3, 'bool'),
@@ -1248,27 +1269,27 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('limitBytes?', 8, '*int64'),
     f('insecureSkipTLSVerifyBackend?', 9, 'bool'),
     f('stream?', 10, '*string'),
-  ),
-  PodAttachOptions: kind(
+  ]),
+  PodAttachOptions: kind(() => [
     f('stdin?', 1, 'bool'),
     f('stdout?', 2, 'bool'),
     f('stderr?', 3, 'bool'),
     f('tty?', 4, 'bool'),
     f('container?', 5, 'string'),
-  ),
-  PodExecOptions: kind(
+  ]),
+  PodExecOptions: kind(() => [
     f('stdin?', 1, 'bool'),
     f('stdout?', 2, 'bool'),
     f('stderr?', 3, 'bool'),
     f('tty?', 4, 'bool'),
     f('container?', 5, 'string'),
     f('command', 6, '[]string', atomic),
-  ),
-  PodPortForwardOptions: kind(f('ports?', 1, '[]int32', atomic)),
-  PodProxyOptions: kind(f('path?', 1, 'string')),
-  NodeProxyOptions: kind(f('path?', 1, 'string')),
-  ServiceProxyOptions: kind(f('path?', 1, 'string')),
-  ObjectReference: atomicMessage(
+  ]),
+  PodPortForwardOptions: kind(() => [f('ports?', 1, '[]int32', atomic)]),
+  PodProxyOptions: kind(() => [f('path?', 1, 'string')]),
+  NodeProxyOptions: kind(() => [f('path?', 1, 'string')]),
+  ServiceProxyOptions: kind(() => [f('path?', 1, 'string')]),
+  ObjectReference: atomicMessage(() => [
     f('kind?', 1, 'string'),
     f('namespace?', 2, 'string'),
     f('name?', 3, 'string'),
@@ -1276,13 +1297,16 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('apiVersion?', 5, 'string'),
     f('resourceVersion?', 6, 'string'),
     f('fieldPath?', 7, 'string'),
-  ),
-  LocalObjectReference: atomicMessage(f('name?', 1, 'string', defaults(''))),
-  TypedLocalObjectReference: atomicMessage(f('apiGroup', 1, '*string', optional), f('kind', 2, 'string'), f('name', 3, 'string')),
-  SerializedReference: kind(f('reference?', 1, 'ObjectReference')),
-  EventSource: message(f('component?', 1, 'string'), f('host?', 2, 'string')),
-  Event: resource(
-    { resource: 'events', scope: 'Namespaced', shortNames: ['ev'] },
+  ]),
+  LocalObjectReference: atomicMessage(() => [f('name?', 1, 'string', defaults(''))]),
+  TypedLocalObjectReference: atomicMessage(() => [
+    f('apiGroup', 1, '*string', optional),
+    f('kind', 2, 'string'),
+    f('name', 3, 'string'),
+  ]),
+  SerializedReference: kind(() => [f('reference?', 1, 'ObjectReference')]),
+  EventSource: message(() => [f('component?', 1, 'string'), f('host?', 2, 'string')]),
+  Event: resource({ resource: 'events', scope: 'Namespaced', shortNames: ['ev'] }, () => [
     f('metadata', 1, 'meta/v1.ObjectMeta'),
     f('involvedObject', 2, 'ObjectReference'),
     f('reason?', 3, 'string'),
@@ -1298,25 +1322,24 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('related?', 13, '*ObjectReference'),
     f('reportingComponent', 14, 'string', optional),
     f('reportingInstance', 15, 'string', optional),
-  ),
-  EventSeries: message(f('count?', 1, 'int32'), f('lastObservedTime?', 2, 'microTime')),
-  EventList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Event')),
+  ]),
+  EventSeries: message(() => [f('count?', 1, 'int32'), f('lastObservedTime?', 2, 'microTime')]),
+  EventList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Event')]),
   LimitType: known('Pod', 'Container', 'PersistentVolumeClaim'),
-  LimitRangeItem: message(
+  LimitRangeItem: message(() => [
     f('type', 1, 'LimitType'),
     f('max?', 2, 'ResourceList'),
     f('min?', 3, 'ResourceList'),
     f('default?', 4, 'ResourceList'),
     f('defaultRequest?', 5, 'ResourceList'),
     f('maxLimitRequestRatio?', 6, 'ResourceList'),
-  ),
-  LimitRangeSpec: message(f('limits', 1, '[]LimitRangeItem', atomic)),
-  LimitRange: resource(
-    { resource: 'limitranges', scope: 'Namespaced', shortNames: ['limits'] },
+  ]),
+  LimitRangeSpec: message(() => [f('limits', 1, '[]LimitRangeItem', atomic)]),
+  LimitRange: resource({ resource: 'limitranges', scope: 'Namespaced', shortNames: ['limits'] }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec?', 2, 'LimitRangeSpec'),
-  ),
-  LimitRangeList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]LimitRange')),
+  ]),
+  LimitRangeList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]LimitRange')]),
   ResourceQuotaScope: oneOf(
     'Terminating',
     'NotTerminating',
@@ -1326,34 +1349,31 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     'CrossNamespacePodAffinity',
     'VolumeAttributesClass',
   ),
-  ResourceQuotaSpec: message(
+  ResourceQuotaSpec: message(() => [
     f('hard?', 1, 'ResourceList'),
     f('scopes?', 2, '[]ResourceQuotaScope', atomic),
     f('scopeSelector?', 3, '*ScopeSelector'),
-  ),
-  ScopeSelector: atomicMessage(f('matchExpressions?', 1, '[]ScopedResourceSelectorRequirement', atomic)),
-  ScopedResourceSelectorRequirement: message(
+  ]),
+  ScopeSelector: atomicMessage(() => [f('matchExpressions?', 1, '[]ScopedResourceSelectorRequirement', atomic)]),
+  ScopedResourceSelectorRequirement: message(() => [
     f('scopeName', 1, 'ResourceQuotaScope'),
     f('operator', 2, 'ScopeSelectorOperator'),
     f('values?', 3, '[]string', atomic),
-  ),
+  ]),
   ScopeSelectorOperator: oneOf('In', 'NotIn', 'Exists', 'DoesNotExist'),
-  ResourceQuotaStatus: message(f('hard?', 1, 'ResourceList'), f('used?', 2, 'ResourceList')),
+  ResourceQuotaStatus: message(() => [f('hard?', 1, 'ResourceList'), f('used?', 2, 'ResourceList')]),
   ResourceQuota: resource(
     { resource: 'resourcequotas', scope: 'Namespaced', shortNames: ['quota'], subresources: ['status'] },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('spec?', 2, 'ResourceQuotaSpec'),
-    f('status?', 3, 'ResourceQuotaStatus'),
+    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec?', 2, 'ResourceQuotaSpec'), f('status?', 3, 'ResourceQuotaStatus')],
   ),
-  ResourceQuotaList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ResourceQuota')),
-  Secret: resource(
-    { resource: 'secrets', scope: 'Namespaced' },
+  ResourceQuotaList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ResourceQuota')]),
+  Secret: resource({ resource: 'secrets', scope: 'Namespaced' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('immutable?', 5, '*bool'),
     f('data?', 2, '{}bytes'),
     f('stringData?', 4, '{}string'),
     f('type?', 3, 'SecretType'),
-  ),
+  ]),
   SecretType: known(
     'Opaque',
     'kubernetes.io/service-account-token',
@@ -1364,37 +1384,35 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     'kubernetes.io/tls',
     'bootstrap.kubernetes.io/token',
   ),
-  SecretList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Secret')),
-  ConfigMap: resource(
-    { resource: 'configmaps', scope: 'Namespaced', shortNames: ['cm'] },
+  SecretList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Secret')]),
+  ConfigMap: resource({ resource: 'configmaps', scope: 'Namespaced', shortNames: ['cm'] }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('immutable?', 4, '*bool'),
     f('data?', 2, '{}string'),
     f('binaryData?', 3, '{}bytes'),
-  ),
-  ConfigMapList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ConfigMap')),
+  ]),
+  ConfigMapList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ConfigMap')]),
   ComponentConditionType: known('Healthy'),
-  ComponentCondition: message(
+  ComponentCondition: message(() => [
     f('type', 1, 'ComponentConditionType'),
     f('status', 2, 'ConditionStatus'),
     f('message?', 3, 'string'),
     f('error?', 4, 'string'),
-  ),
+  ]),
   ComponentStatus: resource(
     { resource: 'componentstatuses', scope: 'Cluster', shortNames: ['cs'], verbs: ['get', 'list'] },
-    f('metadata?', 1, 'meta/v1.ObjectMeta'),
-    f('conditions?', 2, '[]ComponentCondition', mapList('type'), merge('type')),
+    () => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('conditions?', 2, '[]ComponentCondition', mapList('type'), merge('type'))],
   ),
-  ComponentStatusList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ComponentStatus')),
-  DownwardAPIVolumeSource: message(f('items?', 1, '[]DownwardAPIVolumeFile', atomic), f('defaultMode?', 2, '*int32')),
-  DownwardAPIVolumeFile: message(
+  ComponentStatusList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ComponentStatus')]),
+  DownwardAPIVolumeSource: message(() => [f('items?', 1, '[]DownwardAPIVolumeFile', atomic), f('defaultMode?', 2, '*int32')]),
+  DownwardAPIVolumeFile: message(() => [
     f('path', 1, 'string'),
     f('fieldRef?', 2, '*ObjectFieldSelector'),
     f('resourceFieldRef?', 3, '*ResourceFieldSelector'),
     f('mode?', 4, '*int32'),
-  ),
-  DownwardAPIProjection: message(f('items?', 1, '[]DownwardAPIVolumeFile', atomic)),
-  SecurityContext: message(
+  ]),
+  DownwardAPIProjection: message(() => [f('items?', 1, '[]DownwardAPIVolumeFile', atomic)]),
+  SecurityContext: message(() => [
     f('capabilities?', 1, '*Capabilities'),
     f('privileged?', 2, '*bool'),
     f('seLinuxOptions?', 3, '*SELinuxOptions'),
@@ -1407,23 +1425,28 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('procMount?', 9, '*ProcMountType'),
     f('seccompProfile?', 11, '*SeccompProfile'),
     f('appArmorProfile?', 12, '*AppArmorProfile'),
-  ),
+  ]),
   ProcMountType: oneOf('Default', 'Unmasked'),
-  SELinuxOptions: message(f('user?', 1, 'string'), f('role?', 2, 'string'), f('type?', 3, 'string'), f('level?', 4, 'string')),
-  WindowsSecurityContextOptions: message(
+  SELinuxOptions: message(() => [
+    f('user?', 1, 'string'),
+    f('role?', 2, 'string'),
+    f('type?', 3, 'string'),
+    f('level?', 4, 'string'),
+  ]),
+  WindowsSecurityContextOptions: message(() => [
     f('gmsaCredentialSpecName?', 1, '*string'),
     f('gmsaCredentialSpec?', 2, '*string'),
     f('runAsUserName?', 3, '*string'),
     f('hostProcess?', 4, '*bool'),
-  ),
-  RangeAllocation: kind(f('metadata?', 1, 'meta/v1.ObjectMeta'), f('range', 2, 'string'), f('data', 3, 'bytes')),
-  Sysctl: message(f('name', 1, 'string'), f('value', 2, 'string')),
-  PortStatus: message(f('port', 1, 'int32'), f('protocol', 2, 'Protocol'), f('error?', 3, '*string')),
+  ]),
+  RangeAllocation: kind(() => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('range', 2, 'string'), f('data', 3, 'bytes')]),
+  Sysctl: message(() => [f('name', 1, 'string'), f('value', 2, 'string')]),
+  PortStatus: message(() => [f('port', 1, 'int32'), f('protocol', 2, 'Protocol'), f('error?', 3, '*string')]),
   LoadBalancerIPMode: known('VIP', 'Proxy'),
-  ImageVolumeSource: message(f('reference?', 1, 'string'), f('pullPolicy?', 2, 'PullPolicy')),
-  NodeAllocatableResourceClaimStatus: message(
+  ImageVolumeSource: message(() => [f('reference?', 1, 'string'), f('pullPolicy?', 2, 'PullPolicy')]),
+  NodeAllocatableResourceClaimStatus: message(() => [
     f('resourceClaimName', 1, 'string'),
     f('containers?', 2, '[]string', set),
     f('resources', 3, '{}quantity'),
-  ),
+  ]),
 });

@@ -3,8 +3,7 @@
 import { f, groupVersion, kind, message, optional, resource } from '../../schema/builder.ts';
 
 export const schema = groupVersion('events.k8s.io', 'v1', 'io.k8s.api.events.v1', {
-  Event: resource(
-    { resource: 'events', scope: 'Namespaced', shortNames: ['ev'] },
+  Event: resource({ resource: 'events', scope: 'Namespaced', shortNames: ['ev'] }, () => [
     f('metadata', 1, 'meta/v1.ObjectMeta', optional),
     f('eventTime', 2, 'microTime'),
     f('series?', 3, '*EventSeries'),
@@ -20,7 +19,7 @@ export const schema = groupVersion('events.k8s.io', 'v1', 'io.k8s.api.events.v1'
     f('deprecatedFirstTimestamp?', 13, 'time'),
     f('deprecatedLastTimestamp?', 14, 'time'),
     f('deprecatedCount?', 15, 'int32'),
-  ),
-  EventSeries: message(f('count', 1, 'int32'), f('lastObservedTime', 2, 'microTime')),
-  EventList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Event')),
+  ]),
+  EventSeries: message(() => [f('count', 1, 'int32'), f('lastObservedTime', 2, 'microTime')]),
+  EventList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]Event')]),
 });

@@ -1,14 +1,30 @@
 // Generated from schema.ts by `npm run generate`. Do not edit.
 
 import type { ResourceType } from '../../descriptor.ts';
-import { resourceType } from '../../schema/resource-type.ts';
-import { schema } from './schema.ts';
 import type * as types from './types.ts';
 
 export type * from './types.ts';
 
-export const flowSchemas: ResourceType<types.FlowSchema> = resourceType(schema, 'FlowSchema');
-export const priorityLevelConfigurations: ResourceType<types.PriorityLevelConfiguration> = resourceType(
-  schema,
-  'PriorityLevelConfiguration',
-);
+export const flowSchemas: ResourceType<types.FlowSchema> = {
+  group: 'flowcontrol.apiserver.k8s.io',
+  version: 'v1',
+  resource: 'flowschemas',
+  singular: 'flowschema',
+  kind: 'FlowSchema',
+  namespaced: false,
+  shortNames: [],
+  categories: [],
+  subresources: ['status'],
+};
+
+export const priorityLevelConfigurations: ResourceType<types.PriorityLevelConfiguration> = {
+  group: 'flowcontrol.apiserver.k8s.io',
+  version: 'v1',
+  resource: 'prioritylevelconfigurations',
+  singular: 'prioritylevelconfiguration',
+  kind: 'PriorityLevelConfiguration',
+  namespaced: false,
+  shortNames: [],
+  categories: [],
+  subresources: ['status'],
+};

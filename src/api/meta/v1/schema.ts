@@ -16,21 +16,21 @@ import {
 } from '../../schema/builder.ts';
 
 export const schema = groupVersion('meta.k8s.io', 'v1', 'io.k8s.apimachinery.pkg.apis.meta.v1', {
-  GroupResource: message(f('group', 1, 'string'), f('resource', 2, 'string')),
-  GroupVersionResource: message(f('group', 1, 'string'), f('version', 2, 'string'), f('resource', 3, 'string')),
-  GroupKind: message(f('group', 1, 'string'), f('kind', 2, 'string')),
-  GroupVersionKind: message(f('group', 1, 'string'), f('version', 2, 'string'), f('kind', 3, 'string')),
-  GroupVersion: message(f('group', 1, 'string'), f('version', 2, 'string')),
-  TypeMeta: message(f('kind?', 1, 'string'), f('apiVersion?', 2, 'string')),
-  ListMeta: message(
+  GroupResource: message(() => [f('group', 1, 'string'), f('resource', 2, 'string')]),
+  GroupVersionResource: message(() => [f('group', 1, 'string'), f('version', 2, 'string'), f('resource', 3, 'string')]),
+  GroupKind: message(() => [f('group', 1, 'string'), f('kind', 2, 'string')]),
+  GroupVersionKind: message(() => [f('group', 1, 'string'), f('version', 2, 'string'), f('kind', 3, 'string')]),
+  GroupVersion: message(() => [f('group', 1, 'string'), f('version', 2, 'string')]),
+  TypeMeta: message(() => [f('kind?', 1, 'string'), f('apiVersion?', 2, 'string')]),
+  ListMeta: message(() => [
     f('selfLink?', 1, 'string'),
     f('resourceVersion?', 2, 'string'),
     f('continue?', 3, 'string'),
     f('remainingItemCount?', 4, '*int64'),
     f('shardInfo?', 5, '*ShardInfo'),
-  ),
-  ShardInfo: message(f('selector', 1, 'string')),
-  ObjectMeta: message(
+  ]),
+  ShardInfo: message(() => [f('selector', 1, 'string')]),
+  ObjectMeta: message(() => [
     f('name?', 1, 'string', always),
     f('generateName?', 2, 'string'),
     f('namespace?', 3, 'string'),
@@ -46,16 +46,16 @@ export const schema = groupVersion('meta.k8s.io', 'v1', 'io.k8s.apimachinery.pkg
     f('ownerReferences?', 13, '[]OwnerReference', mapList('uid'), merge('uid')),
     f('finalizers?', 14, '[]string', set, merge()),
     f('managedFields?', 17, '[]ManagedFieldsEntry', atomic),
-  ),
-  OwnerReference: atomicMessage(
+  ]),
+  OwnerReference: atomicMessage(() => [
     f('apiVersion', 5, 'string'),
     f('kind', 1, 'string'),
     f('name', 3, 'string'),
     f('uid', 4, 'string'),
     f('controller?', 6, '*bool'),
     f('blockOwnerDeletion?', 7, '*bool'),
-  ),
-  ListOptions: kind(
+  ]),
+  ListOptions: kind(() => [
     f('labelSelector?', 1, 'string'),
     f('fieldSelector?', 2, 'string'),
     f('watch?', 3, 'bool'),
@@ -67,44 +67,52 @@ export const schema = groupVersion('meta.k8s.io', 'v1', 'io.k8s.apimachinery.pkg
     f('continue?', 8, 'string'),
     f('sendInitialEvents?', 11, '*bool'),
     f('shardSelector?', 15, 'string'),
-  ),
+  ]),
   ResourceVersionMatch: known('NotOlderThan', 'Exact'),
-  GetOptions: kind(f('resourceVersion?', 1, 'string')),
+  GetOptions: kind(() => [f('resourceVersion?', 1, 'string')]),
   DeletionPropagation: known('Orphan', 'Background', 'Foreground'),
-  DeleteOptions: kind(
+  DeleteOptions: kind(() => [
     f('gracePeriodSeconds?', 1, '*int64'),
     f('preconditions?', 2, '*Preconditions'),
     f('orphanDependents?', 3, '*bool'),
     f('propagationPolicy?', 4, '*DeletionPropagation'),
     f('dryRun?', 5, '[]string', atomic),
     f('ignoreStoreReadErrorWithClusterBreakingPotential?', 6, '*bool'),
-  ),
-  CreateOptions: kind(f('dryRun?', 1, '[]string', atomic), f('fieldManager?', 3, 'string'), f('fieldValidation?', 4, 'string')),
-  PatchOptions: kind(
+  ]),
+  CreateOptions: kind(() => [
+    f('dryRun?', 1, '[]string', atomic),
+    f('fieldManager?', 3, 'string'),
+    f('fieldValidation?', 4, 'string'),
+  ]),
+  PatchOptions: kind(() => [
     f('dryRun?', 1, '[]string', atomic),
     f('force?', 2, '*bool'),
     f('fieldManager?', 3, 'string'),
     f('fieldValidation?', 4, 'string'),
-  ),
-  ApplyOptions: kind(f('dryRun?', 1, '[]string', atomic), f('force', 2, 'bool'), f('fieldManager', 3, 'string')),
-  UpdateOptions: kind(f('dryRun?', 1, '[]string', atomic), f('fieldManager?', 2, 'string'), f('fieldValidation?', 3, 'string')),
-  Preconditions: message(f('uid?', 1, '*string'), f('resourceVersion?', 2, '*string')),
-  Status: kind(
+  ]),
+  ApplyOptions: kind(() => [f('dryRun?', 1, '[]string', atomic), f('force', 2, 'bool'), f('fieldManager', 3, 'string')]),
+  UpdateOptions: kind(() => [
+    f('dryRun?', 1, '[]string', atomic),
+    f('fieldManager?', 2, 'string'),
+    f('fieldValidation?', 3, 'string'),
+  ]),
+  Preconditions: message(() => [f('uid?', 1, '*string'), f('resourceVersion?', 2, '*string')]),
+  Status: kind(() => [
     f('metadata?', 1, 'ListMeta'),
     f('status?', 2, 'string'),
     f('message?', 3, 'string'),
     f('reason?', 4, 'StatusReason'),
     f('details?', 5, '*StatusDetails'),
     f('code?', 6, 'int32'),
-  ),
-  StatusDetails: message(
+  ]),
+  StatusDetails: message(() => [
     f('name?', 1, 'string'),
     f('group?', 2, 'string'),
     f('kind?', 3, 'string'),
     f('uid?', 6, 'string'),
     f('causes?', 4, '[]StatusCause', atomic),
     f('retryAfterSeconds?', 5, 'int32'),
-  ),
+  ]),
   StatusReason: known(
     '',
     'Unauthorized',
@@ -127,7 +135,7 @@ export const schema = groupVersion('meta.k8s.io', 'v1', 'io.k8s.apimachinery.pkg
     'Expired',
     'ServiceUnavailable',
   ),
-  StatusCause: message(f('reason?', 1, 'CauseType'), f('message?', 2, 'string'), f('field?', 3, 'string')),
+  StatusCause: message(() => [f('reason?', 1, 'CauseType'), f('message?', 2, 'string'), f('field?', 3, 'string')]),
   CauseType: known(
     'FieldValueNotFound',
     'FieldValueRequired',
@@ -143,21 +151,21 @@ export const schema = groupVersion('meta.k8s.io', 'v1', 'io.k8s.apimachinery.pkg
     'FieldManagerConflict',
     'ResourceVersionTooLarge',
   ),
-  List: kind(f('metadata?', 1, 'ListMeta'), f('items', 2, '[]rawExtension')),
-  APIVersions: kind(
+  List: kind(() => [f('metadata?', 1, 'ListMeta'), f('items', 2, '[]rawExtension')]),
+  APIVersions: kind(() => [
     f('versions', 1, '[]string', atomic),
     f('serverAddressByClientCIDRs', 2, '[]ServerAddressByClientCIDR', atomic),
-  ),
-  APIGroupList: kind(f('groups', 1, '[]APIGroup', atomic)),
-  APIGroup: kind(
+  ]),
+  APIGroupList: kind(() => [f('groups', 1, '[]APIGroup', atomic)]),
+  APIGroup: kind(() => [
     f('name', 1, 'string'),
     f('versions', 2, '[]GroupVersionForDiscovery', atomic),
     f('preferredVersion?', 3, 'GroupVersionForDiscovery'),
     f('serverAddressByClientCIDRs?', 4, '[]ServerAddressByClientCIDR', atomic),
-  ),
-  ServerAddressByClientCIDR: message(f('clientCIDR', 1, 'string'), f('serverAddress', 2, 'string')),
-  GroupVersionForDiscovery: message(f('groupVersion', 1, 'string'), f('version', 2, 'string')),
-  APIResource: message(
+  ]),
+  ServerAddressByClientCIDR: message(() => [f('clientCIDR', 1, 'string'), f('serverAddress', 2, 'string')]),
+  GroupVersionForDiscovery: message(() => [f('groupVersion', 1, 'string'), f('version', 2, 'string')]),
+  APIResource: message(() => [
     f('name', 1, 'string'),
     f('singularName', 6, 'string'),
     f('namespaced', 2, 'bool'),
@@ -168,24 +176,27 @@ export const schema = groupVersion('meta.k8s.io', 'v1', 'io.k8s.apimachinery.pkg
     f('shortNames?', 5, '[]string', atomic),
     f('categories?', 7, '[]string', atomic),
     f('storageVersionHash?', 10, 'string'),
-  ),
+  ]),
   Verbs: { alias: '[]string', protoMessage: true },
-  APIResourceList: kind(f('groupVersion', 1, 'string'), f('resources', 2, '[]APIResource', atomic)),
-  RootPaths: message(f('paths', 1, '[]string', atomic)),
-  LabelSelector: atomicMessage(f('matchLabels?', 1, '{}string'), f('matchExpressions?', 2, '[]LabelSelectorRequirement', atomic)),
-  LabelSelectorRequirement: message(
+  APIResourceList: kind(() => [f('groupVersion', 1, 'string'), f('resources', 2, '[]APIResource', atomic)]),
+  RootPaths: message(() => [f('paths', 1, '[]string', atomic)]),
+  LabelSelector: atomicMessage(() => [
+    f('matchLabels?', 1, '{}string'),
+    f('matchExpressions?', 2, '[]LabelSelectorRequirement', atomic),
+  ]),
+  LabelSelectorRequirement: message(() => [
     f('key', 1, 'string'),
     f('operator', 2, 'LabelSelectorOperator'),
     f('values?', 3, '[]string', atomic),
-  ),
+  ]),
   LabelSelectorOperator: known('In', 'NotIn', 'Exists', 'DoesNotExist'),
-  FieldSelectorRequirement: message(
+  FieldSelectorRequirement: message(() => [
     f('key', 1, 'string'),
     f('operator', 2, 'FieldSelectorOperator'),
     f('values?', 3, '[]string', atomic),
-  ),
+  ]),
   FieldSelectorOperator: known('In', 'NotIn', 'Exists', 'DoesNotExist'),
-  ManagedFieldsEntry: message(
+  ManagedFieldsEntry: message(() => [
     f('manager?', 1, 'string'),
     f('operation?', 2, 'ManagedFieldsOperationType'),
     f('apiVersion?', 3, 'string'),
@@ -193,44 +204,44 @@ export const schema = groupVersion('meta.k8s.io', 'v1', 'io.k8s.apimachinery.pkg
     f('fieldsType?', 6, 'string'),
     f('fieldsV1?', 7, '*fieldsV1'),
     f('subresource?', 8, 'string'),
-  ),
+  ]),
   ManagedFieldsOperationType: known('Apply', 'Update'),
-  Table: kind(
+  Table: kind(() => [
     f('metadata?', 0, 'ListMeta'),
     f('columnDefinitions', 0, '[]TableColumnDefinition', atomic),
     f('rows', 0, '[]TableRow', atomic),
-  ),
-  TableColumnDefinition: message(
+  ]),
+  TableColumnDefinition: message(() => [
     f('name', 0, 'string'),
     f('type', 0, 'string'),
     f('format', 0, 'string'),
     f('description', 0, 'string'),
     f('priority', 0, 'int32'),
-  ),
-  TableRow: message(
+  ]),
+  TableRow: message(() => [
     f('cells', 0, '[]json', atomic),
     f('conditions?', 0, '[]TableRowCondition', atomic),
     f('object?', 0, 'rawExtension'),
-  ),
-  TableRowCondition: message(
+  ]),
+  TableRowCondition: message(() => [
     f('type', 0, 'RowConditionType'),
     f('status', 0, 'ConditionStatus'),
     f('reason?', 0, 'string'),
     f('message?', 0, 'string'),
-  ),
+  ]),
   RowConditionType: known('Completed'),
   ConditionStatus: known('True', 'False', 'Unknown'),
   IncludeObjectPolicy: known('None', 'Metadata', 'Object'),
-  TableOptions: kind(f('includeObject?', 1, 'IncludeObjectPolicy')),
-  PartialObjectMetadata: kind(f('metadata?', 1, 'ObjectMeta')),
-  PartialObjectMetadataList: kind(f('metadata?', 1, 'ListMeta'), f('items', 2, '[]PartialObjectMetadata')),
-  Condition: message(
+  TableOptions: kind(() => [f('includeObject?', 1, 'IncludeObjectPolicy')]),
+  PartialObjectMetadata: kind(() => [f('metadata?', 1, 'ObjectMeta')]),
+  PartialObjectMetadataList: kind(() => [f('metadata?', 1, 'ListMeta'), f('items', 2, '[]PartialObjectMetadata')]),
+  Condition: message(() => [
     f('type', 1, 'string'),
     f('status', 2, 'ConditionStatus'),
     f('observedGeneration?', 3, 'int64'),
     f('lastTransitionTime', 4, 'time'),
     f('reason', 5, 'string'),
     f('message', 6, 'string'),
-  ),
-  WatchEvent: message(f('type', 1, 'string'), f('object', 2, 'rawExtension')),
+  ]),
+  WatchEvent: message(() => [f('type', 1, 'string'), f('object', 2, 'rawExtension')]),
 });

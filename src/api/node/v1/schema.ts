@@ -3,14 +3,13 @@
 import { atomic, atomicMap, f, groupVersion, kind, message, resource } from '../../schema/builder.ts';
 
 export const schema = groupVersion('node.k8s.io', 'v1', 'io.k8s.api.node.v1', {
-  RuntimeClass: resource(
-    { resource: 'runtimeclasses', scope: 'Cluster' },
+  RuntimeClass: resource({ resource: 'runtimeclasses', scope: 'Cluster' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('handler', 2, 'string'),
     f('overhead?', 3, '*Overhead'),
     f('scheduling?', 4, '*Scheduling'),
-  ),
-  Overhead: message(f('podFixed?', 1, 'core/v1.ResourceList')),
-  Scheduling: message(f('nodeSelector?', 1, '{}string', atomicMap), f('tolerations?', 2, '[]core/v1.Toleration', atomic)),
-  RuntimeClassList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]RuntimeClass')),
+  ]),
+  Overhead: message(() => [f('podFixed?', 1, 'core/v1.ResourceList')]),
+  Scheduling: message(() => [f('nodeSelector?', 1, '{}string', atomicMap), f('tolerations?', 2, '[]core/v1.Toleration', atomic)]),
+  RuntimeClassList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]RuntimeClass')]),
 });

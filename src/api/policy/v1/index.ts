@@ -1,10 +1,18 @@
 // Generated from schema.ts by `npm run generate`. Do not edit.
 
 import type { ResourceType } from '../../descriptor.ts';
-import { resourceType } from '../../schema/resource-type.ts';
-import { schema } from './schema.ts';
 import type * as types from './types.ts';
 
 export type * from './types.ts';
 
-export const podDisruptionBudgets: ResourceType<types.PodDisruptionBudget> = resourceType(schema, 'PodDisruptionBudget');
+export const podDisruptionBudgets: ResourceType<types.PodDisruptionBudget> = {
+  group: 'policy',
+  version: 'v1',
+  resource: 'poddisruptionbudgets',
+  singular: 'poddisruptionbudget',
+  kind: 'PodDisruptionBudget',
+  namespaced: true,
+  shortNames: ['pdb'],
+  categories: [],
+  subresources: ['status'],
+};

@@ -17,12 +17,11 @@ import {
 } from '../../schema/builder.ts';
 
 export const schema = groupVersion('resource.k8s.io', 'v1', 'io.k8s.api.resource.v1', {
-  ResourceSlice: resource(
-    { resource: 'resourceslices', scope: 'Cluster' },
+  ResourceSlice: resource({ resource: 'resourceslices', scope: 'Cluster' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec', 2, 'ResourceSliceSpec'),
-  ),
-  ResourceSliceSpec: message(
+  ]),
+  ResourceSliceSpec: message(() => [
     f('driver', 1, 'string'),
     f('pool', 2, 'ResourcePool'),
     f('nodeName?', 3, '*string'),
@@ -31,10 +30,10 @@ export const schema = groupVersion('resource.k8s.io', 'v1', 'io.k8s.api.resource
     f('devices?', 6, '[]Device', atomic),
     f('perDeviceNodeSelection?', 7, '*bool'),
     f('sharedCounters?', 8, '[]CounterSet', atomic),
-  ),
-  CounterSet: message(f('name', 1, 'string'), f('counters?', 2, '{}Counter', required)),
-  ResourcePool: message(f('name', 1, 'string'), f('generation', 2, 'int64'), f('resourceSliceCount', 3, 'int64')),
-  Device: message(
+  ]),
+  CounterSet: message(() => [f('name', 1, 'string'), f('counters?', 2, '{}Counter', required)]),
+  ResourcePool: message(() => [f('name', 1, 'string'), f('generation', 2, 'int64'), f('resourceSliceCount', 3, 'int64')]),
+  Device: message(() => [
     f('name', 1, 'string'),
     f('attributes?', 2, '{}DeviceAttribute'),
     f('capacity?', 3, '{}DeviceCapacity'),
@@ -48,18 +47,22 @@ export const schema = groupVersion('resource.k8s.io', 'v1', 'io.k8s.api.resource
     f('bindingFailureConditions?', 11, '[]string', atomic),
     f('allowMultipleAllocations?', 12, '*bool'),
     f('nodeAllocatableResourceMappings?', 13, '{}NodeAllocatableResourceMapping'),
-  ),
-  NodeAllocatableResourceMapping: message(f('capacityKey?', 1, '*string'), f('allocationMultiplier?', 2, '*quantity')),
-  DeviceCounterConsumption: message(f('counterSet', 1, 'string'), f('counters?', 2, '{}Counter', required)),
-  DeviceCapacity: message(f('value', 1, 'quantity'), f('requestPolicy?', 2, '*CapacityRequestPolicy')),
-  Counter: message(f('value', 1, 'quantity')),
-  CapacityRequestPolicy: message(
+  ]),
+  NodeAllocatableResourceMapping: message(() => [f('capacityKey?', 1, '*string'), f('allocationMultiplier?', 2, '*quantity')]),
+  DeviceCounterConsumption: message(() => [f('counterSet', 1, 'string'), f('counters?', 2, '{}Counter', required)]),
+  DeviceCapacity: message(() => [f('value', 1, 'quantity'), f('requestPolicy?', 2, '*CapacityRequestPolicy')]),
+  Counter: message(() => [f('value', 1, 'quantity')]),
+  CapacityRequestPolicy: message(() => [
     f('default', 1, '*quantity', optional),
     f('validValues?', 3, '[]quantity', atomic),
     f('validRange?', 4, '*CapacityRequestPolicyRange'),
-  ),
-  CapacityRequestPolicyRange: message(f('min?', 1, '*quantity', required), f('max?', 2, '*quantity'), f('step?', 3, '*quantity')),
-  DeviceAttribute: message(
+  ]),
+  CapacityRequestPolicyRange: message(() => [
+    f('min?', 1, '*quantity', required),
+    f('max?', 2, '*quantity'),
+    f('step?', 3, '*quantity'),
+  ]),
+  DeviceAttribute: message(() => [
     f('int?', 2, '*int64'),
     f('bool?', 3, '*bool'),
     f('string?', 4, '*string'),
@@ -68,33 +71,32 @@ export const schema = groupVersion('resource.k8s.io', 'v1', 'io.k8s.api.resource
     f('bools?', 7, '[]bool', atomic),
     f('strings?', 8, '[]string', atomic),
     f('versions?', 9, '[]string', atomic),
-  ),
-  DeviceTaint: message(
+  ]),
+  DeviceTaint: message(() => [
     f('key', 1, 'string'),
     f('value?', 2, 'string'),
     f('effect', 3, 'DeviceTaintEffect'),
     f('timeAdded?', 4, '*time'),
-  ),
+  ]),
   DeviceTaintEffect: oneOf('None', 'NoSchedule', 'NoExecute'),
-  ResourceSliceList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ResourceSlice')),
-  ResourceClaim: resource(
-    { resource: 'resourceclaims', scope: 'Namespaced', subresources: ['status'] },
+  ResourceSliceList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ResourceSlice')]),
+  ResourceClaim: resource({ resource: 'resourceclaims', scope: 'Namespaced', subresources: ['status'] }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec', 2, 'ResourceClaimSpec'),
     f('status?', 3, 'ResourceClaimStatus'),
-  ),
-  ResourceClaimSpec: message(f('devices', 1, 'DeviceClaim', optional)),
-  DeviceClaim: message(
+  ]),
+  ResourceClaimSpec: message(() => [f('devices', 1, 'DeviceClaim', optional)]),
+  DeviceClaim: message(() => [
     f('requests', 1, '[]DeviceRequest', optional, atomic),
     f('constraints?', 2, '[]DeviceConstraint', atomic),
     f('config?', 3, '[]DeviceClaimConfiguration', atomic),
-  ),
-  DeviceRequest: message(
+  ]),
+  DeviceRequest: message(() => [
     f('name', 1, 'string'),
     f('exactly?', 2, '*ExactDeviceRequest'),
     f('firstAvailable?', 3, '[]DeviceSubRequest', atomic),
-  ),
-  ExactDeviceRequest: message(
+  ]),
+  ExactDeviceRequest: message(() => [
     f('deviceClassName', 1, 'string'),
     f('selectors?', 2, '[]DeviceSelector', atomic),
     f('allocationMode?', 3, 'string'),
@@ -102,8 +104,8 @@ export const schema = groupVersion('resource.k8s.io', 'v1', 'io.k8s.api.resource
     f('adminAccess?', 5, '*bool'),
     f('tolerations?', 6, '[]DeviceToleration', atomic),
     f('capacity?', 7, '*CapacityRequirements'),
-  ),
-  DeviceSubRequest: message(
+  ]),
+  DeviceSubRequest: message(() => [
     f('name', 1, 'string'),
     f('deviceClassName', 2, 'string'),
     f('selectors?', 3, '[]DeviceSelector', atomic),
@@ -111,47 +113,47 @@ export const schema = groupVersion('resource.k8s.io', 'v1', 'io.k8s.api.resource
     f('count?', 5, 'int64'),
     f('tolerations?', 6, '[]DeviceToleration', atomic),
     f('capacity?', 7, '*CapacityRequirements'),
-  ),
-  CapacityRequirements: message(f('requests?', 1, '{}quantity')),
-  DeviceSelector: message(f('cel?', 1, '*CELDeviceSelector')),
-  CELDeviceSelector: message(f('expression', 1, 'string')),
-  DeviceConstraint: message(
+  ]),
+  CapacityRequirements: message(() => [f('requests?', 1, '{}quantity')]),
+  DeviceSelector: message(() => [f('cel?', 1, '*CELDeviceSelector')]),
+  CELDeviceSelector: message(() => [f('expression', 1, 'string')]),
+  DeviceConstraint: message(() => [
     f('requests?', 1, '[]string', atomic),
     f('matchAttribute?', 2, '*string'),
     f('distinctAttribute?', 3, '*string'),
-  ),
-  DeviceClaimConfiguration: message(f('requests?', 1, '[]string', atomic), inline('DeviceConfiguration', 2)),
-  DeviceConfiguration: message(f('opaque?', 1, '*OpaqueDeviceConfiguration')),
-  OpaqueDeviceConfiguration: message(f('driver', 1, 'string'), f('parameters', 2, 'rawExtension')),
-  DeviceToleration: message(
+  ]),
+  DeviceClaimConfiguration: message(() => [f('requests?', 1, '[]string', atomic), inline('DeviceConfiguration', 2)]),
+  DeviceConfiguration: message(() => [f('opaque?', 1, '*OpaqueDeviceConfiguration')]),
+  OpaqueDeviceConfiguration: message(() => [f('driver', 1, 'string'), f('parameters', 2, 'rawExtension')]),
+  DeviceToleration: message(() => [
     f('key?', 1, 'string'),
     f('operator?', 2, 'DeviceTolerationOperator', defaults('Equal')),
     f('value?', 3, 'string'),
     f('effect?', 4, 'DeviceTaintEffect'),
     f('tolerationSeconds?', 5, '*int64'),
-  ),
+  ]),
   DeviceTolerationOperator: oneOf('Exists', 'Equal'),
-  ResourceClaimStatus: message(
+  ResourceClaimStatus: message(() => [
     f('allocation?', 1, '*AllocationResult'),
     f('reservedFor?', 2, '[]ResourceClaimConsumerReference', mapList('uid'), merge('uid')),
     f('devices?', 4, '[]AllocatedDeviceStatus', mapList('driver', 'device', 'pool', 'shareID')),
-  ),
-  ResourceClaimConsumerReference: message(
+  ]),
+  ResourceClaimConsumerReference: message(() => [
     f('apiGroup?', 1, 'string'),
     f('resource', 3, 'string'),
     f('name', 4, 'string'),
     f('uid', 5, 'string'),
-  ),
-  AllocationResult: message(
+  ]),
+  AllocationResult: message(() => [
     f('devices?', 1, 'DeviceAllocationResult'),
     f('nodeSelector?', 3, '*core/v1.NodeSelector'),
     f('allocationTimestamp?', 5, '*time'),
-  ),
-  DeviceAllocationResult: message(
+  ]),
+  DeviceAllocationResult: message(() => [
     f('results?', 1, '[]DeviceRequestAllocationResult', atomic),
     f('config?', 2, '[]DeviceAllocationConfiguration', atomic),
-  ),
-  DeviceRequestAllocationResult: message(
+  ]),
+  DeviceRequestAllocationResult: message(() => [
     f('request', 1, 'string'),
     f('driver', 2, 'string'),
     f('pool', 3, 'string'),
@@ -162,34 +164,32 @@ export const schema = groupVersion('resource.k8s.io', 'v1', 'io.k8s.api.resource
     f('bindingFailureConditions?', 8, '[]string', atomic),
     f('shareID?', 9, '*string'),
     f('consumedCapacity?', 10, '{}quantity'),
-  ),
-  DeviceAllocationConfiguration: message(
+  ]),
+  DeviceAllocationConfiguration: message(() => [
     f('source', 1, 'AllocationConfigSource'),
     f('requests?', 2, '[]string', atomic),
     inline('DeviceConfiguration', 3),
-  ),
+  ]),
   AllocationConfigSource: oneOf('FromClass', 'FromClaim'),
-  ResourceClaimList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ResourceClaim')),
-  DeviceClass: resource(
-    { resource: 'deviceclasses', scope: 'Cluster' },
+  ResourceClaimList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ResourceClaim')]),
+  DeviceClass: resource({ resource: 'deviceclasses', scope: 'Cluster' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec', 2, 'DeviceClassSpec'),
-  ),
-  DeviceClassSpec: message(
+  ]),
+  DeviceClassSpec: message(() => [
     f('selectors?', 1, '[]DeviceSelector', atomic),
     f('config?', 2, '[]DeviceClassConfiguration', atomic),
     f('extendedResourceName?', 4, '*string'),
-  ),
-  DeviceClassConfiguration: message(inline('DeviceConfiguration', 1)),
-  DeviceClassList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]DeviceClass')),
-  ResourceClaimTemplate: resource(
-    { resource: 'resourceclaimtemplates', scope: 'Namespaced' },
+  ]),
+  DeviceClassConfiguration: message(() => [inline('DeviceConfiguration', 1)]),
+  DeviceClassList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]DeviceClass')]),
+  ResourceClaimTemplate: resource({ resource: 'resourceclaimtemplates', scope: 'Namespaced' }, () => [
     f('metadata?', 1, 'meta/v1.ObjectMeta'),
     f('spec', 2, 'ResourceClaimTemplateSpec'),
-  ),
-  ResourceClaimTemplateSpec: message(f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec', 2, 'ResourceClaimSpec')),
-  ResourceClaimTemplateList: kind(f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ResourceClaimTemplate')),
-  AllocatedDeviceStatus: message(
+  ]),
+  ResourceClaimTemplateSpec: message(() => [f('metadata?', 1, 'meta/v1.ObjectMeta'), f('spec', 2, 'ResourceClaimSpec')]),
+  ResourceClaimTemplateList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]ResourceClaimTemplate')]),
+  AllocatedDeviceStatus: message(() => [
     f('driver', 1, 'string'),
     f('pool', 2, 'string'),
     f('device', 3, 'string'),
@@ -197,10 +197,10 @@ export const schema = groupVersion('resource.k8s.io', 'v1', 'io.k8s.api.resource
     f('conditions', 4, '[]meta/v1.Condition', optional, mapList('type')),
     f('data?', 5, '*rawExtension'),
     f('networkData?', 6, '*NetworkDeviceData'),
-  ),
-  NetworkDeviceData: message(
+  ]),
+  NetworkDeviceData: message(() => [
     f('interfaceName?', 1, 'string'),
     f('ips?', 2, '[]string', atomic),
     f('hardwareAddress?', 3, 'string'),
-  ),
+  ]),
 });
