@@ -1,0 +1,64 @@
+// Small rules that many kinds share. Messages, paths and error types throughout this folder are Kubernetes' own
+// (pkg/apis/core/validation); each function answers every problem that it finds.
+
+import * as field from '../../../../machinery/field.ts';
+import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
+import * as validation from '../../../../machinery/validation.ts';
+
+/** Messages of a format check, as errors at a path. */
+export function invalidEach(at: FieldPath, value: unknown, problems: readonly string[]): FieldErrorList {
+  return problems.map((problem) => field.invalid(at, value, problem));
+}
+
+export function nonNegative(value: number | undefined, at: FieldPath): FieldErrorList {
+  return value !== undefined && value < 0 ? [field.invalid(at, value, validation.IS_NEGATIVE_MESSAGE)] : [];
+}
+
+/** A value of a closed set: missing is one error, unknown another. */
+export function oneOf(value: string | undefined, known: readonly string[], at: FieldPath): FieldErrorList {
+  if (value === undefined || value === '') return [field.required(at)];
+  return known.includes(value) ? [] : [field.notSupported(at, value, known)];
+}
+
+/** As oneOf, but may be missing. */
+export function optionalOneOf(value: string | undefined, known: readonly string[], at: FieldPath): FieldErrorList {
+  return value === undefined || value === '' ? [] : oneOf(value, known, at);
+}
+
+/** A port by number or by name. */
+export function portNumberOrName(port: number | string, at: FieldPath): FieldErrorList {
+  return invalidEach(at, port, typeof port === 'number' ? validation.isValidPortNum(port) : validation.isValidPortName(port));
+}
+
+/** The name of an object that some other object refers to: required, and a DNS subdomain. */
+export function referenceName(name: string | undefined, at: FieldPath): FieldErrorList {
+  return name === undefined || name === '' ? [field.required(at)] : [];
+}
+
+/** A path below a folder: relative, and never up. */
+export function localDescendingPath(path: string, at: FieldPath): FieldErrorList {
+  if (path.startsWith('/')) return [field.invalid(at, path, 'must be a relative path')];
+  return noBacksteps(path, at);
+}
+
+export function noBacksteps(path: string, at: FieldPath): FieldErrorList {
+  return path.split('/').includes('..') ? [field.invalid(at, path, "must not contain '..'")] : [];
+}
+
+/** As localDescendingPath, and the first segment may not begin with two dots, which the atomic writer keeps for itself. */
+export function localNonReservedPath(path: string, at: FieldPath): FieldErrorList {
+  const errors = localDescendingPath(path, at);
+  if (path.startsWith('..') && !path.startsWith('../')) errors.push(field.invalid(at, path, "must not start with '..'"));
+  return errors;
+}
+
+export function fileMode(mode: number | undefined, at: FieldPath): FieldErrorList {
+  return mode !== undefined && (mode < 0 || mode > 0o777)
+    ? [field.invalid(at, mode, 'must be a number between 0 and 0777 (octal), both inclusive')]
+    : [];
+}
+
+/** What must not change between two versions of an object. */
+export function immutable(value: unknown, old: unknown, at: FieldPath, equal: (a: unknown, b: unknown) => boolean): FieldErrorList {
+  return equal(value, old) ? [] : [field.invalid(at, value, 'field is immutable')];
+}
