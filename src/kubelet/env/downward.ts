@@ -1,0 +1,97 @@
+// The downward API: what a pod may learn of itself, as env variables and as files.
+
+import { quote } from '../../machinery/go-format.ts';
+import { parseQuantity, type Quantity } from '../../machinery/quantity.ts';
+import type * as v1 from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Container, Pod, ResourceList } from '../types.ts';
+
+/** What is known of the pod beyond its object, at the time of asking. */
+export interface DownwardContext {
+  readonly podIPs: readonly string[];
+  readonly hostIPs: readonly string[];
+  /** What a container without limits is limited by. */
+  readonly nodeAllocatable: ResourceList;
+}
+
+/** Throws if the path is not one that can be asked for. */
+export function fieldValue(pod: Pod, fieldPath: string, context: DownwardContext): string {
+  switch (fieldPath) {
+    case 'spec.nodeName':
+      return pod.spec.nodeName ?? '';
+    case 'spec.serviceAccountName':
+      return pod.spec.serviceAccountName ?? '';
+    case 'status.hostIP':
+      return context.hostIPs[0] ?? '';
+    case 'status.hostIPs':
+      return context.hostIPs.join(',');
+    case 'status.podIP':
+      return context.podIPs[0] ?? '';
+    case 'status.podIPs':
+      return context.podIPs.join(',');
+    default:
+      return metadataValue(pod, fieldPath);
+  }
+}
+
+/** The fields of metadata: all that a downwardAPI volume may show. */
+export function metadataValue(pod: Pod, fieldPath: string): string {
+  const keyed = /^metadata\.(annotations|labels)\['(.+)'\]$/.exec(fieldPath);
+  if (keyed !== null) return (keyed[1] === 'labels' ? pod.metadata.labels : pod.metadata.annotations)?.[keyed[2] ?? ''] ?? '';
+  switch (fieldPath) {
+    case 'metadata.name':
+      return pod.metadata.name;
+    case 'metadata.namespace':
+      return pod.metadata.namespace ?? '';
+    case 'metadata.uid':
+      return pod.metadata.uid;
+    case 'metadata.labels':
+      return formatMap(pod.metadata.labels ?? {});
+    case 'metadata.annotations':
+      return formatMap(pod.metadata.annotations ?? {});
+    default:
+      throw new Error(`unsupported fieldPath: ${fieldPath}`);
+  }
+}
+
+/** One `key="value"` a line, in the order of the keys. */
+function formatMap(map: Readonly<Record<string, string>>): string {
+  return Object.keys(map)
+    .toSorted()
+    .map((key) => `${key}=${quote(map[key] ?? '')}`)
+    .join('\n');
+}
+
+/** Throws if the container or resource is not one that can be asked for. */
+export function resourceValue(
+  pod: Pod,
+  container: Container,
+  selector: Immutable<v1.ResourceFieldSelector>,
+  context: DownwardContext,
+): string {
+  const target =
+    selector.containerName === undefined || selector.containerName === ''
+      ? container
+      : [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find((candidate) => candidate.name === selector.containerName);
+  if (target === undefined) throw new Error(`container ${selector.containerName} not found`);
+  const [kind, resource] = splitOnce(selector.resource);
+  if ((kind !== 'limits' && kind !== 'requests') || resource === '') {
+    throw new Error(`unsupported container resource : ${selector.resource}`);
+  }
+  const own = kind === 'limits' ? target.resources?.limits : target.resources?.requests;
+  // Without a limit the node is the limit.
+  const fallback = kind === 'limits' ? context.nodeAllocatable[resource] : undefined;
+  const amount = parseQuantity(own?.[resource] ?? fallback ?? '0');
+  const divisor = selector.divisor === undefined || selector.divisor === '0' ? parseQuantity('1') : parseQuantity(selector.divisor);
+  return String(divideRoundingUp(amount, divisor));
+}
+
+function splitOnce(text: string): readonly [string, string] {
+  const dot = text.indexOf('.');
+  return dot < 0 ? [text, ''] : [text.slice(0, dot), text.slice(dot + 1)];
+}
+
+function divideRoundingUp(amount: Quantity, divisor: Quantity): bigint {
+  const [a, b] = [amount.scaledValueExact(-9), divisor.scaledValueExact(-9)];
+  return b === 0n ? 0n : (a + b - 1n) / b;
+}

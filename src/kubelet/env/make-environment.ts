@@ -1,0 +1,121 @@
+// The environment of a container: services, envFrom, then env in its order, each of which may refer to what came before.
+
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { ObjectSource } from '../objects.ts';
+import type { Container, Pod, Service } from '../types.ts';
+import { fieldValue, resourceValue, type DownwardContext } from './downward.ts';
+import { expand } from './expand.ts';
+import { serviceVariables, visibleServices } from './service-variables.ts';
+
+export interface EnvironmentInput {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly services: readonly Service[];
+  readonly objects: ObjectSource;
+  readonly downward: DownwardContext;
+  /** Keys of a config map or secret that no variable can be named by. */
+  readonly onInvalidNames: (message: string) => void;
+}
+
+export type Environment = ReadonlyMap<string, string>;
+
+/** Rejects with the reason why the container cannot be made: a missing config map, an unknown field … */
+export async function makeEnvironment(input: EnvironmentInput): Promise<Environment> {
+  const { pod, container } = input;
+  const namespace = pod.metadata.namespace ?? '';
+  const services = serviceVariables(visibleServices(input.services, namespace, pod.spec.enableServiceLinks !== false));
+  const own = new Map<string, string>();
+  for (const source of container.envFrom ?? []) await addFrom(input, namespace, source, own);
+  const lookup = (name: string): string | undefined => own.get(name) ?? services.get(name);
+  for (const variable of container.env ?? []) {
+    if (variable.valueFrom === undefined) {
+      own.set(variable.name, expand(variable.value ?? '', lookup));
+      continue;
+    }
+    const value = await valueFrom(input, namespace, variable.valueFrom);
+    // Optional and not there: the variable is not set at all.
+    if (value !== undefined) own.set(variable.name, value);
+  }
+  return new Map([...services, ...own]);
+}
+
+type EnvFrom = NonNullable<Container['envFrom']>[number];
+type ValueFrom = NonNullable<NonNullable<Container['env']>[number]['valueFrom']>;
+
+async function addFrom(input: EnvironmentInput, namespace: string, source: EnvFrom, into: Map<string, string>): Promise<void> {
+  const prefix = source.prefix ?? '';
+  let data: Readonly<Record<string, string>>;
+  let what: string;
+  if (source.configMapRef !== undefined) {
+    const name = source.configMapRef.name ?? '';
+    what = `configMap ${namespace}/${name}`;
+    const found = await optional(source.configMapRef.optional, input.objects.configMap(namespace, name));
+    data = found?.data ?? {};
+  } else if (source.secretRef !== undefined) {
+    const name = source.secretRef.name ?? '';
+    what = `secret ${namespace}/${name}`;
+    const found = await optional(source.secretRef.optional, input.objects.secret(namespace, name));
+    data = Object.fromEntries(Object.entries(found?.data ?? {}).map(([key, value]) => [key, decodeText(value)]));
+  } else return;
+  const invalid: string[] = [];
+  for (const [key, value] of Object.entries(data)) {
+    if (isVariableName(prefix + key)) into.set(prefix + key, value);
+    else invalid.push(prefix + key);
+  }
+  if (invalid.length > 0) {
+    input.onInvalidNames(
+      `Keys [${invalid.toSorted().join(', ')}] from the EnvFrom ${what} were skipped since they are considered invalid environment variable names.`,
+    );
+  }
+}
+
+/** Undefined: optional, and not there. */
+async function valueFrom(input: EnvironmentInput, namespace: string, source: ValueFrom): Promise<string | undefined> {
+  const { pod, container } = input;
+  if (source.fieldRef !== undefined) return fieldValue(pod, source.fieldRef.fieldPath, input.downward);
+  if (source.resourceFieldRef !== undefined) return resourceValue(pod, container, source.resourceFieldRef, input.downward);
+  if (source.configMapKeyRef !== undefined) {
+    const { name = '', key, optional: isOptional } = source.configMapKeyRef;
+    const configMap = await optional(isOptional, input.objects.configMap(namespace, name));
+    const value = configMap?.data?.[key] ?? decodeOptional(configMap?.binaryData?.[key]);
+    if (value === undefined && configMap !== undefined && isOptional !== true) {
+      throw new Error(`couldn't find key ${key} in ConfigMap ${namespace}/${name}`);
+    }
+    return value;
+  }
+  if (source.secretKeyRef !== undefined) {
+    const { name = '', key, optional: isOptional } = source.secretKeyRef;
+    const secret = await optional(isOptional, input.objects.secret(namespace, name));
+    const value = secret?.data?.[key];
+    if (value === undefined && secret !== undefined && isOptional !== true) {
+      throw new Error(`couldn't find key ${key} in Secret ${namespace}/${name}`);
+    }
+    return decodeOptional(value);
+  }
+  if (source.fileKeyRef !== undefined) {
+    throw new Error(`env variables from files (fileKeyRef) are not supported by this kubelet (container ${container.name})`);
+  }
+  throw new Error('invalid valueFrom: no source is given');
+}
+
+async function optional<T>(isOptional: boolean | undefined, found: Promise<T>): Promise<T | undefined> {
+  try {
+    return await found;
+  } catch (err) {
+    if (isOptional === true && apierrors.isNotFound(err)) return undefined;
+    throw err;
+  }
+}
+
+function decodeText(base64: string): string {
+  return Buffer.from(base64, 'base64').toString('utf8');
+}
+
+function decodeOptional(base64: string | undefined): string | undefined {
+  return base64 === undefined ? undefined : decodeText(base64);
+}
+
+/** Printable ASCII without '=': all that a process can be told apart by. */
+function isVariableName(name: string): boolean {
+  return /^[ -<>-~]+$/.test(name);
+}

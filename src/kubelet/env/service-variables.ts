@@ -1,0 +1,50 @@
+// The variables by which containers find services without DNS: REDIS_SERVICE_HOST, REDIS_PORT_6379_TCP_ADDR …
+
+import type { Service } from '../types.ts';
+
+/** The services that a pod's containers get to know: those of its namespace, if it wants them, and the API server always. */
+export function visibleServices(services: readonly Service[], namespace: string, links: boolean): readonly Service[] {
+  const byName = new Map<string, Service>();
+  const addressed = services.filter(
+    (service) => service.spec.clusterIP !== undefined && service.spec.clusterIP !== '' && service.spec.clusterIP !== 'None',
+  );
+  for (const service of addressed) {
+    if (service.metadata.namespace === 'default' && service.metadata.name === 'kubernetes') byName.set('kubernetes', service);
+  }
+  if (links) {
+    for (const service of addressed) {
+      // A service of that name in the pod's own namespace is the one that it means.
+      if (service.metadata.namespace === namespace) byName.set(service.metadata.name, service);
+    }
+  }
+  return [...byName.values()];
+}
+
+export function serviceVariables(services: readonly Service[]): Map<string, string> {
+  const variables = new Map<string, string>();
+  for (const service of services) {
+    const host = service.spec.clusterIP ?? '';
+    const name = variableName(service.metadata.name);
+    const ports = service.spec.ports ?? [];
+    variables.set(`${name}_SERVICE_HOST`, host);
+    if (ports[0] !== undefined) variables.set(`${name}_SERVICE_PORT`, String(ports[0].port));
+    for (const port of ports) {
+      if (port.name !== undefined && port.name !== '') variables.set(`${name}_SERVICE_PORT_${variableName(port.name)}`, String(port.port));
+    }
+    ports.forEach((port, index) => {
+      const protocol = (port.protocol ?? 'TCP').toLowerCase();
+      const url = `${protocol}://${host.includes(':') ? `[${host}]` : host}:${port.port}`;
+      if (index === 0) variables.set(`${name}_PORT`, url);
+      const prefix = `${name}_PORT_${port.port}_${protocol.toUpperCase()}`;
+      variables.set(prefix, url);
+      variables.set(`${prefix}_PROTO`, protocol);
+      variables.set(`${prefix}_PORT`, String(port.port));
+      variables.set(`${prefix}_ADDR`, host);
+    });
+  }
+  return variables;
+}
+
+function variableName(name: string): string {
+  return name.replaceAll('-', '_').toUpperCase();
+}

@@ -1,0 +1,94 @@
+// The events that the kubelet reports, with the reasons that every Kubernetes node uses.
+
+import type { Container, ObjectReference, Pod } from './types.ts';
+
+/** Where events go: never blocks, never throws. */
+export interface EventSink {
+  event(regarding: ObjectReference, type: 'Normal' | 'Warning', reason: string, message: string): void;
+}
+
+export type EventReason =
+  | 'AllocationFailed'
+  | 'BackOff'
+  | 'Created'
+  | 'ErrImageNeverPull'
+  | 'ExceededGracePeriod'
+  | 'Failed'
+  | 'FailedCreatePodContainer'
+  | 'FailedCreatePodSandBox'
+  | 'FailedKillPod'
+  | 'FailedMount'
+  | 'FailedPostStartHook'
+  | 'FailedPreStopHook'
+  | 'FailedSync'
+  | 'FailedToRetrieveImagePullSecret'
+  | 'FailedUnMount'
+  | 'InspectFailed'
+  | 'InvalidEnvironmentVariableNames'
+  | 'Killing'
+  | 'MissingClusterDNS'
+  | 'DNSConfigForming'
+  | 'NetworkNotReady'
+  | 'NodeAllocatableEnforced'
+  | 'NodeHasDiskPressure'
+  | 'NodeHasInsufficientMemory'
+  | 'NodeHasInsufficientPID'
+  | 'NodeHasNoDiskPressure'
+  | 'NodeHasSufficientMemory'
+  | 'NodeHasSufficientPID'
+  | 'NodeNotReady'
+  | 'NodeNotSchedulable'
+  | 'NodeReady'
+  | 'NodeSchedulable'
+  | 'ProbeWarning'
+  | 'Pulled'
+  | 'Pulling'
+  | 'Rebooted'
+  | 'SandboxChanged'
+  | 'Started'
+  | 'Starting'
+  | 'Unhealthy';
+
+export class PodEvents {
+  readonly #sink: EventSink;
+
+  constructor(sink: EventSink) {
+    this.#sink = sink;
+  }
+
+  normal(pod: Pod, reason: EventReason, message: string): void {
+    this.#sink.event(podReference(pod), 'Normal', reason, message);
+  }
+
+  /** `reason` may also be one of an admission (OutOfcpu …). */
+  warning(pod: Pod, reason: EventReason | (string & {}), message: string): void {
+    this.#sink.event(podReference(pod), 'Warning', reason, message);
+  }
+
+  container(pod: Pod, container: Container, type: 'Normal' | 'Warning', reason: EventReason, message: string): void {
+    this.#sink.event(containerReference(pod, container), type, reason, message);
+  }
+}
+
+export function podReference(pod: Pod): ObjectReference {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    namespace: pod.metadata.namespace ?? '',
+    name: pod.metadata.name,
+    uid: pod.metadata.uid,
+    resourceVersion: pod.metadata.resourceVersion,
+  };
+}
+
+/** The pod, with the place of the container in it. */
+export function containerReference(pod: Pod, container: Container): ObjectReference {
+  return { ...podReference(pod), fieldPath: `${containerList(pod, container)}{${container.name}}` };
+}
+
+function containerList(pod: Pod, container: Container): string {
+  const named = (candidate: { readonly name: string }): boolean => candidate.name === container.name;
+  if ((pod.spec.initContainers ?? []).some(named)) return 'spec.initContainers';
+  if ((pod.spec.ephemeralContainers ?? []).some(named)) return 'spec.ephemeralContainers';
+  return 'spec.containers';
+}

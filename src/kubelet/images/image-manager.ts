@@ -1,0 +1,199 @@
+// Sees to it that a container's image is on the node before the container is made, as its pull policy says, and backs off
+// from images that cannot be pulled.
+
+import { isCriError, type AuthConfig, type ImageService, type PodSandboxConfig } from '../../cri/index.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import { formatDuration } from '../../machinery/duration.ts';
+import type { EventReason, PodEvents } from '../events.ts';
+import { Backoff } from '../runtime/backoff.ts';
+import { podUid, type Container, type Pod, type Secret } from '../types.ts';
+import { InvalidImageNameError, parseImageName, withDefaultTag } from './image-name.ts';
+import { credentialsFor } from './pull-credentials.ts';
+
+/** Why there is no image; `reason` and the message are what the container's `waiting` shows. */
+export class ImageError extends Error {
+  readonly reason: string;
+  /** When it may be tried again, wall-clock milliseconds; undefined: the back-off has yet to be asked. */
+  readonly retryAt: number | undefined;
+
+  constructor(reason: string, message: string, options: { readonly retryAt?: number; readonly cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.name = 'ImageError';
+    this.reason = reason;
+    this.retryAt = options.retryAt;
+  }
+}
+
+export interface ImageManagerConfig {
+  readonly images: ImageService;
+  readonly clock: Clock;
+  readonly events: PodEvents;
+  /** The first delay after a failed pull. Default: 10,000. */
+  readonly backoffMs?: number;
+  /** Default: 300,000. */
+  readonly maxBackoffMs?: number;
+}
+
+export class ImageManager {
+  readonly #config: ImageManagerConfig;
+  readonly #backoff: Backoff;
+  /** The last failure of each image of each pod, shown while it is backed off from. */
+  readonly #lastFailure = new Map<string, string>();
+  /** Pulls under way: of one image with the same credentials there is never more than one. */
+  readonly #pulls = new Map<string, Promise<string>>();
+
+  constructor(config: ImageManagerConfig) {
+    this.#config = config;
+    this.#backoff = new Backoff(config.clock, config.backoffMs ?? 10_000, config.maxBackoffMs ?? 300_000);
+  }
+
+  /** Resolves with the reference by which the runtime knows the image. Rejects with ImageError. */
+  async ensureImage(
+    pod: Pod,
+    container: Container,
+    pullSecrets: readonly Secret[],
+    sandboxConfig: PodSandboxConfig,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { images, events, clock } = this.#config;
+    const name = container.image ?? '';
+    const report = (type: 'Normal' | 'Warning', reason: EventReason, message: string): void =>
+      events.container(pod, container, type, reason, message);
+
+    let image: string;
+    try {
+      image = withDefaultTag(name);
+    } catch (err) {
+      if (!(err instanceof InvalidImageNameError)) throw err;
+      const message = `Failed to apply default image tag "${name}": couldn't parse image name "${name}": ${err.message}`;
+      report('Warning', 'InspectFailed', message);
+      throw new ImageError('InvalidImageName', message, { cause: err });
+    }
+
+    const policy = container.imagePullPolicy ?? defaultPullPolicy(image);
+    if (policy !== 'Always') {
+      const present = await this.#find(image, name, report, signal);
+      if (present !== undefined) {
+        report('Normal', 'Pulled', `Container image "${name}" already present on machine and can be accessed by the pod`);
+        return present;
+      }
+      if (policy === 'Never') {
+        const message = `Container image "${name}" is not present with pull policy of Never`;
+        report('Warning', 'ErrImageNeverPull', message);
+        throw new ImageError('ErrImageNeverPull', message);
+      }
+    }
+
+    const key = `${podUid(pod)}_${name}`;
+    const blockedUntil = this.#backoff.blockedSinceUpdate(key);
+    if (blockedUntil !== undefined) {
+      const message = `Back-off pulling image "${name}"`;
+      report('Normal', 'BackOff', message);
+      const cause = this.#lastFailure.get(key);
+      throw new ImageError('ImagePullBackOff', cause === undefined ? message : `${message}: ${cause}`, { retryAt: blockedUntil });
+    }
+
+    report('Normal', 'Pulling', `Pulling image "${name}"`);
+    const begin = clock.monotonic();
+    try {
+      const reference = await this.#pull(image, credentialsFor(image, pullSecrets), sandboxConfig, signal);
+      const took = formatDuration(Math.trunc(clock.monotonic() - begin));
+      const size = (await images.imageStatus({ image }, { signal })).image?.size ?? 0;
+      report('Normal', 'Pulled', `Successfully pulled image "${name}" in ${took} (${took} including waiting). Image size: ${size} bytes.`);
+      this.#backoff.reset(key);
+      this.#lastFailure.delete(key);
+      return reference;
+    } catch (err) {
+      if (signal.aborted) throw err;
+      const text = err instanceof Error ? err.message : String(err);
+      report('Warning', 'Failed', `Failed to pull image "${name}": ${text}`);
+      this.#backoff.next(key, clock.now());
+      const failure = describePullFailure(name, err, text);
+      this.#lastFailure.set(key, `${failure.reason}: ${failure.message}`);
+      throw new ImageError(failure.reason, failure.message, { cause: err, retryAt: clock.now() + this.#backoff.get(key) });
+    }
+  }
+
+  /** Forgets what was kept for a pod that is gone. */
+  forget(uid: string): void {
+    this.#backoff.forget(`${uid}_`);
+    for (const key of this.#lastFailure.keys()) if (key.startsWith(`${uid}_`)) this.#lastFailure.delete(key);
+  }
+
+  async #find(
+    image: string,
+    name: string,
+    report: (type: 'Warning', reason: EventReason, message: string) => void,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    try {
+      const { image: found } = await this.#config.images.imageStatus({ image }, { signal });
+      return found?.id;
+    } catch (err) {
+      if (signal.aborted) throw err;
+      const message = `Failed to inspect image "${name}": ${err instanceof Error ? err.message : String(err)}`;
+      report('Warning', 'InspectFailed', message);
+      throw new ImageError('ImageInspectError', message, { cause: err });
+    }
+  }
+
+  #pull(image: string, credentials: readonly AuthConfig[], sandboxConfig: PodSandboxConfig, signal: AbortSignal): Promise<string> {
+    const key = JSON.stringify([image, credentials]);
+    let pull = this.#pulls.get(key);
+    if (pull === undefined) {
+      pull = this.#tryCredentials(image, credentials, sandboxConfig).finally(() => this.#pulls.delete(key));
+      this.#pulls.set(key, pull);
+    }
+    return untilAborted(pull, signal);
+  }
+
+  /** Without any credentials if there are none; otherwise each until one is accepted. */
+  async #tryCredentials(image: string, credentials: readonly AuthConfig[], sandboxConfig: PodSandboxConfig): Promise<string> {
+    const tries: readonly (AuthConfig | undefined)[] = credentials.length === 0 ? [undefined] : credentials;
+    const failures: unknown[] = [];
+    for (const auth of tries) {
+      try {
+        return await this.#config.images.pullImage({ image }, auth, sandboxConfig);
+      } catch (err) {
+        failures.push(err);
+      }
+    }
+    throw failures.length === 1 ? failures[0] : new AggregateError(failures, failures.map(messageOf).join(', '));
+  }
+}
+
+/** What an image without a policy gets: 'latest' is looked for anew each time. */
+function defaultPullPolicy(image: string): string {
+  const name = parseImageName(image);
+  return name.digest === undefined && name.tag === 'latest' ? 'Always' : 'IfNotPresent';
+}
+
+function describePullFailure(name: string, err: unknown, text: string): { readonly reason: string; readonly message: string } {
+  if (isCriError(err, 'RegistryUnavailable')) {
+    return { reason: 'RegistryUnavailable', message: `image pull failed for ${name} because the registry is unavailable: ${text}` };
+  }
+  if (isCriError(err, 'SignatureValidationFailed')) {
+    return {
+      reason: 'SignatureValidationFailed',
+      message: `image pull failed for ${name} because the signature validation failed: ${text}`,
+    };
+  }
+  return { reason: 'ErrImagePull', message: text };
+}
+
+function messageOf(err: unknown): string {
+  return err instanceof Error ? err.message : String(err);
+}
+
+/** The pull goes on for others that wait for it; this caller no longer does. */
+function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) {
+      onAbort();
+      return;
+    }
+    signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

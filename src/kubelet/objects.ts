@@ -1,0 +1,148 @@
+// The config maps and secrets that pods on this node refer to. Each is followed from the first pod that names it to the last:
+// what a pod's start finds is then at hand, and what changes is told to the pods that use it.
+
+import * as apierrors from '../machinery/apierrors.ts';
+import type { ConfigMap, Pod, Secret } from './types.ts';
+
+/** Rejects with NotFound ('configmap "x" not found') if the object is not there. */
+export interface ObjectSource {
+  configMap(namespace: string, name: string): Promise<ConfigMap>;
+  secret(namespace: string, name: string): Promise<Secret>;
+}
+
+export type ObjectKind = 'configmap' | 'secret';
+
+/** A running watch of one object. */
+export interface ObjectWatch<T> {
+  /** Resolves when the object was read for the first time; rejects if the watch was stopped before. */
+  readonly synced: Promise<void>;
+  current(): T | undefined;
+  stop(): void;
+}
+
+export interface ObjectTrackerConfig {
+  /** Follows one object; calls `onChange` whenever it has appeared, changed or gone. */
+  readonly watch: (kind: ObjectKind, namespace: string, name: string, onChange: () => void) => ObjectWatch<ConfigMap | Secret>;
+  /** An object that these pods refer to has changed. */
+  readonly onChange: (uids: readonly string[]) => void;
+}
+
+interface Tracked {
+  readonly watch: ObjectWatch<ConfigMap | Secret>;
+  readonly users: Set<string>;
+}
+
+/** Who asks for an object that no registered pod refers to gets it as well, but then it is not followed. */
+export class ObjectTracker implements ObjectSource {
+  readonly #config: ObjectTrackerConfig;
+  readonly #tracked = new Map<string, Tracked>();
+  /** What each registered pod refers to. */
+  readonly #references = new Map<string, ReadonlySet<string>>();
+
+  constructor(config: ObjectTrackerConfig) {
+    this.#config = config;
+  }
+
+  /** From now on, what the pod refers to is followed. Call it again when the pod has changed. */
+  register(pod: Pod): void {
+    const uid = pod.metadata.uid;
+    const wanted = new Set(references(pod));
+    const before = this.#references.get(uid) ?? new Set();
+    for (const key of wanted) if (!before.has(key)) this.#follow(key).users.add(uid);
+    for (const key of before) if (!wanted.has(key)) this.#unfollow(key, uid);
+    if (wanted.size > 0) this.#references.set(uid, wanted);
+    else this.#references.delete(uid);
+  }
+
+  unregister(uid: string): void {
+    for (const key of this.#references.get(uid) ?? []) this.#unfollow(key, uid);
+    this.#references.delete(uid);
+  }
+
+  configMap(namespace: string, name: string): Promise<ConfigMap> {
+    return this.#get('configmap', namespace, name) as Promise<ConfigMap>;
+  }
+
+  secret(namespace: string, name: string): Promise<Secret> {
+    return this.#get('secret', namespace, name) as Promise<Secret>;
+  }
+
+  stop(): void {
+    for (const tracked of this.#tracked.values()) tracked.watch.stop();
+    this.#tracked.clear();
+    this.#references.clear();
+  }
+
+  async #get(kind: ObjectKind, namespace: string, name: string): Promise<ConfigMap | Secret> {
+    const key = keyOf(kind, namespace, name);
+    const known = this.#tracked.get(key);
+    const watch = known?.watch ?? this.#config.watch(kind, namespace, name, () => undefined);
+    try {
+      await watch.synced;
+      const object = watch.current();
+      if (object === undefined) throw apierrors.notFound({ group: '', resource: kind }, name);
+      return object;
+    } finally {
+      if (known === undefined) watch.stop();
+    }
+  }
+
+  #follow(key: string): Tracked {
+    let tracked = this.#tracked.get(key);
+    if (tracked === undefined) {
+      const [kind, namespace, name] = key.split('/') as [ObjectKind, string, string];
+      const users = new Set<string>();
+      tracked = { watch: this.#config.watch(kind, namespace, name, () => this.#config.onChange([...users])), users };
+      // Whoever waits for it learns of the failure; nobody may be waiting.
+      tracked.watch.synced.catch(() => undefined);
+      this.#tracked.set(key, tracked);
+    }
+    return tracked;
+  }
+
+  #unfollow(key: string, uid: string): void {
+    const tracked = this.#tracked.get(key);
+    if (tracked === undefined) return;
+    tracked.users.delete(uid);
+    if (tracked.users.size > 0) return;
+    tracked.watch.stop();
+    this.#tracked.delete(key);
+  }
+}
+
+function keyOf(kind: ObjectKind, namespace: string, name: string): string {
+  return `${kind}/${namespace}/${name}`;
+}
+
+/** Keys of every config map and secret that the pod names: env, volumes, pull secrets. */
+export function references(pod: Pod): readonly string[] {
+  const namespace = pod.metadata.namespace ?? '';
+  const keys: string[] = [];
+  const add = (kind: ObjectKind, name: string | undefined): void => {
+    if (name !== undefined && name !== '') keys.push(keyOf(kind, namespace, name));
+  };
+  for (const container of [
+    ...pod.spec.containers,
+    ...(pod.spec.initContainers ?? []),
+    ...(pod.spec.ephemeralContainers ?? []),
+  ]) {
+    for (const source of container.envFrom ?? []) {
+      add('configmap', source.configMapRef?.name);
+      add('secret', source.secretRef?.name);
+    }
+    for (const variable of container.env ?? []) {
+      add('configmap', variable.valueFrom?.configMapKeyRef?.name);
+      add('secret', variable.valueFrom?.secretKeyRef?.name);
+    }
+  }
+  for (const volume of pod.spec.volumes ?? []) {
+    add('configmap', volume.configMap?.name);
+    add('secret', volume.secret?.secretName);
+    for (const source of volume.projected?.sources ?? []) {
+      add('configmap', source.configMap?.name);
+      add('secret', source.secret?.name);
+    }
+  }
+  for (const secret of pod.spec.imagePullSecrets ?? []) add('secret', secret.name);
+  return keys;
+}

@@ -1,0 +1,300 @@
+// The pod lifecycle event generator: what the runtime shows of each pod, and word of every change.
+//
+// Where the runtime has events, they say which pods to look at again, and a relist every few minutes catches what was missed.
+// Where it has none, everything is listed once a second: two calls, whatever the number of pods. Either way only a pod whose
+// containers or sandboxes have changed is looked at in full, and only then is `onChange` called.
+
+import type { Container as CriContainer, ContainerEvent, PodSandbox, RuntimeService } from '../cri/index.ts';
+import type { Clock } from '../machinery/clock.ts';
+import type { Logger } from '../machinery/log.ts';
+import { POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from './runtime/labels.ts';
+import {
+  emptyPodStatus,
+  findContainerById,
+  fingerprintOf,
+  type ContainerRecord,
+  type RuntimePodStatus,
+  type SandboxRecord,
+} from './runtime/pod-status.ts';
+import { readContainer, readSandbox, toContainerState, type TerminationMessageReader } from './runtime/read-status.ts';
+
+export interface PlegConfig {
+  readonly runtime: RuntimeService;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly readTerminationMessage: TerminationMessageReader;
+  /** The pod's sandboxes or containers have changed since they were last looked at. */
+  readonly onChange: (uid: string) => void;
+  /** How often everything is listed when there are no events. Default: 1,000. */
+  readonly relistMs?: number;
+  /** How often everything is listed when there are events. Default: 300,000. */
+  readonly eventedRelistMs?: number;
+}
+
+interface Refresh {
+  /** The one that runs. */
+  readonly current: Promise<RuntimePodStatus>;
+  /** The one that begins after it, for those who asked meanwhile. */
+  next: Promise<RuntimePodStatus> | undefined;
+}
+
+export class Pleg {
+  readonly #config: PlegConfig;
+  readonly #statuses = new Map<string, RuntimePodStatus>();
+  /** At most one look at a pod at a time, so that an older one never replaces a newer. */
+  readonly #refreshes = new Map<string, Refresh>();
+  /** Which pod a container or sandbox belongs to: events name only the container. */
+  readonly #podOf = new Map<string, string>();
+  /** Pods whose worker acts on them now; true: something was reported meanwhile. */
+  readonly #held = new Map<string, boolean>();
+  #lastRelist = Number.NEGATIVE_INFINITY;
+
+  constructor(config: PlegConfig) {
+    this.#config = config;
+  }
+
+  /** What was last seen; undefined if nothing was. */
+  get(uid: string): RuntimePodStatus | undefined {
+    return this.#statuses.get(uid);
+  }
+
+  /** Monotonic time of the last relist that succeeded. */
+  get lastRelist(): number {
+    return this.#lastRelist;
+  }
+
+  /** Every pod of which the runtime shows something. */
+  pods(): Iterable<RuntimePodStatus> {
+    return this.#statuses.values();
+  }
+
+  /** Looks at the pod now; what it answers began to be read after the call. Does not call onChange. */
+  refresh(uid: string): Promise<RuntimePodStatus> {
+    const running = this.#refreshes.get(uid);
+    if (running === undefined) return this.#begin(uid);
+    running.next ??= running.current.then(
+      () => this.#begin(uid),
+      () => this.#begin(uid),
+    );
+    return running.next;
+  }
+
+  /** Until `release`, changes of this pod are gathered: whoever holds it changes it himself, and will look afterwards. */
+  hold(uid: string): void {
+    if (!this.#held.has(uid)) this.#held.set(uid, false);
+  }
+
+  release(uid: string): void {
+    const changed = this.#held.get(uid);
+    this.#held.delete(uid);
+    if (changed === true) void this.#look(uid);
+  }
+
+  forget(uid: string): void {
+    const status = this.#statuses.get(uid);
+    if (status !== undefined) this.#drop(status);
+    this.#statuses.delete(uid);
+  }
+
+  /** Follows the runtime until the signal aborts. Call `relist` before, once, to know what is there. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#config;
+    const events = this.#config.runtime.containerEvents?.bind(this.#config.runtime);
+    let evented = events !== undefined;
+    const following = events === undefined ? undefined : this.#followEvents(events, signal, (works) => (evented = works));
+    while (!signal.aborted) {
+      const interval = evented ? (this.#config.eventedRelistMs ?? 300_000) : (this.#config.relistMs ?? 1000);
+      try {
+        await clock.sleep(interval, signal);
+        await this.relist(signal);
+      } catch (err) {
+        if (!signal.aborted) logger.warn('runtime not listed', { err });
+      }
+    }
+    await following;
+  }
+
+  /** Lists everything, and looks in full at each pod that is not as it was last seen. */
+  async relist(signal?: AbortSignal): Promise<void> {
+    const { runtime, clock } = this.#config;
+    const [sandboxes, containers] = await Promise.all([
+      runtime.listPodSandbox({}, { signal }),
+      runtime.listContainers({}, { signal }),
+    ]);
+    const listed = groupByPod(sandboxes, containers);
+    const changed: string[] = [];
+    for (const [uid, pod] of listed) {
+      if (fingerprintOf(pod.sandboxes, pod.containers) !== this.#statuses.get(uid)?.fingerprint) changed.push(uid);
+    }
+    for (const uid of this.#statuses.keys()) if (!listed.has(uid)) changed.push(uid);
+    this.#lastRelist = clock.monotonic();
+    await Promise.all(changed.map((uid) => this.#look(uid)));
+  }
+
+  /** Looks at a pod that may have changed, and tells whoever listens if it has. */
+  async #look(uid: string): Promise<void> {
+    if (this.#held.has(uid)) {
+      this.#held.set(uid, true);
+      return;
+    }
+    const before = this.#statuses.get(uid)?.fingerprint ?? '';
+    try {
+      const after = await this.refresh(uid);
+      if (after.fingerprint !== before) this.#config.onChange(uid);
+    } catch (err) {
+      // The next relist finds it again.
+      this.#config.logger.warn('pod not read from the runtime', { uid, err });
+    }
+  }
+
+  async #followEvents(
+    containerEvents: (signal: AbortSignal) => AsyncIterable<ContainerEvent>,
+    signal: AbortSignal,
+    setWorks: (works: boolean) => void,
+  ): Promise<void> {
+    const { clock, logger } = this.#config;
+    while (!signal.aborted) {
+      try {
+        const stream = containerEvents(signal);
+        setWorks(true);
+        for await (const event of stream) this.#onEvent(event);
+      } catch (err) {
+        if (signal.aborted) return;
+        logger.warn('runtime events cut off, listing instead', { err });
+      }
+      if (signal.aborted) return;
+      setWorks(false);
+      try {
+        // What happened while nobody followed is found by listing.
+        await this.relist(signal);
+        await clock.sleep(1000, signal);
+      } catch (err) {
+        if (!signal.aborted) logger.warn('runtime not listed', { err });
+      }
+    }
+  }
+
+  #onEvent(event: ContainerEvent): void {
+    const uid = event.podSandboxStatus?.metadata?.uid ?? this.#podOf.get(event.containerId) ?? '';
+    if (uid === '') {
+      void this.relist().catch((err: unknown) => this.#config.logger.warn('runtime not listed', { err }));
+      return;
+    }
+    if (!this.#isKnown(uid, event)) void this.#look(uid);
+  }
+
+  /** What the event says was seen already. */
+  #isKnown(uid: string, event: ContainerEvent): boolean {
+    const status = this.#statuses.get(uid);
+    if (status === undefined) return false;
+    const container = findContainerById(status, event.containerId);
+    const sandbox = status.sandboxes.find((candidate) => candidate.id === event.containerId);
+    switch (event.containerEventType) {
+      case 'CONTAINER_CREATED_EVENT':
+        return container !== undefined || sandbox !== undefined;
+      case 'CONTAINER_STARTED_EVENT':
+        return container === undefined ? sandbox !== undefined : container.state === 'running' || container.state === 'exited';
+      case 'CONTAINER_STOPPED_EVENT':
+        return container?.state === 'exited' || sandbox?.ready === false;
+      case 'CONTAINER_DELETED_EVENT':
+        return container === undefined && sandbox === undefined;
+    }
+  }
+
+  #begin(uid: string): Promise<RuntimePodStatus> {
+    const current = this.#read(uid).finally(() => {
+      // Whoever asked meanwhile has taken the place with the next one.
+      if (this.#refreshes.get(uid)?.current === current) this.#refreshes.delete(uid);
+    });
+    this.#refreshes.set(uid, { current, next: undefined });
+    return current;
+  }
+
+  async #read(uid: string): Promise<RuntimePodStatus> {
+    const { runtime } = this.#config;
+    const labelSelector = { [POD_UID_LABEL]: uid };
+    const [sandboxList, containerList] = await Promise.all([
+      runtime.listPodSandbox({ labelSelector }),
+      runtime.listContainers({ labelSelector }),
+    ]);
+    const before = this.#statuses.get(uid);
+    const [sandboxes, containers] = await Promise.all([
+      Promise.all(sandboxList.map((sandbox) => this.#readSandbox(sandbox, before))),
+      Promise.all(containerList.map((container) => this.#readContainer(container, before))),
+    ]);
+    const status = assemble(uid, sandboxList, containerList, sandboxes.filter(isThere), containers.filter(isThere));
+    if (before !== undefined) this.#drop(before);
+    if (status.fingerprint === '') this.#statuses.delete(uid);
+    else {
+      this.#statuses.set(uid, status);
+      for (const part of [...status.sandboxes, ...status.containers]) this.#podOf.set(part.id, uid);
+    }
+    return status;
+  }
+
+  /** A sandbox that is as it was needs no further call: its addresses do not change. */
+  async #readSandbox(listed: PodSandbox, before: RuntimePodStatus | undefined): Promise<SandboxRecord | undefined> {
+    const ready = listed.state === 'SANDBOX_READY';
+    const known = before?.sandboxes.find((sandbox) => sandbox.id === listed.id);
+    if (known !== undefined && known.ready === ready && (known.ips.length > 0 || known.hostNetwork || !ready)) return known;
+    return await readSandbox(this.#config.runtime, listed);
+  }
+
+  async #readContainer(listed: CriContainer, before: RuntimePodStatus | undefined): Promise<ContainerRecord | undefined> {
+    const known = before?.containers.find((container) => container.id === listed.id);
+    if (known !== undefined && known.state === toContainerState(listed.state)) return known;
+    return await readContainer(this.#config.runtime, listed.id, this.#config.readTerminationMessage);
+  }
+
+  #drop(status: RuntimePodStatus): void {
+    for (const part of [...status.sandboxes, ...status.containers]) this.#podOf.delete(part.id);
+  }
+}
+
+function isThere<T>(value: T | undefined): value is T {
+  return value !== undefined;
+}
+
+function assemble(
+  uid: string,
+  sandboxList: readonly PodSandbox[],
+  containerList: readonly CriContainer[],
+  sandboxes: readonly SandboxRecord[],
+  containers: readonly ContainerRecord[],
+): RuntimePodStatus {
+  const labels = sandboxList[0]?.labels ?? containerList[0]?.labels ?? {};
+  const empty = emptyPodStatus(uid, labels[POD_NAME_LABEL] ?? '', labels[POD_NAMESPACE_LABEL] ?? '');
+  return {
+    ...empty,
+    sandboxes: sandboxes.toSorted((a, b) => b.createdAt - a.createdAt || b.attempt - a.attempt),
+    containers: containers.toSorted((a, b) => b.createdAt - a.createdAt || b.restartCount - a.restartCount),
+    fingerprint: fingerprintOf(sandboxes, containers),
+  };
+}
+
+interface Listed {
+  readonly sandboxes: { readonly id: string; readonly ready: boolean }[];
+  readonly containers: { readonly id: string; readonly state: ReturnType<typeof toContainerState> }[];
+}
+
+function groupByPod(sandboxes: readonly PodSandbox[], containers: readonly CriContainer[]): Map<string, Listed> {
+  const pods = new Map<string, Listed>();
+  const podOf = (labels: Readonly<Record<string, string>>): Listed | undefined => {
+    const uid = labels[POD_UID_LABEL] ?? '';
+    // Not made by a kubelet: none of our business.
+    if (uid === '') return undefined;
+    let pod = pods.get(uid);
+    if (pod === undefined) {
+      pod = { sandboxes: [], containers: [] };
+      pods.set(uid, pod);
+    }
+    return pod;
+  };
+  for (const sandbox of sandboxes) {
+    podOf(sandbox.labels)?.sandboxes.push({ id: sandbox.id, ready: sandbox.state === 'SANDBOX_READY' });
+  }
+  for (const container of containers) {
+    podOf(container.labels)?.containers.push({ id: container.id, state: toContainerState(container.state) });
+  }
+  return pods;
+}

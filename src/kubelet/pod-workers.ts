@@ -1,0 +1,320 @@
+// One worker per pod UID: it brings the pod from running to terminating to terminated, and never runs two syncs of one pod at
+// once. Workers are independent: none waits for another, and one that fails is tried again by itself.
+//
+// The states a pod goes through, never back:
+//   syncing      syncPod runs whenever there is news, until the pod is told to terminate or is found to have ended
+//   terminating  syncTerminatingPod stops the containers; repeated until it succeeds
+//   terminated   syncTerminatedPod gives back what the pod held on the node; repeated until it succeeds
+//   finished     nothing runs any more; the worker remembers the UID, so that the pod is never started again, until
+//                `syncKnownPods` says that nobody asks for it
+
+import type { Clock, Timer } from '../machinery/clock.ts';
+import type { Logger } from '../machinery/log.ts';
+import type { Random } from '../machinery/random.ts';
+import { podUid, type Pod, type PodStatus } from './types.ts';
+
+/** Changes the status of a pod that is killed (to Failed, with the reason), before its containers are stopped. */
+export type StatusChange = (status: PodStatus) => PodStatus;
+
+export interface KillOptions {
+  /** Seconds that the containers get, whatever the pod says. */
+  readonly gracePeriodSeconds?: number;
+  readonly status?: StatusChange;
+}
+
+export interface PodUpdate {
+  readonly type: 'create' | 'update' | 'sync' | 'kill';
+  readonly pod: Pod;
+  /** For 'kill'. */
+  readonly kill?: KillOptions;
+  /** The pod is not in any desired state: only the runtime knows it, and `pod` is what its labels say. */
+  readonly runtimeOnly?: boolean;
+}
+
+export interface SyncResult {
+  /** The pod has ended: all its containers have, and none is to be started again. */
+  readonly ended: boolean;
+  /** Wall-clock milliseconds at which to sync again (a back-off ends). */
+  readonly retryAt?: number;
+  /** What was done calls for another look at once. */
+  readonly again?: boolean;
+}
+
+/** What the worker calls. Each may reject: it is then called again after a back-off. */
+export interface PodSyncer {
+  syncPod(pod: Pod, first: boolean, signal: AbortSignal): Promise<SyncResult>;
+  /** Resolves when no container of the pod runs. `gracePeriodSeconds`: what they get at most, from now. */
+  syncTerminatingPod(pod: Pod, gracePeriodSeconds: number, status: StatusChange | undefined, signal: AbortSignal): Promise<void>;
+  /** As syncTerminatingPod, for a pod that only the runtime knows. */
+  syncTerminatingRuntimePod(pod: Pod, signal: AbortSignal): Promise<void>;
+  syncTerminatedPod(pod: Pod, signal: AbortSignal): Promise<void>;
+  /** Called when a pod becomes finished, and again if it is updated afterwards. */
+  podFinished(pod: Pod): void;
+}
+
+export interface PodWorkersConfig {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly syncer: PodSyncer;
+  /** Whether the runtime shows nothing of this pod that could run, as of when the kubelet last looked. */
+  readonly isStopped: (pod: Pod) => boolean;
+  /** The delay after a sync that failed: doubles from this to `maxBackoffMs`. Default: 1,000. */
+  readonly backoffMs?: number;
+  /** Default: 10,000. */
+  readonly maxBackoffMs?: number;
+}
+
+export type PodWorkState = 'syncing' | 'terminating' | 'terminated' | 'finished';
+
+interface Worker {
+  pod: Pod;
+  state: PodWorkState;
+  runtimeOnly: boolean;
+  /** A sync runs at this moment. */
+  busy: boolean;
+  /** There was news since the running sync began. */
+  pending: boolean;
+  /** syncPod has run at least once. */
+  synced: boolean;
+  gracePeriodSeconds: number;
+  statusChange: StatusChange | undefined;
+  failures: number;
+  retry: Timer | undefined;
+  abort: AbortController;
+  /** Was gone from the API when it was killed. */
+  deleted: boolean;
+}
+
+export class PodWorkers {
+  readonly #config: PodWorkersConfig;
+  readonly #workers = new Map<string, Worker>();
+  readonly #idleWaiters = new Set<() => void>();
+  #stopped = false;
+
+  constructor(config: PodWorkersConfig) {
+    this.#config = config;
+  }
+
+  /** Tells the pod's worker that there is news; returns at once. */
+  update(update: PodUpdate): void {
+    if (this.#stopped) return;
+    const uid = podUid(update.pod);
+    const known = this.#workers.get(uid);
+    if (known === undefined) {
+      if (update.type === 'sync') return;
+      const worker = this.#makeWorker(update);
+      this.#workers.set(uid, worker);
+      this.#considerTermination(worker, update);
+      this.#wake(worker);
+      return;
+    }
+    if (update.type !== 'sync' && update.runtimeOnly !== true) {
+      known.pod = update.pod;
+      known.runtimeOnly = false;
+    }
+    if (known.state === 'finished') {
+      if (update.type !== 'sync') this.#config.syncer.podFinished(known.pod);
+      return;
+    }
+    this.#considerTermination(known, update);
+    this.#wake(known);
+  }
+
+  /** Syncs the pod again, if its worker is not done with it. */
+  sync(uid: string): void {
+    const worker = this.#workers.get(uid);
+    if (worker !== undefined && worker.state !== 'finished') this.#wake(worker);
+  }
+
+  state(uid: string): PodWorkState | undefined {
+    return this.#workers.get(uid)?.state;
+  }
+
+  /** A pod that has not been told to stop: it may have containers that run, or are about to. */
+  isActive(uid: string): boolean {
+    return this.#workers.get(uid)?.state === 'syncing';
+  }
+
+  /** Containers of the pod may be running. True for a pod that no worker knows, since nobody has looked. */
+  couldHaveRunningContainers(uid: string): boolean {
+    const state = this.state(uid);
+    return state === undefined || state === 'syncing' || state === 'terminating';
+  }
+
+  isFinished(uid: string): boolean {
+    return this.state(uid) === 'finished';
+  }
+
+  isTerminationRequested(uid: string): boolean {
+    const state = this.state(uid);
+    return state !== undefined && state !== 'syncing';
+  }
+
+  /** Every pod that a worker knows, with its state. */
+  *known(): Iterable<{ readonly pod: Pod; readonly state: PodWorkState; readonly runtimeOnly: boolean }> {
+    for (const worker of this.#workers.values()) yield { pod: worker.pod, state: worker.state, runtimeOnly: worker.runtimeOnly };
+  }
+
+  /** Forgets a pod that is finished. Does nothing for any other. */
+  forget(uid: string): void {
+    if (this.isFinished(uid)) this.#workers.delete(uid);
+  }
+
+  /** Aborts what runs; nothing is synced afterwards. Resolves when no sync runs. Containers are left as they are. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const worker of this.#workers.values()) {
+      worker.retry?.cancel();
+      worker.retry = undefined;
+      worker.abort.abort(new Error('the kubelet stops'));
+    }
+    while ([...this.#workers.values()].some((worker) => worker.busy)) {
+      await new Promise<void>((resolve) => this.#idleWaiters.add(resolve));
+    }
+  }
+
+  #makeWorker(update: PodUpdate): Worker {
+    return {
+      pod: update.pod,
+      state: 'syncing',
+      runtimeOnly: update.runtimeOnly === true,
+      busy: false,
+      pending: false,
+      synced: false,
+      gracePeriodSeconds: Number.POSITIVE_INFINITY,
+      statusChange: undefined,
+      failures: 0,
+      retry: undefined,
+      abort: new AbortController(),
+      deleted: false,
+    };
+  }
+
+  /** Moves the worker on if the update, or what the pod says of itself, ends it. */
+  #considerTermination(worker: Worker, update: PodUpdate): void {
+    const pod = worker.pod;
+    const phase = pod.status?.phase;
+    const ended = phase === 'Failed' || phase === 'Succeeded';
+    if (worker.state === 'syncing') {
+      // A kubelet that starts meets pods that ended before: they are not started again, only tidied up.
+      if (ended && !worker.synced && update.type !== 'kill' && this.#config.isStopped(pod)) {
+        worker.state = 'terminated';
+        return;
+      }
+      const asked = update.type === 'kill' || Boolean(pod.metadata.deletionTimestamp) || ended;
+      if (!asked) return;
+      worker.state = 'terminating';
+      this.#interrupt(worker);
+    }
+    if (worker.state !== 'terminating') return;
+    if (update.kill?.status !== undefined) worker.statusChange = update.kill.status;
+    const grace = gracePeriod(pod, update.kill?.gracePeriodSeconds);
+    if (grace < worker.gracePeriodSeconds) {
+      // The containers are to end sooner than what runs now would have it.
+      if (worker.gracePeriodSeconds !== Number.POSITIVE_INFINITY) this.#interrupt(worker);
+      worker.gracePeriodSeconds = grace;
+    }
+  }
+
+  #interrupt(worker: Worker): void {
+    if (worker.busy) worker.abort.abort(new Error('the pod is told to terminate'));
+  }
+
+  #wake(worker: Worker): void {
+    worker.retry?.cancel();
+    worker.retry = undefined;
+    if (worker.busy) {
+      worker.pending = true;
+      return;
+    }
+    worker.busy = true;
+    void this.#run(worker);
+  }
+
+  async #run(worker: Worker): Promise<void> {
+    do {
+      worker.pending = false;
+      if (worker.abort.signal.aborted) worker.abort = new AbortController();
+      const stateBefore = worker.state;
+      try {
+        const result = await this.#syncOnce(worker);
+        worker.failures = 0;
+        if (result.again === true || worker.state !== stateBefore) worker.pending = true;
+        else if (result.retryAt !== undefined && !worker.pending) this.#retryIn(worker, result.retryAt - this.#config.clock.now());
+      } catch (err) {
+        if (!worker.abort.signal.aborted) this.#failed(worker, err);
+        else if (!this.#stopped) worker.pending = true;
+      }
+    } while (worker.pending && !this.#stopped && this.#stateOf(worker) !== 'finished');
+    worker.busy = false;
+    for (const waiter of this.#idleWaiters) waiter();
+    this.#idleWaiters.clear();
+  }
+
+  /** The state as it is now: whoever awaited in between cannot rely on what was read before. */
+  #stateOf(worker: Worker): PodWorkState {
+    return worker.state;
+  }
+
+  async #syncOnce(worker: Worker): Promise<SyncResult> {
+    const { syncer } = this.#config;
+    const { signal } = worker.abort;
+    const pod = worker.pod;
+    switch (worker.state) {
+      case 'syncing': {
+        const first = !worker.synced;
+        worker.synced = true;
+        const result = await syncer.syncPod(pod, first, signal);
+        if (result.ended && worker.state === 'syncing') {
+          worker.state = 'terminating';
+          worker.gracePeriodSeconds = gracePeriod(worker.pod, undefined);
+        }
+        return result;
+      }
+      case 'terminating':
+        if (worker.runtimeOnly) await syncer.syncTerminatingRuntimePod(pod, signal);
+        else await syncer.syncTerminatingPod(pod, worker.gracePeriodSeconds, worker.statusChange, signal);
+        // A pod that nobody asked for holds nothing that only its spec could name.
+        worker.state = worker.runtimeOnly ? 'finished' : 'terminated';
+        if (worker.runtimeOnly) syncer.podFinished(worker.pod);
+        return { ended: true };
+      case 'terminated':
+        await syncer.syncTerminatedPod(pod, signal);
+        worker.state = 'finished';
+        syncer.podFinished(worker.pod);
+        return { ended: true };
+      case 'finished':
+        return { ended: true };
+    }
+  }
+
+  #failed(worker: Worker, err: unknown): void {
+    this.#config.logger.warn('pod sync failed', {
+      pod: `${worker.pod.metadata.namespace}/${worker.pod.metadata.name}`,
+      uid: podUid(worker.pod),
+      state: worker.state,
+      err,
+    });
+    if (worker.pending) return;
+    const base = this.#config.backoffMs ?? 1000;
+    const max = this.#config.maxBackoffMs ?? 10_000;
+    const delay = Math.min(base * 2 ** worker.failures, max);
+    worker.failures++;
+    this.#retryIn(worker, delay * (1 + this.#config.random.float() * 0.5));
+  }
+
+  #retryIn(worker: Worker, delayMs: number): void {
+    if (this.#stopped) return;
+    worker.retry = this.#config.clock.setTimer(Math.max(delayMs, 1), () => {
+      worker.retry = undefined;
+      this.#wake(worker);
+    });
+  }
+}
+
+/** Seconds: what the killer says, else the deletion, else the spec; never under one, so that a container can end by itself. */
+function gracePeriod(pod: Pod, override: number | undefined): number {
+  const seconds = override ?? pod.metadata.deletionGracePeriodSeconds ?? pod.spec?.terminationGracePeriodSeconds ?? 30;
+  return Math.max(seconds, 1);
+}

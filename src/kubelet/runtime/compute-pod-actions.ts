@@ -1,0 +1,289 @@
+// Decides what has to be done to bring a pod's containers from what the runtime shows to what the spec says. A pure function
+// of pod, status and probe results; runtime-manager.ts carries the decision out.
+
+import type { Container, Pod } from '../types.ts';
+import { hashContainer } from './labels.ts';
+import { findContainer, type ContainerRecord, type RuntimePodStatus } from './pod-status.ts';
+import { isSidecar, shouldContainerBeRestarted } from './restart-policy.ts';
+
+export type KillReason = 'Unknown' | 'StartupProbe' | 'LivenessProbe' | 'FailedPostStartHook' | 'DefinitionChanged';
+
+export interface ContainerToKill {
+  readonly id: string;
+  readonly name: string;
+  /** For the Killing event; '' for the usual one. */
+  readonly message: string;
+  readonly reason: KillReason;
+}
+
+/** Indices are into the spec's lists. `containersToKill` are killed before anything is started. */
+export interface PodActions {
+  /** Everything that runs is stopped, the sandbox included. Always so when a sandbox is made. */
+  readonly killPod: boolean;
+  readonly createSandbox: boolean;
+  /** The sandbox to use; when `createSandbox`, the one that is replaced ('' if there was none worth mentioning). */
+  readonly sandboxId: string;
+  /** The attempt number of the sandbox in use, or of the one to make. */
+  readonly attempt: number;
+  /** In the order in which they are started. */
+  readonly initContainersToStart: readonly number[];
+  readonly containersToStart: readonly number[];
+  readonly ephemeralContainersToStart: readonly number[];
+  readonly containersToKill: readonly ContainerToKill[];
+}
+
+/** The latest verdict of a container instance's probe; undefined while there is none. */
+export interface ProbeVerdicts {
+  liveness(containerId: string): 'success' | 'failure' | undefined;
+  startup(containerId: string): 'success' | 'failure' | undefined;
+}
+
+export interface SandboxDecision {
+  readonly changed: boolean;
+  readonly attempt: number;
+  readonly sandboxId: string;
+}
+
+interface Draft {
+  killPod: boolean;
+  initContainersToStart: number[];
+  containersToStart: number[];
+  ephemeralContainersToStart: number[];
+  containersToKill: ContainerToKill[];
+}
+
+/** Whether the pod needs a (new) sandbox: there is none, it is not ready, or its network is not the one that the spec wants. */
+export function podSandboxChanged(pod: Pod, status: RuntimePodStatus): SandboxDecision {
+  const newest = status.sandboxes[0];
+  if (newest === undefined) return { changed: true, attempt: 0, sandboxId: '' };
+  const replaced: SandboxDecision = { changed: true, attempt: newest.attempt + 1, sandboxId: newest.id };
+  const ready = status.sandboxes.filter((sandbox) => sandbox.ready).length;
+  if (ready > 1 || !newest.ready) return replaced;
+  const hostNetwork = pod.spec?.hostNetwork === true;
+  if (newest.hostNetwork !== hostNetwork) return { ...replaced, sandboxId: '' };
+  if (!hostNetwork && newest.ips.length === 0) return replaced;
+  return { changed: false, attempt: newest.attempt, sandboxId: newest.id };
+}
+
+export function computePodActions(pod: Pod, status: RuntimePodStatus, probes: ProbeVerdicts): PodActions {
+  const { changed, attempt, sandboxId } = podSandboxChanged(pod, status);
+  const draft: Draft = {
+    killPod: changed,
+    initContainersToStart: [],
+    containersToStart: [],
+    ephemeralContainersToStart: [],
+    containersToKill: [],
+  };
+  const createSandbox = changed && startFromSandbox(pod, status, attempt, draft);
+  if (!changed) {
+    startEphemeralContainers(pod, status, draft);
+    const initialized = computeInitContainers(pod, status, probes, draft);
+    if (initialized && !draft.killPod) computeContainers(pod, status, probes, draft);
+  }
+  return { ...draft, createSandbox, sandboxId, attempt };
+}
+
+/** What to start in a sandbox that has to be made. False if none is to be made, since the pod has run its course. */
+function startFromSandbox(pod: Pod, status: RuntimePodStatus, attempt: number, draft: Draft): boolean {
+  const containers = pod.spec?.containers ?? [];
+  const initContainers = pod.spec?.initContainers ?? [];
+  // A pod that has run and may not run again is not given another sandbox; one that never got as far as a container is.
+  if (!mayRestartOnFailure(pod) && attempt !== 0 && status.containers.length > 0) return false;
+  const toStart: number[] = [];
+  containers.forEach((container, index) => {
+    const latest = findContainer(status, container.name);
+    if (latest?.state === 'exited' && !shouldContainerBeRestarted(container, pod, status)) return;
+    toStart.push(index);
+  });
+  if (toStart.length === 0 && hasAnyContainerCreated(pod, status)) return false;
+  if (initContainers.length > 0) {
+    draft.initContainersToStart.push(0);
+    return true;
+  }
+  draft.containersToStart.push(...toStart);
+  return true;
+}
+
+function mayRestartOnFailure(pod: Pod): boolean {
+  if (pod.spec?.restartPolicy !== 'Never') return true;
+  const all = [...(pod.spec.initContainers ?? []), ...(pod.spec.containers ?? [])];
+  return all.some((container) => (container.restartPolicyRules ?? []).length > 0 || ownPolicyRestarts(container));
+}
+
+function ownPolicyRestarts(container: Container): boolean {
+  return container.restartPolicy === 'OnFailure' || (container.restartPolicy === 'Always' && (container.restartPolicyRules ?? []).length > 0);
+}
+
+/** That a regular container was made at some time means that every init container had ended well. */
+export function hasAnyContainerCreated(pod: Pod, status: RuntimePodStatus): boolean {
+  return (pod.spec?.containers ?? []).some((container) => {
+    const state = findContainer(status, container.name)?.state;
+    return state !== undefined && state !== 'unknown';
+  });
+}
+
+/** Ephemeral containers are started once, whether or not the pod is initialized. */
+function startEphemeralContainers(pod: Pod, status: RuntimePodStatus, draft: Draft): void {
+  (pod.spec?.ephemeralContainers ?? []).forEach((container, index) => {
+    if (findContainer(status, container.name) === undefined) draft.ephemeralContainersToStart.push(index);
+  });
+}
+
+/**
+ * Init containers in their order, one after the other; sidecars among them are passed when they have started, and kept
+ * running from then on. True when the pod is initialized.
+ *
+ * Looked at from the last one back: earlier ones that have ended may have been removed from the runtime, so the latest that
+ * is known says how far the pod has come.
+ */
+function computeInitContainers(pod: Pod, status: RuntimePodStatus, probes: ProbeVerdicts, draft: Draft): boolean {
+  const initContainers = pod.spec?.initContainers ?? [];
+  if (initContainers.length === 0) return true;
+  // Containers that have ended do not count: they may be of a sandbox before this one.
+  let podInitialized = (pod.spec?.containers ?? []).some((container) => {
+    const state = findContainer(status, container.name)?.state;
+    return state === 'created' || state === 'running';
+  });
+  /** A later init container (or the pod) has got beyond the one that is looked at. */
+  let passed = podInitialized;
+  const toStart: number[] = [];
+  const last = initContainers.length - 1;
+  for (let index = last; index >= 0; index--) {
+    const container = initContainers[index] as Container;
+    const sidecar = isSidecar(container);
+    const latest = findContainer(status, container.name);
+    if (latest === undefined) {
+      if (passed && sidecar) toStart.push(index);
+      continue;
+    }
+    if (passed && !sidecar) continue;
+    const verdict = sidecar
+      ? judgeSidecar(container, latest, probes)
+      : judgeInitContainer(container, pod, status, latest);
+    switch (verdict.is) {
+      case 'failed':
+        draft.killPod = true;
+        return false;
+      case 'waiting':
+        break;
+      case 'done':
+      case 'done, restart':
+        if (index === last) podInitialized = true;
+        else if (!passed) toStart.push(index + 1);
+        if (verdict.is === 'done, restart') toStart.push(index);
+        break;
+      case 'restart':
+        toStart.push(index);
+        break;
+    }
+    if (verdict.kill !== undefined) draft.containersToKill.push(verdict.kill);
+    passed = true;
+  }
+  if (!passed) toStart.push(0);
+  draft.initContainersToStart.push(...toStart.reverse());
+  return podInitialized;
+}
+
+interface InitVerdict {
+  /** 'done': what comes after it may start. */
+  readonly is: 'waiting' | 'done' | 'restart' | 'done, restart' | 'failed';
+  readonly kill?: ContainerToKill;
+}
+
+function judgeInitContainer(container: Container, pod: Pod, status: RuntimePodStatus, latest: ContainerRecord): InitVerdict {
+  switch (latest.state) {
+    case 'created':
+      // Created and started are one step: it could not be started.
+      return { is: 'restart' };
+    case 'running':
+      return { is: 'waiting' };
+    case 'exited':
+      if (latest.exitCode === 0) return { is: 'done' };
+      return { is: shouldContainerBeRestarted(container, pod, status) ? 'restart' : 'failed' };
+    case 'unknown': {
+      const restarts = container.restartPolicy ? container.restartPolicy !== 'Never' : mayRestartOnFailure(pod);
+      return restarts ? { is: 'restart', kill: killUnknown(latest, 'Init container') } : { is: 'failed' };
+    }
+  }
+}
+
+function judgeSidecar(container: Container, latest: ContainerRecord, probes: ProbeVerdicts): InitVerdict {
+  switch (latest.state) {
+    case 'created':
+    case 'exited':
+      return { is: 'restart' };
+    case 'unknown':
+      return { is: 'restart', kill: killUnknown(latest, 'Init container') };
+    case 'running':
+      break;
+  }
+  const kill = (message: string, reason: KillReason): ContainerToKill => ({ id: latest.id, name: container.name, message, reason });
+  if (container.startupProbe) {
+    const startup = probes.startup(latest.id);
+    if (startup === 'failure') {
+      return { is: 'restart', kill: kill(`Init container ${container.name} failed startup probe`, 'StartupProbe') };
+    }
+    if (startup === undefined) return { is: 'waiting' };
+  }
+  if (hashContainer(container) !== latest.hash) {
+    return { is: 'done, restart', kill: kill(`Init container ${container.name} definition changed`, 'DefinitionChanged') };
+  }
+  if (container.livenessProbe && probes.liveness(latest.id) === 'failure') {
+    return { is: 'done, restart', kill: kill(`Init container ${container.name} failed liveness probe`, 'LivenessProbe') };
+  }
+  return { is: 'done' };
+}
+
+function computeContainers(pod: Pod, status: RuntimePodStatus, probes: ProbeVerdicts, draft: Draft): void {
+  let kept = 0;
+  (pod.spec?.containers ?? []).forEach((container, index) => {
+    const latest = findContainer(status, container.name);
+    if (latest === undefined || latest.state !== 'running') {
+      if (!shouldContainerBeRestarted(container, pod, status)) return;
+      draft.containersToStart.push(index);
+      // Never two instances at once: what may be running is killed first.
+      if (latest?.state === 'unknown') draft.containersToKill.push(killUnknown(latest, 'Container'));
+      return;
+    }
+    let restart = shouldRestartWhenKilled(container, pod);
+    let message: string;
+    let reason: KillReason;
+    if (hashContainer(container) !== latest.hash) {
+      message = `Container ${container.name} definition changed`;
+      reason = 'DefinitionChanged';
+      restart = true;
+    } else if (probes.liveness(latest.id) === 'failure') {
+      message = `Container ${container.name} failed liveness probe`;
+      reason = 'LivenessProbe';
+    } else if (probes.startup(latest.id) === 'failure') {
+      message = `Container ${container.name} failed startup probe`;
+      reason = 'StartupProbe';
+    } else {
+      kept++;
+      return;
+    }
+    if (restart) {
+      message += ', will be restarted';
+      draft.containersToStart.push(index);
+    }
+    draft.containersToKill.push({ id: latest.id, name: container.name, message, reason });
+  });
+  // Nothing runs and nothing will: the sandbox and what is beside the containers (sidecars) go too.
+  if (kept === 0 && draft.containersToStart.length === 0) {
+    draft.killPod = true;
+    draft.initContainersToStart = [];
+  }
+}
+
+function shouldRestartWhenKilled(container: Container, pod: Pod): boolean {
+  return (container.restartPolicy ?? pod.spec?.restartPolicy ?? 'Always') !== 'Never' || (container.restartPolicyRules ?? []).length > 0;
+}
+
+function killUnknown(latest: ContainerRecord, what: string): ContainerToKill {
+  return {
+    id: latest.id,
+    name: latest.name,
+    message: `${what} is in "unknown" state, try killing it before restart`,
+    reason: 'Unknown',
+  };
+}

@@ -1,0 +1,89 @@
+// What the runtime says about a pod, in the kubelet's own terms. A RuntimePodStatus is a value: it is never changed after it
+// was made, and a newer one replaces it.
+
+export type RuntimeContainerState = 'created' | 'running' | 'exited' | 'unknown';
+
+/** One instance of a container. Times are wall-clock milliseconds; 0 is "not yet". */
+export interface ContainerRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly state: RuntimeContainerState;
+  readonly createdAt: number;
+  readonly startedAt: number;
+  readonly finishedAt: number;
+  readonly exitCode: number;
+  readonly reason: string;
+  readonly message: string;
+  /** The image's name as the runtime resolved it. */
+  readonly image: string;
+  /** The image's digested reference: what status.imageID shows. */
+  readonly imageRef: string;
+  readonly hash: string;
+  readonly restartCount: number;
+  readonly logPath: string;
+  readonly gracePeriodSeconds: number | undefined;
+  readonly user: { readonly uid: number; readonly gid: number; readonly supplementalGroups: readonly number[] } | undefined;
+  readonly stopSignal: string | undefined;
+}
+
+export interface SandboxRecord {
+  readonly id: string;
+  readonly attempt: number;
+  readonly ready: boolean;
+  readonly createdAt: number;
+  /** The addresses of its network, the primary one first; none for a pod in the host's network. */
+  readonly ips: readonly string[];
+  /** Its network namespace is the host's. */
+  readonly hostNetwork: boolean;
+}
+
+export interface RuntimePodStatus {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+  /** Newest first. */
+  readonly sandboxes: readonly SandboxRecord[];
+  /** Newest first. */
+  readonly containers: readonly ContainerRecord[];
+  /** Changes when anything that the kubelet acts on has changed: equal fingerprints mean that no sync is needed. */
+  readonly fingerprint: string;
+}
+
+export function emptyPodStatus(uid: string, name: string, namespace: string): RuntimePodStatus {
+  return { uid, name, namespace, sandboxes: [], containers: [], fingerprint: '' };
+}
+
+/** The newest instance of a container. */
+export function findContainer(status: RuntimePodStatus, name: string): ContainerRecord | undefined {
+  return status.containers.find((container) => container.name === name);
+}
+
+export function findContainerById(status: RuntimePodStatus, id: string): ContainerRecord | undefined {
+  return status.containers.find((container) => container.id === id);
+}
+
+/** The pod's addresses: those of its newest sandbox, if that is ready. */
+export function podIPs(status: RuntimePodStatus): readonly string[] {
+  const newest = status.sandboxes[0];
+  return newest?.ready === true ? newest.ips : [];
+}
+
+export function runningContainers(status: RuntimePodStatus): readonly ContainerRecord[] {
+  return status.containers.filter((container) => container.state === 'running' || container.state === 'unknown');
+}
+
+/** Whether anything of the pod may still run: a container, or a sandbox that holds its network. */
+export function isRunning(status: RuntimePodStatus): boolean {
+  return status.sandboxes.some((sandbox) => sandbox.ready) || runningContainers(status).length > 0;
+}
+
+export function fingerprintOf(
+  sandboxes: readonly { readonly id: string; readonly ready: boolean }[],
+  containers: readonly { readonly id: string; readonly state: RuntimeContainerState }[],
+): string {
+  const parts = [
+    ...sandboxes.map((sandbox) => `${sandbox.id}=${sandbox.ready ? 'r' : 'n'}`),
+    ...containers.map((container) => `${container.id}=${container.state[0]}`),
+  ];
+  return parts.sort().join(' ');
+}

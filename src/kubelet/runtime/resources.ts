@@ -1,0 +1,176 @@
+// Resource requests and limits: what a pod asks of its node, its quality of service, and what a container gets of the kernel.
+
+import { parseQuantity } from '../../machinery/quantity.ts';
+import type { LinuxContainerResources } from '../../cri/index.ts';
+import type { Container, Pod, ResourceList } from '../types.ts';
+import { isSidecar } from './restart-policy.ts';
+
+/** Amounts by resource: CPU in thousandths, all else in whole units (bytes, pieces). */
+export type Amounts = ReadonlyMap<string, number>;
+
+export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
+
+const MIN_SHARES = 2;
+const MAX_SHARES = 262_144;
+const CPU_PERIOD_US = 100_000;
+const MIN_QUOTA_US = 1000;
+const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
+
+export function amountOf(resource: string, quantity: string): number {
+  const parsed = parseQuantity(quantity);
+  return resource === 'cpu' ? parsed.milliValue() : parsed.value();
+}
+
+export function amounts(list: ResourceList | undefined): Map<string, number> {
+  return new Map(Object.entries(list ?? {}).map(([resource, quantity]) => [resource, amountOf(resource, quantity)]));
+}
+
+/** What the pod needs at any time of its life: its containers and sidecars together, or the most that its start takes. */
+export function podRequests(pod: Pod): Map<string, number> {
+  return podTotal(pod, (container) => container.resources?.requests, pod.spec.resources?.requests);
+}
+
+export function podLimits(pod: Pod): Map<string, number> {
+  return podTotal(pod, (container) => container.resources?.limits, pod.spec.resources?.limits);
+}
+
+function podTotal(
+  pod: Pod,
+  of: (container: Container) => ResourceList | undefined,
+  podLevel: ResourceList | undefined,
+): Map<string, number> {
+  const total = new Map<string, number>();
+  for (const container of pod.spec.containers) addAll(total, amounts(of(container)));
+  const sidecars = new Map<string, number>();
+  const starting = new Map<string, number>();
+  for (const container of pod.spec.initContainers ?? []) {
+    const own = amounts(of(container));
+    if (isSidecar(container)) {
+      addAll(sidecars, own);
+      maxAll(starting, sidecars);
+    } else {
+      const beside = new Map(sidecars);
+      addAll(beside, own);
+      maxAll(starting, beside);
+    }
+  }
+  addAll(total, sidecars);
+  maxAll(total, starting);
+  for (const [resource, amount] of amounts(podLevel)) total.set(resource, amount);
+  addAll(total, amounts(pod.spec.overhead));
+  return total;
+}
+
+function addAll(to: Map<string, number>, from: Amounts): void {
+  for (const [resource, amount] of from) to.set(resource, (to.get(resource) ?? 0) + amount);
+}
+
+function maxAll(to: Map<string, number>, from: Amounts): void {
+  for (const [resource, amount] of from) to.set(resource, Math.max(to.get(resource) ?? 0, amount));
+}
+
+/** What the API says, or else what follows from requests and limits of CPU and memory. */
+export function qosClass(pod: Pod): QosClass {
+  if (pod.status?.qosClass !== undefined) return pod.status.qosClass as QosClass;
+  const podLevel = pod.spec.resources;
+  const parts =
+    podLevel !== undefined
+      ? [podLevel]
+      : [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].map((container) => container.resources ?? {});
+  let any = false;
+  let guaranteed = true;
+  const requests = new Map<string, number>();
+  const limits = new Map<string, number>();
+  for (const part of parts) {
+    for (const resource of ['cpu', 'memory']) {
+      const request = amountIn(part.requests, resource);
+      const limit = amountIn(part.limits, resource);
+      if (request > 0 || limit > 0) any = true;
+      if (limit === 0) guaranteed = false;
+      requests.set(resource, (requests.get(resource) ?? 0) + (request > 0 ? request : limit));
+      limits.set(resource, (limits.get(resource) ?? 0) + limit);
+    }
+  }
+  if (!any) return 'BestEffort';
+  const equal = ['cpu', 'memory'].every((resource) => requests.get(resource) === limits.get(resource));
+  return guaranteed && equal ? 'Guaranteed' : 'Burstable';
+}
+
+function amountIn(list: ResourceList | undefined, resource: string): number {
+  const quantity = list?.[resource];
+  return quantity === undefined ? 0 : amountOf(resource, quantity);
+}
+
+/** `memoryCapacity`: the node's, in bytes. */
+export function containerResources(pod: Pod, container: Container, memoryCapacity: number): LinuxContainerResources {
+  const cpuLimit = amountIn(container.resources?.limits, 'cpu');
+  const cpuRequest = amountIn(container.resources?.requests, 'cpu') || cpuLimit;
+  const memoryLimit = amountIn(container.resources?.limits, 'memory');
+  return {
+    ...cpuResources(cpuRequest, cpuLimit),
+    ...(memoryLimit > 0 ? { memoryLimitInBytes: memoryLimit } : {}),
+    oomScoreAdj: oomScoreAdjustment(pod, container, memoryCapacity),
+    hugepageLimits: hugepageLimits(container),
+  };
+}
+
+/** The pod's as a whole: for the sandbox, so that runtimes can size what they start. */
+export function sandboxResources(pod: Pod): LinuxContainerResources {
+  const limits = podLimits(pod);
+  const memory = limits.get('memory') ?? 0;
+  return {
+    ...cpuResources(podRequests(pod).get('cpu') ?? 0, limits.get('cpu') ?? 0),
+    ...(memory > 0 ? { memoryLimitInBytes: memory } : {}),
+  };
+}
+
+export function overheadResources(pod: Pod): LinuxContainerResources | undefined {
+  const overhead = amounts(pod.spec.overhead);
+  if (overhead.size === 0) return undefined;
+  const cpu = overhead.get('cpu') ?? 0;
+  return { ...cpuResources(cpu, cpu), memoryLimitInBytes: overhead.get('memory') ?? 0 };
+}
+
+/** Both in thousandths of a CPU. */
+function cpuResources(request: number, limit: number): LinuxContainerResources {
+  const shares = Math.min(Math.max(Math.floor((request * 1024) / 1000), MIN_SHARES), MAX_SHARES);
+  if (limit === 0) return { cpuShares: shares, cpuPeriod: CPU_PERIOD_US };
+  const quota = Math.max(Math.floor((limit * CPU_PERIOD_US) / 1000), MIN_QUOTA_US);
+  return { cpuShares: shares, cpuPeriod: CPU_PERIOD_US, cpuQuota: quota };
+}
+
+const PAGE_UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
+
+function hugepageLimits(container: Container): { readonly pageSize: string; readonly limit: number }[] {
+  return Object.entries(container.resources?.limits ?? {}).flatMap(([resource, quantity]) => {
+    if (!resource.startsWith('hugepages-')) return [];
+    let size = parseQuantity(resource.slice('hugepages-'.length)).value();
+    let unit = 0;
+    while (size >= 1024 && size % 1024 === 0) {
+      size /= 1024;
+      unit++;
+    }
+    return [{ pageSize: `${size}${PAGE_UNITS[unit]}`, limit: amountOf(resource, quantity) }];
+  });
+}
+
+/**
+ * How willingly the kernel kills the container when memory runs out: 1000 first, -997 last. Between the two the share of
+ * memory that was asked for decides, so that who uses more than he asked for goes before who does not.
+ */
+export function oomScoreAdjustment(pod: Pod, container: Container, memoryCapacity: number): number {
+  if ((pod.spec.priority ?? 0) >= SYSTEM_CRITICAL_PRIORITY) return -997;
+  const qos = qosClass(pod);
+  if (qos === 'Guaranteed') return -997;
+  if (qos === 'BestEffort') return 1000;
+  const score = (candidate: Container): number => {
+    const request = amountIn(candidate.resources?.requests, 'memory');
+    return memoryCapacity > 0 ? 1000 - Math.floor((1000 * request) / memoryCapacity) : 1000;
+  };
+  let adjustment = score(container);
+  if ((pod.spec.initContainers ?? []).some((candidate) => candidate.name === container.name && isSidecar(candidate))) {
+    // A sidecar outlives the containers that it serves.
+    adjustment = Math.min(adjustment, ...pod.spec.containers.map(score));
+  }
+  return Math.min(Math.max(adjustment, 3), 999);
+}

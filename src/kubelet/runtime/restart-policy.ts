@@ -1,0 +1,52 @@
+// Whether a container that does not run should: the pod's restart policy, a container's own, and its rules on exit codes.
+
+import type { Container, Pod, PodSpec } from '../types.ts';
+import { findContainer, type RuntimePodStatus } from './pod-status.ts';
+
+/** An init container that keeps running beside the pod's containers: a sidecar. */
+export function isSidecar(container: Container): boolean {
+  return container.restartPolicy === 'Always';
+}
+
+/** Whether an instance that ended with `exitCode` is to be followed by another. */
+export function shouldRestartAfterExit(container: Container, spec: PodSpec, exitCode: number): boolean {
+  if (container.restartPolicy !== undefined && container.restartPolicy !== null) {
+    for (const rule of container.restartPolicyRules ?? []) {
+      const values: readonly number[] = rule.exitCodes?.values ?? [];
+      const matches =
+        rule.exitCodes !== undefined &&
+        (rule.exitCodes.operator === 'In' ? values.includes(exitCode) : rule.exitCodes.operator === 'NotIn' && !values.includes(exitCode));
+      if (matches && rule.action === 'Restart') return true;
+    }
+    return restarts(container.restartPolicy, exitCode);
+  }
+  return restarts(spec.restartPolicy ?? 'Always', exitCode);
+}
+
+function restarts(policy: string, exitCode: number): boolean {
+  switch (policy) {
+    case 'Never':
+      return false;
+    case 'OnFailure':
+      return exitCode !== 0;
+    default:
+      return true;
+  }
+}
+
+/** Whether the container should run and does not. */
+export function shouldContainerBeRestarted(container: Container, pod: Pod, status: RuntimePodStatus): boolean {
+  if (pod.metadata.deletionTimestamp) return false;
+  const latest = findContainer(status, container.name);
+  if (latest === undefined) return true;
+  switch (latest.state) {
+    case 'running':
+      return false;
+    case 'created':
+    case 'unknown':
+      // It was never started, or nobody knows: it is made again.
+      return true;
+    case 'exited':
+      return shouldRestartAfterExit(container, pod.spec ?? { containers: [] }, latest.exitCode);
+  }
+}

@@ -1,0 +1,161 @@
+// The security settings of pods and containers in the runtime's terms: a container's own win over its pod's.
+
+import type { StopSignal } from '../../cri/index.ts';
+import type { Input } from '../../cri/types.ts';
+import type * as v1 from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Container, Pod } from '../types.ts';
+
+type SecurityProfile = Input<'SecurityProfile'>;
+type NamespaceOption = Input<'NamespaceOption'>;
+type SeccompProfile = Immutable<v1.SeccompProfile>;
+type AppArmorProfile = Immutable<v1.AppArmorProfile>;
+
+/** Paths that a container does not see, or only reads, unless it asks for its proc as it is. */
+const MASKED_PATHS: readonly string[] = [
+  '/proc/asound',
+  '/proc/acpi',
+  '/proc/interrupts',
+  '/proc/kcore',
+  '/proc/keys',
+  '/proc/latency_stats',
+  '/proc/timer_list',
+  '/proc/timer_stats',
+  '/proc/sched_debug',
+  '/proc/scsi',
+  '/sys/firmware',
+  '/sys/devices/virtual/powercap',
+];
+const READONLY_PATHS: readonly string[] = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
+
+/** `targetId`: the container whose processes an ephemeral container sees. */
+export function namespaceOptions(pod: Pod, targetId?: string): NamespaceOption {
+  const { spec } = pod;
+  return {
+    network: spec.hostNetwork === true ? 'NODE' : 'POD',
+    ipc: spec.hostIPC === true ? 'NODE' : 'POD',
+    pid: targetId !== undefined ? 'TARGET' : spec.hostPID === true ? 'NODE' : spec.shareProcessNamespace === true ? 'POD' : 'CONTAINER',
+    ...(targetId !== undefined ? { targetId } : {}),
+  };
+}
+
+export function sandboxSecurityContext(pod: Pod, seccompRoot: string): Input<'LinuxSandboxSecurityContext'> {
+  const context = pod.spec.securityContext;
+  const privileged = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some(
+    (container) => container.securityContext?.privileged === true,
+  );
+  return {
+    namespaceOptions: namespaceOptions(pod),
+    privileged,
+    seccomp: seccomp(context?.seccompProfile ?? { type: 'RuntimeDefault' }, seccompRoot),
+    ...(context?.runAsUser !== undefined && pod.spec.os?.name !== 'windows' ? { runAsUser: { value: context.runAsUser } } : {}),
+    ...(context?.runAsGroup !== undefined ? { runAsGroup: { value: context.runAsGroup } } : {}),
+    supplementalGroups: podGroups(pod),
+    ...(context?.supplementalGroupsPolicy !== undefined ? { supplementalGroupsPolicy: context.supplementalGroupsPolicy } : {}),
+    ...(context?.seLinuxOptions !== undefined ? { selinuxOptions: context.seLinuxOptions } : {}),
+  };
+}
+
+export function containerSecurityContext(
+  pod: Pod,
+  container: Container,
+  seccompRoot: string,
+  targetId?: string,
+): Input<'LinuxContainerSecurityContext'> {
+  const own = container.securityContext;
+  const shared = pod.spec.securityContext;
+  const runAsUser = own?.runAsUser ?? shared?.runAsUser;
+  const runAsGroup = own?.runAsGroup ?? shared?.runAsGroup;
+  const selinux = own?.seLinuxOptions ?? shared?.seLinuxOptions;
+  const seccompProfile = own?.seccompProfile ?? shared?.seccompProfile;
+  const apparmorProfile = own?.appArmorProfile ?? shared?.appArmorProfile;
+  const unmasked = own?.procMount === 'Unmasked';
+  return {
+    namespaceOptions: namespaceOptions(pod, targetId),
+    privileged: own?.privileged === true,
+    readonlyRootfs: own?.readOnlyRootFilesystem === true,
+    // Without a word on it, a process may gain privileges, as setuid programs need.
+    noNewPrivs: own?.allowPrivilegeEscalation === false,
+    maskedPaths: unmasked ? [] : MASKED_PATHS,
+    readonlyPaths: unmasked ? [] : READONLY_PATHS,
+    supplementalGroups: podGroups(pod),
+    ...(shared?.supplementalGroupsPolicy !== undefined ? { supplementalGroupsPolicy: shared.supplementalGroupsPolicy } : {}),
+    ...(runAsUser !== undefined ? { runAsUser: { value: runAsUser } } : {}),
+    ...(runAsGroup !== undefined ? { runAsGroup: { value: runAsGroup } } : {}),
+    ...(selinux !== undefined ? { selinuxOptions: selinux } : {}),
+    ...(own?.capabilities !== undefined
+      ? { capabilities: { addCapabilities: own.capabilities.add ?? [], dropCapabilities: own.capabilities.drop ?? [] } }
+      : {}),
+    ...(own?.privileged === true && seccompProfile === undefined
+      ? {}
+      : { seccomp: seccomp(seccompProfile ?? { type: 'Unconfined' }, seccompRoot) }),
+    ...(apparmorProfile !== undefined ? { apparmor: apparmor(apparmorProfile) } : {}),
+  };
+}
+
+function podGroups(pod: Pod): readonly number[] {
+  const context = pod.spec.securityContext;
+  const groups = context?.supplementalGroups ?? [];
+  return context?.fsGroup === undefined || groups.includes(context.fsGroup) ? groups : [context.fsGroup, ...groups];
+}
+
+function seccomp(profile: SeccompProfile, seccompRoot: string): SecurityProfile {
+  switch (profile.type) {
+    case 'Localhost':
+      return { profileType: 'Localhost', localhostRef: `${seccompRoot}/${profile.localhostProfile ?? ''}` };
+    case 'RuntimeDefault':
+      return { profileType: 'RuntimeDefault' };
+    default:
+      return { profileType: 'Unconfined' };
+  }
+}
+
+function apparmor(profile: AppArmorProfile): SecurityProfile {
+  switch (profile.type) {
+    case 'Localhost':
+      return { profileType: 'Localhost', localhostRef: profile.localhostProfile ?? '' };
+    case 'Unconfined':
+      return { profileType: 'Unconfined' };
+    default:
+      return { profileType: 'RuntimeDefault' };
+  }
+}
+
+/** A container that must not run as root: the error if it would, or if that cannot be known. */
+export function verifyRunAsNonRoot(
+  pod: Pod,
+  container: Container,
+  imageUser: { readonly uid: number | undefined; readonly username: string },
+): string | undefined {
+  const required = container.securityContext?.runAsNonRoot ?? pod.spec.securityContext?.runAsNonRoot;
+  if (required !== true) return undefined;
+  const where = `(pod: "${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})", container: ${container.name})`;
+  const runAsUser = container.securityContext?.runAsUser ?? pod.spec.securityContext?.runAsUser;
+  if (runAsUser !== undefined) {
+    return runAsUser === 0 ? `container's runAsUser breaks non-root policy ${where}` : undefined;
+  }
+  if (imageUser.uid !== undefined) {
+    return imageUser.uid === 0 ? `container has runAsNonRoot and image will run as root ${where}` : undefined;
+  }
+  if (imageUser.username === '') return `container has runAsNonRoot and image will run as root ${where}`;
+  return `container has runAsNonRoot and image has non-numeric user (${imageUser.username}), cannot verify user is non-root ${where}`;
+}
+
+/** Sysctls by name, for the sandbox. Kubernetes writes 'net/ipv4/x' and 'net.ipv4.x' alike. */
+export function sysctls(pod: Pod): Readonly<Record<string, string>> {
+  const entries = (pod.spec.securityContext?.sysctls ?? []).map(({ name, value }) => [normalizeSysctl(name), value ?? '']);
+  return Object.fromEntries(entries) as Record<string, string>;
+}
+
+function normalizeSysctl(name: string): string {
+  const separator = /[./]/.exec(name)?.[0];
+  if (separator !== '/') return name;
+  return name.replace(/[./]/g, (character) => (character === '/' ? '.' : '/'));
+}
+
+/** The stop signal in the runtime's words; undefined: the image's own. */
+export function stopSignal(container: Container): StopSignal | undefined {
+  const signal = (container.lifecycle as { readonly stopSignal?: string } | undefined)?.stopSignal;
+  return signal === undefined ? undefined : (signal.replace('+', 'PLUS').replace('-', 'MINUS') as StopSignal);
+}
+

@@ -1,0 +1,119 @@
+// The conditions of a pod that the kubelet owns. Others' conditions are kept as they are.
+
+import type * as v1 from '../../api/core/v1/index.ts';
+import { isSidecar } from '../runtime/restart-policy.ts';
+import type { Container, ContainerStatus, Pod, PodCondition } from '../types.ts';
+import type { PodPhase } from './phase.ts';
+
+/** In the order in which they are reported. */
+export const OWNED_CONDITIONS: readonly string[] = [
+  'PodReadyToStartContainers',
+  'Initialized',
+  'Ready',
+  'ContainersReady',
+  'PodScheduled',
+];
+
+export interface ConditionsInput {
+  readonly pod: Pod;
+  readonly phase: PodPhase;
+  readonly containerStatuses: readonly ContainerStatus[];
+  readonly initContainerStatuses: readonly ContainerStatus[];
+  /** There is a sandbox with its network. */
+  readonly sandboxReady: boolean;
+}
+
+interface Verdict {
+  readonly status: 'True' | 'False';
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+const TRUE: Verdict = { status: 'True' };
+
+/** Every condition of the pod. Transition times are the status manager's: here they are null. */
+export function generateConditions(input: ConditionsInput): PodCondition[] {
+  const { pod } = input;
+  const kept = (pod.status?.conditions ?? []).filter((condition) => !OWNED_CONDITIONS.includes(condition.type));
+  const all = new Map([...input.initContainerStatuses, ...input.containerStatuses].map((status) => [status.name, status]));
+  const containersReady = judgeContainersReady(pod, all, input.phase);
+  const verdicts: readonly [v1.PodConditionType, Verdict][] = [
+    ['PodReadyToStartContainers', input.sandboxReady ? TRUE : { status: 'False' }],
+    ['Initialized', judgeInitialized(pod, all, input.phase)],
+    ['Ready', judgeReady(pod, kept, containersReady)],
+    ['ContainersReady', containersReady],
+    ['PodScheduled', TRUE],
+  ];
+  return [...kept, ...verdicts.map(([type, verdict]) => toCondition(pod, type, verdict))];
+}
+
+export function toCondition(pod: Pod, type: v1.PodConditionType, verdict: Verdict): PodCondition {
+  const generation = pod.metadata.generation ?? 0;
+  return {
+    type,
+    ...(generation > 0 ? { observedGeneration: generation } : {}),
+    status: verdict.status,
+    lastProbeTime: null,
+    lastTransitionTime: null,
+    ...(verdict.reason !== undefined ? { reason: verdict.reason } : {}),
+    ...(verdict.message !== undefined ? { message: verdict.message } : {}),
+  };
+}
+
+function judgeContainersReady(pod: Pod, statuses: ReadonlyMap<string, ContainerStatus>, phase: PodPhase): Verdict {
+  const counted = [...(pod.spec.initContainers ?? []).filter(isSidecar), ...pod.spec.containers];
+  const unknown = counted.filter((container) => !statuses.has(container.name));
+  const unready = counted.filter((container) => statuses.get(container.name)?.ready === false);
+  if (phase === 'Succeeded' && unknown.length === 0) return { status: 'False', reason: 'PodCompleted' };
+  if (phase === 'Failed') return { status: 'False', reason: 'PodFailed' };
+  const message = listProblems(unknown, unready, 'unready');
+  return message === '' ? TRUE : { status: 'False', reason: 'ContainersNotReady', message };
+}
+
+function judgeInitialized(pod: Pod, statuses: ReadonlyMap<string, ContainerStatus>, phase: PodPhase): Verdict {
+  const initContainers: readonly Container[] = pod.spec.initContainers ?? [];
+  const unknown = initContainers.filter((container) => !statuses.has(container.name));
+  const incomplete = initContainers.filter((container) => {
+    const status = statuses.get(container.name);
+    return status !== undefined && !(isSidecar(container) ? status.started === true : status.ready);
+  });
+  if (phase === 'Succeeded' && unknown.length === 0) return { status: 'True', reason: 'PodCompleted' };
+  // What has been initialized once stays so, also while a sidecar starts anew.
+  const anyStarted = pod.spec.containers.some((container) => hasStarted(statuses.get(container.name)));
+  if (anyStarted) return TRUE;
+  const message = listProblems(unknown, incomplete, 'incomplete');
+  return message === '' ? TRUE : { status: 'False', reason: 'ContainersNotInitialized', message };
+}
+
+/** It runs, or has run at some time. */
+export function hasStarted(status: ContainerStatus | undefined): boolean {
+  if (status === undefined) return false;
+  return (
+    status.started === true || status.state.running !== undefined || status.state.terminated !== undefined || status.lastState.terminated !== undefined
+  );
+}
+
+function judgeReady(pod: Pod, others: readonly PodCondition[], containersReady: Verdict): Verdict {
+  if (containersReady.status !== 'True') return containersReady;
+  const problems: string[] = [];
+  for (const gate of pod.spec.readinessGates ?? []) {
+    const condition = others.find((candidate) => candidate.type === gate.conditionType);
+    if (condition === undefined) {
+      problems.push(`corresponding condition of pod readiness gate "${gate.conditionType}" does not exist.`);
+    } else if (condition.status !== 'True') {
+      problems.push(`the status of pod readiness gate "${gate.conditionType}" is not "True", but ${condition.status}`);
+    }
+  }
+  return problems.length === 0 ? TRUE : { status: 'False', reason: 'ReadinessGatesNotReady', message: problems.join(', ') };
+}
+
+function listProblems(unknown: readonly Container[], problems: readonly Container[], word: string): string {
+  const parts: string[] = [];
+  if (unknown.length > 0) parts.push(`containers with unknown status: ${names(unknown)}`);
+  if (problems.length > 0) parts.push(`containers with ${word} status: ${names(problems)}`);
+  return parts.join(', ');
+}
+
+function names(containers: readonly Container[]): string {
+  return `[${containers.map((container) => container.name).join(' ')}]`;
+}

@@ -1,0 +1,223 @@
+// Turns what the runtime says about a pod's containers into the containerStatuses of its API status.
+
+import type { ContainerRecord, RuntimePodStatus } from '../runtime/pod-status.ts';
+import { hasAnyContainerCreated } from '../runtime/compute-pod-actions.ts';
+import { isSidecar, shouldContainerBeRestarted } from '../runtime/restart-policy.ts';
+import { formatTime } from '../time.ts';
+import type * as v1 from '../../api/core/v1/index.ts';
+import type { Container, ContainerState, ContainerStatus, Pod, VolumeMount } from '../types.ts';
+
+/** Why a container could not be started, as `waiting` shows it. */
+export interface StartFailure {
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface ContainerStatusInput {
+  readonly pod: Pod;
+  readonly runtimeStatus: RuntimePodStatus;
+  /** The runtime's name, for container IDs: 'containerd' makes 'containerd://…'. */
+  readonly runtimeName: string;
+  readonly startFailure: (containerName: string) => StartFailure | undefined;
+}
+
+type Kind = 'regular' | 'init' | 'ephemeral';
+
+const LOST_EXIT_CODE = 137;
+
+/** In the order of the spec (init containers) or by name, which is how clients know them. */
+export function convertContainerStatuses(
+  input: ContainerStatusInput,
+  kind: Kind,
+  containers: readonly Container[],
+  previous: readonly ContainerStatus[],
+): ContainerStatus[] {
+  const oldByName = new Map(previous.map((status) => [status.name, status]));
+  const waitingReason = (input.pod.spec.initContainers ?? []).length > 0 ? 'PodInitializing' : 'ContainerCreating';
+  const statuses = containers.map((container) =>
+    convertOne(input, kind, container, oldByName.get(container.name), waitingReason),
+  );
+  if (kind !== 'init') statuses.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  return statuses;
+}
+
+function convertOne(
+  input: ContainerStatusInput,
+  kind: Kind,
+  container: Container,
+  old: ContainerStatus | undefined,
+  waitingReason: string,
+): ContainerStatus {
+  const { pod, runtimeStatus } = input;
+  const instances = runtimeStatus.containers.filter((record) => record.name === container.name);
+  const [latest, before] = instances;
+  let status: ContainerStatus;
+  if (latest === undefined) {
+    status = withoutInstance(pod, container, old, waitingReason);
+    if (
+      kind === 'init' &&
+      !isSidecar(container) &&
+      status.state.waiting !== undefined &&
+      hasAnyContainerCreated(pod, runtimeStatus)
+    ) {
+      // The runtime has forgotten it, but what comes after it was made, so it had ended well.
+      return {
+        ...status,
+        state: {
+          terminated: {
+            exitCode: 0,
+            reason: 'Completed',
+            message:
+              'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally',
+            startedAt: null,
+            finishedAt: null,
+          },
+        },
+      };
+    }
+  } else {
+    status = fromRecord(input, container, latest, old);
+    if (before !== undefined) status = { ...status, lastState: fromRecord(input, container, before, old).state };
+    else if (old?.lastState !== undefined && old.restartCount === status.restartCount) {
+      // The runtime keeps one dead instance or none; what was reported once stays.
+      status = { ...status, lastState: old.lastState };
+    }
+  }
+  if (kind === 'init' && latest?.state === 'exited' && latest.exitCode === 0 && !isSidecar(container)) return status;
+  if (!shouldContainerBeRestarted(container, pod, runtimeStatus)) return status;
+  const failure = input.startFailure(container.name);
+  // Without a failure it is about to be started: what was last seen says more than "waiting".
+  if (failure === undefined) return status;
+  return {
+    ...status,
+    lastState: status.state.terminated !== undefined ? status.state : status.lastState,
+    state: { waiting: omitEmpty({ reason: failure.reason, message: failure.message }) },
+  };
+}
+
+/** The status of a container of which the runtime knows no instance. */
+function withoutInstance(
+  pod: Pod,
+  container: Container,
+  old: ContainerStatus | undefined,
+  waitingReason: string,
+): ContainerStatus {
+  if (old?.state.terminated !== undefined) return old;
+  const status: ContainerStatus = {
+    name: container.name,
+    state: { waiting: { reason: waitingReason } },
+    lastState: old?.lastState ?? {},
+    ready: false,
+    restartCount: old?.restartCount ?? 0,
+    image: container.image ?? '',
+    imageID: '',
+    ...volumeMountStatuses(container),
+  };
+  if (old?.state.running === undefined || status.lastState.terminated !== undefined) return status;
+  // It ran when it was last seen, and there is no trace of it: it has ended, nobody knows how.
+  return {
+    ...status,
+    restartCount: pod.metadata.deletionTimestamp === undefined ? status.restartCount + 1 : status.restartCount,
+    lastState: {
+      terminated: {
+        exitCode: LOST_EXIT_CODE,
+        reason: 'ContainerStatusUnknown',
+        message: 'The container could not be located when the pod was deleted.  The container used to be Running',
+        startedAt: null,
+        finishedAt: null,
+      },
+    },
+  };
+}
+
+function fromRecord(
+  input: ContainerStatusInput,
+  container: Container,
+  record: ContainerRecord,
+  old: ContainerStatus | undefined,
+): ContainerStatus {
+  const lost = record.state === 'unknown' && old?.state.running !== undefined;
+  const requests = container.resources?.requests;
+  return {
+    name: record.name,
+    state: stateOf(input, record, lost),
+    lastState: {},
+    ready: false,
+    restartCount: lost ? (old?.restartCount ?? 0) + 1 : record.restartCount,
+    image: record.image,
+    imageID: record.imageRef,
+    containerID: `${input.runtimeName}://${record.id}`,
+    ...(requests !== undefined && Object.keys(requests).length > 0 ? { allocatedResources: requests } : {}),
+    resources: container.resources ?? {},
+    ...volumeMountStatuses(container),
+    ...(record.user !== undefined
+      ? {
+          user: {
+            linux: {
+              uid: record.user.uid,
+              gid: record.user.gid,
+              ...(record.user.supplementalGroups.length > 0 ? { supplementalGroups: record.user.supplementalGroups } : {}),
+            },
+          },
+        }
+      : {}),
+    ...(record.stopSignal !== undefined ? { stopSignal: record.stopSignal as v1.Signal } : {}),
+  };
+}
+
+function stateOf(input: ContainerStatusInput, record: ContainerRecord, lost: boolean): ContainerState {
+  if (lost) {
+    return {
+      terminated: {
+        exitCode: LOST_EXIT_CODE,
+        reason: 'ContainerStatusUnknown',
+        message: 'The container could not be located when the pod was terminated',
+        startedAt: null,
+        finishedAt: null,
+      },
+    };
+  }
+  switch (record.state) {
+    case 'running':
+      return { running: { startedAt: formatTime(record.startedAt) } };
+    case 'exited':
+      return {
+        terminated: omitEmpty({
+          exitCode: record.exitCode,
+          reason: record.reason,
+          message: record.message,
+          startedAt: formatTime(record.startedAt),
+          finishedAt: formatTime(record.finishedAt),
+          containerID: `${input.runtimeName}://${record.id}`,
+        }),
+      };
+    case 'created':
+    case 'unknown':
+      return { waiting: {} };
+  }
+}
+
+function volumeMountStatuses(container: Container): Pick<ContainerStatus, 'volumeMounts'> {
+  const mounts: readonly VolumeMount[] = container.volumeMounts ?? [];
+  if (mounts.length === 0) return {};
+  return {
+    volumeMounts: mounts.map((mount) => ({
+      name: mount.name,
+      mountPath: mount.mountPath,
+      ...(mount.readOnly === true ? { readOnly: true, recursiveReadOnly: 'Disabled' as const } : {}),
+    })),
+  };
+}
+
+/** Without the text fields that are '': API objects leave them out. */
+function omitEmpty<T extends object>(value: T): T {
+  const result: Partial<T> = {};
+  for (const key of Object.keys(value) as (keyof T)[]) if (value[key] !== '') result[key] = value[key];
+  return result as T;
+}
+
+/** The latest instance's ID without the runtime's name; '' if there is none. */
+export function parseContainerId(containerId: string | undefined): string {
+  const at = containerId?.indexOf('://') ?? -1;
+  return containerId === undefined ? '' : at < 0 ? containerId : containerId.slice(at + 3);
+}

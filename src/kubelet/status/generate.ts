@@ -1,0 +1,114 @@
+// A pod's whole API status, from its spec, what the runtime shows, what its probes found, and what was reported before.
+
+import { podSandboxChanged } from '../runtime/compute-pod-actions.ts';
+import { podIPs, findContainer, type RuntimePodStatus } from '../runtime/pod-status.ts';
+import type { ContainerStatus, Pod, PodStatus } from '../types.ts';
+import { generateConditions } from './conditions.ts';
+import { convertContainerStatuses, type StartFailure } from './container-statuses.ts';
+import { getPhase, isTerminal, type PodPhase } from './phase.ts';
+
+/** What the probes say of a container: filled in by the probe manager. */
+export interface ProbeStatusSource {
+  /** `status` with `started` and `ready` as the probes have them. */
+  withProbeResults(pod: Pod, status: ContainerStatus, init: boolean): ContainerStatus;
+}
+
+export interface GenerateStatusInput {
+  readonly pod: Pod;
+  readonly runtimeStatus: RuntimePodStatus;
+  /** What was last reported, or what the API has. */
+  readonly previous: PodStatus;
+  readonly runtimeName: string;
+  readonly startFailure: (containerName: string) => StartFailure | undefined;
+  readonly probes: ProbeStatusSource;
+  /** The node's addresses, the primary one first; at most one of each family counts. */
+  readonly hostIPs: readonly string[];
+  readonly qosClass: PodStatus['qosClass'];
+  /** No container of the pod will be started again. */
+  readonly ended: boolean;
+}
+
+export function generatePodStatus(input: GenerateStatusInput): PodStatus {
+  const { pod, runtimeStatus, previous } = input;
+  const convert = (kind: 'regular' | 'init', containers: Pod['spec']['containers'], old: readonly ContainerStatus[]) =>
+    convertContainerStatuses(input, kind, containers, old).map((status) =>
+      input.probes.withProbeResults(pod, status, kind === 'init'),
+    );
+  const containerStatuses = convert('regular', pod.spec.containers, previous.containerStatuses ?? []);
+  const initContainerStatuses = convert('init', pod.spec.initContainers ?? [], previous.initContainerStatuses ?? []);
+  const ephemeral = pod.spec.ephemeralContainers ?? [];
+  const ephemeralStatuses = convertContainerStatuses(input, 'ephemeral', ephemeral, previous.ephemeralContainerStatuses ?? []);
+
+  const started = pod.spec.containers.some((container) => {
+    const state = findContainer(runtimeStatus, container.name)?.state;
+    return state === 'running' || state === 'exited';
+  });
+  const phase = settlePhase(getPhase(pod, containerStatuses, initContainerStatuses, input.ended, started), previous, pod);
+  const addresses = podAddresses(input);
+  const reason = phase === previous.phase ? (previous.reason ?? pod.status?.reason) : undefined;
+  const message = phase === previous.phase ? (previous.message ?? pod.status?.message) : undefined;
+  const generation = pod.metadata.generation ?? 0;
+  return {
+    ...(generation > 0 ? { observedGeneration: generation } : {}),
+    phase,
+    conditions: generateConditions({
+      pod,
+      phase,
+      containerStatuses,
+      initContainerStatuses,
+      sandboxReady: !podSandboxChanged(pod, runtimeStatus).changed,
+    }),
+    ...(message !== undefined ? { message } : {}),
+    ...(reason !== undefined ? { reason } : {}),
+    ...(pod.status?.nominatedNodeName !== undefined ? { nominatedNodeName: pod.status.nominatedNodeName } : {}),
+    ...hostAddresses(input.hostIPs),
+    ...(addresses.length > 0 ? { podIP: addresses[0], podIPs: addresses.map((ip) => ({ ip })) } : {}),
+    ...(previous.startTime !== undefined ? { startTime: previous.startTime } : {}),
+    ...(initContainerStatuses.length > 0 ? { initContainerStatuses } : {}),
+    containerStatuses,
+    ...(input.qosClass !== undefined ? { qosClass: input.qosClass } : {}),
+    ...(ephemeralStatuses.length > 0 ? { ephemeralContainerStatuses: ephemeralStatuses } : {}),
+  };
+}
+
+/** A pod that has ended, in the API's eyes or the kubelet's own, stays so. */
+function settlePhase(phase: PodPhase, previous: PodStatus, pod: Pod): PodPhase {
+  const reported = pod.status?.phase;
+  if (isTerminal(reported)) return reported as PodPhase;
+  if (!isTerminal(phase) && isTerminal(previous.phase)) return previous.phase as PodPhase;
+  return phase;
+}
+
+function hostAddresses(hostIPs: readonly string[]): Pick<PodStatus, 'hostIP' | 'hostIPs'> {
+  const [first] = hostIPs;
+  if (first === undefined) return {};
+  return { hostIP: first, hostIPs: oneOfEachFamily(hostIPs, first).map((ip) => ({ ip })) };
+}
+
+function podAddresses(input: GenerateStatusInput): readonly string[] {
+  if (input.pod.spec.hostNetwork === true) {
+    const before = (input.previous.podIPs ?? []).map((entry) => entry.ip);
+    const [first] = input.hostIPs;
+    return before.length > 0 || first === undefined ? before : oneOfEachFamily(input.hostIPs, first);
+  }
+  return sortPodIPs(podIPs(input.runtimeStatus), input.hostIPs[0]);
+}
+
+/** At most one address of each family, that of the node's own family first. */
+export function sortPodIPs(ips: readonly string[], nodeIP: string | undefined): readonly string[] {
+  return oneOfEachFamily(ips, nodeIP ?? '0.0.0.0');
+}
+
+function oneOfEachFamily(ips: readonly string[], like: string): readonly string[] {
+  const six = isIPv6(like);
+  const result: string[] = [];
+  const own = ips.find((ip) => isIPv6(ip) === six);
+  const other = ips.find((ip) => isIPv6(ip) !== six);
+  if (own !== undefined) result.push(own);
+  if (other !== undefined) result.push(other);
+  return result;
+}
+
+function isIPv6(ip: string): boolean {
+  return ip.includes(':');
+}

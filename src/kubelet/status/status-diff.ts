@@ -1,0 +1,60 @@
+// What has to be sent so that the API's status of a pod becomes what the kubelet has: as little as possible, and nothing that
+// is somebody else's.
+
+import { isDeepStrictEqual } from 'node:util';
+import type { PodStatus } from '../types.ts';
+import { OWNED_CONDITIONS } from './conditions.ts';
+
+/** Fields of a pod's status that the kubelet never writes: their owners are elsewhere. */
+const FOREIGN_FIELDS: ReadonlySet<string> = new Set([
+  'nominatedNodeName',
+  'resize',
+  'resourceClaimStatuses',
+  'extendedResourceClaimStatus',
+  'nodeAllocatableResourceClaimStatuses',
+]);
+
+type Patch = Record<string, unknown>;
+
+/** The `status` of a strategic merge patch from `from` to `to`; undefined if there is nothing to send. */
+export function statusPatch(from: PodStatus, to: PodStatus): Patch | undefined {
+  const patch: Patch = {};
+  const before = from as Readonly<Record<string, unknown>>;
+  const after = to as Readonly<Record<string, unknown>>;
+  for (const key of Object.keys(after)) {
+    if (FOREIGN_FIELDS.has(key) || isDeepStrictEqual(before[key], after[key])) continue;
+    if (key === 'conditions') {
+      const conditions = changedConditions(from, to);
+      if (conditions.length > 0) patch['conditions'] = conditions;
+    } else if (key === 'podIPs' || key === 'hostIPs') patch[key] = replaceByIP(before[key], after[key]);
+    else patch[key] = after[key];
+  }
+  for (const key of Object.keys(before)) {
+    // A list that is merged by key has to be emptied item by item.
+    if (FOREIGN_FIELDS.has(key) || key in after || key === 'conditions') continue;
+    patch[key] = key === 'podIPs' || key === 'hostIPs' ? replaceByIP(before[key], []) : null;
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+/** Conditions are merged by type, so only those that changed are sent, and never one that the kubelet does not own. */
+function changedConditions(from: PodStatus, to: PodStatus): unknown[] {
+  const before = new Map((from.conditions ?? []).map((condition) => [condition.type as string, condition]));
+  return (to.conditions ?? []).filter(
+    (condition) =>
+      (OWNED_CONDITIONS.includes(condition.type) || condition.type === 'DisruptionTarget') &&
+      !isDeepStrictEqual(before.get(condition.type), condition),
+  );
+}
+
+function replaceByIP(before: unknown, after: unknown): unknown[] {
+  const list = (value: unknown): readonly { readonly ip: string }[] => (Array.isArray(value) ? value : []);
+  const kept = new Set(list(after).map((entry) => entry.ip));
+  const gone = list(before).filter((entry) => !kept.has(entry.ip));
+  return [...list(after), ...gone.map((entry) => ({ $patch: 'delete', ip: entry.ip }))];
+}
+
+/** Whether two statuses say the same, as far as the kubelet's own fields go. */
+export function sameStatus(a: PodStatus, b: PodStatus): boolean {
+  return statusPatch(a, b) === undefined;
+}

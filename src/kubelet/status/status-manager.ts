@@ -1,0 +1,260 @@
+// Keeps the pod statuses that the kubelet found, writes to the API what has changed of them, and lastly deletes the API
+// object of a pod that has ended on this node and was told to go.
+//
+// One write per pod at a time; changes that come while one is under way, or within a few milliseconds of each other, go out
+// together. A write that fails is tried again until it succeeds or the pod is gone.
+
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Clock, Timer } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import { timestamp } from '../time.ts';
+import { describePod, podUid, type Pod, type PodCondition, type PodStatus } from '../types.ts';
+import { OWNED_CONDITIONS } from './conditions.ts';
+import { isTerminal } from './phase.ts';
+import { sameStatus, statusPatch } from './status-diff.ts';
+
+/** The two calls that the status manager makes. Errors are StatusErrors. */
+export interface PodWriter {
+  /** Sends a strategic merge patch of the status subresource; answers the pod as it is then. */
+  patchStatus(pod: Pod, patch: unknown, signal: AbortSignal): Promise<Pod>;
+  /** Deletes the object at once, if its UID is still this one. */
+  remove(pod: Pod, signal: AbortSignal): Promise<void>;
+}
+
+export interface StatusManagerConfig {
+  readonly writer: PodWriter;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Containers of the pod may still run: it must not be reported as ended. */
+  readonly couldHaveRunningContainers: (uid: string) => boolean;
+  /** How long changes are gathered before they are written. Default: 10 ms. */
+  readonly gatherMs?: number;
+  /** The delay after a write that failed: doubles from this to 32 times as much. Default: 500 ms. */
+  readonly retryMs?: number;
+}
+
+interface Entry {
+  pod: Pod;
+  status: PodStatus;
+  /** The status that the API is known to have. */
+  written: PodStatus;
+  /** The resourceVersion of the last write of ours; 0 before the first. */
+  writtenVersion: number;
+  /** `status` is not what the API has. */
+  dirty: boolean;
+  /** The API object is to be deleted once the status is written. */
+  remove: boolean;
+  busy: boolean;
+  failures: number;
+  retry: Timer | undefined;
+  waiters: (() => void)[];
+}
+
+export class StatusManager {
+  readonly #config: StatusManagerConfig;
+  readonly #entries = new Map<string, Entry>();
+  readonly #abort = new AbortController();
+  /** Pods whose status is to be written when the timer fires. */
+  #gathered = new Set<string>();
+  #timer: Timer | undefined;
+
+  constructor(config: StatusManagerConfig) {
+    this.#config = config;
+  }
+
+  /** The status last set; undefined if none was since the kubelet started. */
+  get(uid: string): PodStatus | undefined {
+    return this.#entries.get(uid)?.status;
+  }
+
+  /** Takes over a status. Transition times and the start time are filled in here. */
+  set(pod: Pod, status: PodStatus): void {
+    const uid = podUid(pod);
+    const known = this.#entries.get(uid);
+    const previous = known?.status ?? pod.status;
+    const next = this.#finish(uid, previous, status);
+    if (known === undefined) {
+      const entry = makeEntry(pod, next);
+      this.#entries.set(uid, entry);
+      if (!sameStatus(entry.written, next)) this.#markDirty(uid, entry);
+      return;
+    }
+    known.pod = pod;
+    if (sameStatus(known.status, next)) return;
+    known.status = next;
+    this.#markDirty(uid, known);
+  }
+
+  /**
+   * The API's copy of the pod has changed. What it says of the status is compared with ours: if it lost something that we had
+   * written (somebody replaced the status), it is written again.
+   */
+  observe(pod: Pod): void {
+    const entry = this.#entries.get(podUid(pod));
+    if (entry === undefined) return;
+    entry.pod = pod;
+    // Only a copy newer than our last write can tell that it was undone.
+    if (entry.busy || entry.dirty || version(pod) <= entry.writtenVersion) return;
+    entry.written = pod.status;
+    if (!sameStatus(pod.status, entry.status)) this.#markDirty(podUid(pod), entry);
+  }
+
+  /** The pod has ended on this node, and its API object is to go: after the last status is written. */
+  removeWhenWritten(pod: Pod): void {
+    const uid = podUid(pod);
+    let entry = this.#entries.get(uid);
+    if (entry === undefined) {
+      entry = makeEntry(pod, pod.status);
+      this.#entries.set(uid, entry);
+    }
+    entry.pod = pod;
+    entry.remove = true;
+    this.#gathered.delete(uid);
+    this.#wake(uid, entry);
+  }
+
+  /** Writes now what waits to be written of this pod; resolves after the attempt. */
+  async flush(uid: string): Promise<void> {
+    const entry = this.#entries.get(uid);
+    if (entry === undefined || !(entry.dirty || entry.busy)) return;
+    const done = new Promise<void>((resolve) => entry.waiters.push(resolve));
+    this.#gathered.delete(uid);
+    this.#wake(uid, entry);
+    await done;
+  }
+
+  /** The pod is gone from the API. */
+  forget(uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (entry === undefined) return;
+    entry.retry?.cancel();
+    entry.dirty = false;
+    entry.remove = false;
+    this.#entries.delete(uid);
+    this.#gathered.delete(uid);
+    for (const waiter of entry.waiters) waiter();
+  }
+
+  stop(): void {
+    this.#abort.abort(new Error('the kubelet stops'));
+    this.#timer?.cancel();
+    for (const entry of this.#entries.values()) entry.retry?.cancel();
+  }
+
+  /** Transition times, the start time, and no end before the containers have ended. */
+  #finish(uid: string, previous: PodStatus, status: PodStatus): PodStatus {
+    const now = timestamp(this.#config.clock.now());
+    const early = isTerminal(status.phase) && !isTerminal(previous.phase) && this.#config.couldHaveRunningContainers(uid);
+    const phase = early ? (previous.phase ?? 'Pending') : status.phase;
+    const before = new Map((previous.conditions ?? []).map((condition) => [condition.type as string, condition]));
+    const conditions = (status.conditions ?? []).map((condition) =>
+      OWNED_CONDITIONS.includes(condition.type) ? withTransition(condition, before.get(condition.type), now) : condition,
+    );
+    return { ...status, ...(phase !== undefined ? { phase } : {}), conditions, startTime: previous.startTime ?? status.startTime ?? now };
+  }
+
+  #markDirty(uid: string, entry: Entry): void {
+    entry.dirty = true;
+    if (entry.busy || this.#abort.signal.aborted) return;
+    this.#gathered.add(uid);
+    this.#timer ??= this.#config.clock.setTimer(this.#config.gatherMs ?? 10, () => {
+      this.#timer = undefined;
+      const due = this.#gathered;
+      this.#gathered = new Set();
+      for (const gathered of due) {
+        const waiting = this.#entries.get(gathered);
+        if (waiting !== undefined) this.#wake(gathered, waiting);
+      }
+    });
+  }
+
+  #wake(uid: string, entry: Entry): void {
+    if (entry.busy || this.#abort.signal.aborted) return;
+    entry.retry?.cancel();
+    entry.retry = undefined;
+    entry.busy = true;
+    void this.#run(uid, entry);
+  }
+
+  async #run(uid: string, entry: Entry): Promise<void> {
+    while ((entry.dirty || entry.remove) && !this.#abort.signal.aborted) {
+      try {
+        if (entry.dirty) await this.#write(entry);
+        else {
+          await this.#config.writer.remove(entry.pod, this.#abort.signal);
+          entry.remove = false;
+        }
+        entry.failures = 0;
+      } catch (err) {
+        if (this.#abort.signal.aborted) break;
+        if (apierrors.isNotFound(err) || (apierrors.isConflict(err) && entry.remove && !entry.dirty)) {
+          // Gone, or another pod has the name now: there is nothing left to say.
+          entry.dirty = false;
+          entry.remove = false;
+          break;
+        }
+        this.#config.logger.warn('pod status not written', { pod: describePod(entry.pod), err });
+        this.#retryLater(uid, entry);
+        break;
+      }
+    }
+    entry.busy = false;
+    const waiters = entry.waiters;
+    entry.waiters = [];
+    for (const waiter of waiters) waiter();
+  }
+
+  async #write(entry: Entry): Promise<void> {
+    const status = entry.status;
+    const patch = statusPatch(entry.written, status);
+    entry.dirty = false;
+    if (patch === undefined) return;
+    try {
+      const pod = await this.#config.writer.patchStatus(
+        entry.pod,
+        { metadata: { uid: entry.pod.metadata.uid }, status: patch },
+        this.#abort.signal,
+      );
+      entry.written = pod.status;
+      entry.writtenVersion = version(pod);
+    } catch (err) {
+      entry.dirty = true;
+      throw err;
+    }
+  }
+
+  #retryLater(uid: string, entry: Entry): void {
+    const base = this.#config.retryMs ?? 500;
+    const delay = base * 2 ** Math.min(entry.failures, 5);
+    entry.failures++;
+    entry.retry = this.#config.clock.setTimer(delay, () => {
+      entry.retry = undefined;
+      if (this.#entries.get(uid) === entry) this.#wake(uid, entry);
+    });
+  }
+}
+
+function makeEntry(pod: Pod, status: PodStatus): Entry {
+  return {
+    pod,
+    status,
+    written: pod.status,
+    writtenVersion: 0,
+    dirty: false,
+    remove: false,
+    busy: false,
+    failures: 0,
+    retry: undefined,
+    waiters: [],
+  };
+}
+
+/** Versions of one object are decimal numbers that grow. */
+function version(pod: Pod): number {
+  return Number(pod.metadata.resourceVersion);
+}
+
+function withTransition(condition: PodCondition, before: PodCondition | undefined, now: string): PodCondition {
+  const kept = before?.status === condition.status ? before.lastTransitionTime : null;
+  return { ...condition, lastTransitionTime: kept ?? now };
+}
