@@ -1,0 +1,38 @@
+// The Scheme of everything that Coxswain knows: every group's kinds, with the defaults, conversions and field labels that
+// are written so far.
+
+import { setReplicaSetDefaults } from './apps/v1/defaults.ts';
+import { setPodDefaults, setReplicationControllerDefaults, setSecretDefaults, setServiceDefaults } from './core/v1/defaults.ts';
+import type { GroupVersionKind } from './descriptor.ts';
+import { fromCore, toCore } from './events/v1/conversion.ts';
+import { fieldLabels, resolveFieldLabel } from './field-labels.ts';
+import { schemas } from './schema/all.ts';
+import { Scheme } from './scheme.ts';
+
+/** A new Scheme; registering more in it changes no other. */
+export function newDefaultScheme(): Scheme {
+  const scheme = new Scheme();
+  for (const schema of schemas) scheme.addSchema(schema);
+
+  scheme.addDefaulter(core('Pod'), setPodDefaults);
+  scheme.addDefaulter(core('ReplicationController'), setReplicationControllerDefaults);
+  scheme.addDefaulter(core('Secret'), setSecretDefaults);
+  scheme.addDefaulter(core('Service'), setServiceDefaults);
+  scheme.addDefaulter({ group: 'apps', version: 'v1', kind: 'ReplicaSet' }, setReplicaSetDefaults);
+
+  const event = { group: 'events.k8s.io', version: 'v1', kind: 'Event' };
+  scheme.addConversion(core('Event'), event, fromCore);
+  scheme.addConversion(event, core('Event'), toCore);
+
+  for (const known of fieldLabels) {
+    scheme.addFieldLabelConversion(known.gvk, (label, value) => {
+      const resolved = resolveFieldLabel(known, label);
+      return resolved === undefined ? undefined : [resolved, value];
+    });
+  }
+  return scheme;
+}
+
+function core(kind: string): GroupVersionKind {
+  return { group: '', version: 'v1', kind };
+}

@@ -1,0 +1,77 @@
+// The fields that field selectors may name, per kind, beyond metadata.name and metadata.namespace.
+
+import type { GroupVersionKind } from './descriptor.ts';
+
+interface FieldLabels {
+  readonly gvk: GroupVersionKind;
+  readonly labels: readonly string[];
+  /** Old names. */
+  readonly renamed?: Readonly<Record<string, string>>;
+}
+
+function core(kind: string): GroupVersionKind {
+  return { group: '', version: 'v1', kind };
+}
+
+export const fieldLabels: readonly FieldLabels[] = [
+  {
+    gvk: core('Pod'),
+    labels: [
+      'spec.nodeName',
+      'spec.restartPolicy',
+      'spec.schedulerName',
+      'spec.serviceAccountName',
+      'spec.hostNetwork',
+      'status.phase',
+      'status.podIP',
+      'status.podIPs',
+      'status.nominatedNodeName',
+    ],
+    renamed: { 'spec.host': 'spec.nodeName' },
+  },
+  { gvk: core('Node'), labels: ['spec.unschedulable'] },
+  { gvk: core('ReplicationController'), labels: ['status.replicas'] },
+  { gvk: core('Namespace'), labels: ['status.phase'] },
+  { gvk: core('Secret'), labels: ['type'] },
+  { gvk: core('Service'), labels: ['spec.clusterIP', 'spec.type'] },
+  {
+    gvk: core('Event'),
+    labels: [
+      'involvedObject.kind',
+      'involvedObject.namespace',
+      'involvedObject.name',
+      'involvedObject.uid',
+      'involvedObject.apiVersion',
+      'involvedObject.resourceVersion',
+      'involvedObject.fieldPath',
+      'reason',
+      'reportingComponent',
+      'source',
+      'type',
+    ],
+  },
+  {
+    gvk: { group: 'events.k8s.io', version: 'v1', kind: 'Event' },
+    labels: [
+      'regarding.kind',
+      'regarding.namespace',
+      'regarding.name',
+      'regarding.uid',
+      'regarding.apiVersion',
+      'regarding.resourceVersion',
+      'regarding.fieldPath',
+      'reason',
+      'reportingController',
+      'type',
+    ],
+  },
+  { gvk: { group: 'apps', version: 'v1', kind: 'ReplicaSet' }, labels: ['status.replicas'] },
+  { gvk: { group: 'batch', version: 'v1', kind: 'Job' }, labels: ['status.successful'] },
+  { gvk: { group: 'certificates.k8s.io', version: 'v1', kind: 'CertificateSigningRequest' }, labels: ['spec.signerName'] },
+];
+
+/** The label that a selector means, or undefined. */
+export function resolveFieldLabel(known: FieldLabels, label: string): string | undefined {
+  const renamed = known.renamed !== undefined && Object.hasOwn(known.renamed, label) ? known.renamed[label] : label;
+  return renamed !== undefined && known.labels.includes(renamed) ? renamed : undefined;
+}

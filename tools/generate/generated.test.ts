@@ -1,0 +1,32 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { schemas } from '../../src/api/schema/all.ts';
+import { constantName, render } from './render.ts';
+
+const api = fileURLToPath(new URL('../../src/api/', import.meta.url));
+
+/** The formatter may break lines, and nothing else. */
+function withoutLayout(text: string): string {
+  return text
+    .replace(/\s+/g, '')
+    .replace(/=\|/g, '=')
+    .replace(/,([}\])])/g, '$1');
+}
+
+describe('generated files', () => {
+  it.each(schemas)('$key is current (else: npm run generate)', (schema) => {
+    for (const { path, text } of render(schema, schemas, existsSync(`${api}${schema.key}/helpers.ts`))) {
+      expect(withoutLayout(readFileSync(api + path, 'utf8'))).toBe(withoutLayout(text));
+    }
+  });
+
+  it('names constants after kinds', () => {
+    expect(constantName('ReplicaSet', 'replicasets')).toBe('replicaSets');
+    expect(constantName('NetworkPolicy', 'networkpolicies')).toBe('networkPolicies');
+    expect(constantName('CSIDriver', 'csidrivers')).toBe('csiDrivers');
+    expect(constantName('Endpoints', 'endpoints')).toBe('endpoints');
+    expect(constantName('APIService', 'apiservices')).toBe('apiServices');
+    expect(constantName('NodeMetrics', 'nodes')).toBe('nodeMetrics');
+  });
+});
