@@ -126,6 +126,8 @@ function jsonLogger(level: LogLevel, destination: LogDestination, clock: Clock):
       messageKey: 'message',
       timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
+      // Errors are described before they get here; pino would describe them once more.
+      serializers: { err: (described: unknown) => described },
     },
     { write: (line: string) => void destination.write(line) },
   );

@@ -165,12 +165,32 @@ export class WatchQueue<E> implements WatchStream<E> {
 export function mapWatch<E, R>(source: WatchStream<E>, map: (event: E) => R | undefined): WatchStream<R> {
   return {
     stop: () => source.stop(),
-    async *[Symbol.asyncIterator]() {
-      // Leaving this loop, by an error of `map` or by the consumer, ends the source's own iterator, which stops it.
-      for await (const event of source) {
-        const mapped = map(event);
-        if (mapped !== undefined) yield mapped;
-      }
+    [Symbol.asyncIterator](): AsyncIterator<R, undefined> {
+      const events = source[Symbol.asyncIterator]();
+      // By hand rather than as a generator, whose return() would wait for the event that next() waits for.
+      return {
+        async next() {
+          for (;;) {
+            const result = await events.next();
+            if (result.done) return DONE;
+            const mapped = applyOrStop(result.value);
+            if (mapped !== undefined) return { done: false, value: mapped };
+          }
+        },
+        return() {
+          source.stop();
+          return Promise.resolve(DONE);
+        },
+      };
     },
   };
+
+  function applyOrStop(event: E): R | undefined {
+    try {
+      return map(event);
+    } catch (error) {
+      source.stop();
+      throw error;
+    }
+  }
 }

@@ -1,0 +1,234 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { systemClock, VirtualClock } from './clock.ts';
+
+describe('VirtualClock', () => {
+  it('begins at a fixed time and moves only when told to', async () => {
+    const clock = new VirtualClock();
+    expect(new Date(clock.now()).toISOString()).toBe('2026-01-01T00:00:00.000Z');
+    expect(clock.monotonic()).toBe(0);
+    await clock.advance('1h30m');
+    expect(new Date(clock.now()).toISOString()).toBe('2026-01-01T01:30:00.000Z');
+    expect(clock.monotonic()).toBe(5_400_000);
+    expect(new VirtualClock({ start: 5 }).now()).toBe(5);
+  });
+
+  it('fires timers in the order in which they are due, those of one instant in the order of setting', async () => {
+    const clock = new VirtualClock();
+    const fired: string[] = [];
+    const set = (name: string, delay: number) => clock.setTimer(delay, () => fired.push(`${name}@${clock.monotonic()}`));
+    set('c', 30);
+    set('a', 10);
+    set('b1', 20);
+    set('b2', 20);
+    await clock.advance(20);
+    expect(fired).toEqual(['a@10', 'b1@20', 'b2@20']);
+    expect(clock.pendingTimers).toBe(1);
+    expect(clock.nextTimer).toBe(clock.now() + 10);
+    await clock.advance(10);
+    expect(fired.at(-1)).toBe('c@30');
+    expect(clock.nextTimer).toBeUndefined();
+  });
+
+  it('lets a chain of sleeps take exactly as long as it says', async () => {
+    const clock = new VirtualClock();
+    const wakes: number[] = [];
+    const chain = (async () => {
+      for (let i = 0; i < 5; i++) {
+        await clock.sleep(1000);
+        // More hops than any fixed number of microtasks, and a turn of the event loop.
+        for (let hop = 0; hop < 20; hop++) await Promise.resolve();
+        await new Promise((resolve) => setImmediate(resolve));
+        wakes.push(clock.monotonic());
+      }
+    })();
+    await clock.advance('4s');
+    expect(wakes).toEqual([1000, 2000, 3000, 4000]);
+    await clock.advance('1s');
+    await chain;
+    expect(wakes.at(-1)).toBe(5000);
+  });
+
+  it('repeats an interval until it is cancelled, also from inside', async () => {
+    const clock = new VirtualClock();
+    let ticks = 0;
+    const timer = clock.setInterval(100, () => {
+      if (++ticks === 3) timer.cancel();
+    });
+    await clock.advance('10s');
+    expect(ticks).toBe(3);
+    expect(clock.pendingTimers).toBe(0);
+    timer.cancel();
+  });
+
+  it('cancels timers, fired ones without effect', async () => {
+    const clock = new VirtualClock();
+    const fired: string[] = [];
+    const first = clock.setTimer(1, () => {
+      fired.push('first');
+      second.cancel();
+    });
+    const second = clock.setTimer(1, () => fired.push('second'));
+    const immediate = clock.setTimer(0, () => fired.push('immediate'));
+    immediate.cancel();
+    await clock.advance(5);
+    first.cancel();
+    expect(fired).toEqual(['first']);
+  });
+
+  it('fires a timer without delay on a later turn, without an advance', async () => {
+    const clock = new VirtualClock();
+    let fired = false;
+    clock.setTimer(0, () => (fired = true));
+    expect(fired).toBe(false);
+    await clock.settle();
+    expect(fired).toBe(true);
+    await clock.sleep(-5);
+    expect(clock.monotonic()).toBe(0);
+  });
+
+  it('rejects a sleep with the reason of its signal, at once and later', async () => {
+    const clock = new VirtualClock();
+    const reason = new Error('stop');
+    await expect(clock.sleep(10, AbortSignal.abort(reason))).rejects.toBe(reason);
+    const controller = new AbortController();
+    const sleep = clock.sleep(1000, controller.signal);
+    controller.abort(reason);
+    await expect(sleep).rejects.toBe(reason);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('passes an error of a callback to whoever advances, and stands there', async () => {
+    const clock = new VirtualClock();
+    clock.setTimer(10, () => {
+      throw new Error('boom');
+    });
+    let later = false;
+    clock.setTimer(20, () => (later = true));
+    await expect(clock.advance(100)).rejects.toThrow('boom');
+    expect(clock.monotonic()).toBe(10);
+    await clock.advance(10);
+    expect(later).toBe(true);
+  });
+
+  it('queues advances up', async () => {
+    const clock = new VirtualClock();
+    const seen: number[] = [];
+    clock.setTimer(5, () => seen.push(clock.monotonic()));
+    clock.setTimer(15, () => seen.push(clock.monotonic()));
+    await Promise.all([clock.advance(10), clock.advance(10)]);
+    expect(seen).toEqual([5, 15]);
+    expect(clock.monotonic()).toBe(20);
+  });
+
+  it('runs until a condition holds, no further', async () => {
+    const clock = new VirtualClock();
+    let ticks = 0;
+    clock.setInterval(1000, () => ticks++);
+    await clock.runUntil(() => ticks === 7);
+    expect(clock.monotonic()).toBe(7000);
+    await clock.runUntil(() => ticks === 7);
+    expect(clock.monotonic()).toBe(7000);
+  });
+
+  it('says why a condition cannot come true', async () => {
+    const clock = new VirtualClock();
+    await expect(clock.runUntil(() => false)).rejects.toThrow('no timer is set');
+    clock.setInterval(1000, () => undefined);
+    await expect(clock.runUntil(() => false, '10s')).rejects.toThrow('within 10000 ms');
+    expect(clock.monotonic()).toBe(10_000);
+  });
+
+  it('waits for the settle hook before time moves on', async () => {
+    let pending = 0;
+    const clock = new VirtualClock({
+      settle: async () => {
+        while (pending > 0) await new Promise((resolve) => setImmediate(resolve));
+      },
+    });
+    const order: string[] = [];
+    clock.setTimer(1, () => {
+      pending++;
+      // Work of another thread: several turns of the event loop.
+      let turns = 5;
+      const step = () => {
+        if (--turns > 0) setImmediate(step);
+        else {
+          order.push('work');
+          pending--;
+        }
+      };
+      setImmediate(step);
+    });
+    clock.setTimer(2, () => order.push('next'));
+    await clock.advance(5);
+    expect(order).toEqual(['work', 'next']);
+  });
+
+  it('moves by a day quickly', async () => {
+    const clock = new VirtualClock({ settleTurns: 1 });
+    let ticks = 0;
+    clock.setInterval(10_000, () => ticks++);
+    await clock.advance('24h');
+    expect(ticks).toBe(8640);
+  });
+
+  it('refuses nonsense', async () => {
+    const clock = new VirtualClock();
+    expect(() => clock.setTimer(Number.NaN, () => undefined)).toThrow(RangeError);
+    expect(() => clock.setInterval(0, () => undefined)).toThrow(RangeError);
+    expect(() => clock.advance(-1)).toThrow('cannot go back');
+    expect(() => clock.advance('1x')).toThrow('unknown unit');
+  });
+});
+
+describe('systemClock', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('tells the time', () => {
+    const before = Date.now();
+    expect(systemClock.now()).toBeGreaterThanOrEqual(before);
+    const start = systemClock.monotonic();
+    expect(systemClock.monotonic()).toBeGreaterThanOrEqual(start);
+  });
+
+  it('sleeps, and can be woken', async () => {
+    const start = performance.now();
+    await systemClock.sleep(5);
+    expect(performance.now() - start).toBeGreaterThan(3);
+    const controller = new AbortController();
+    const sleep = systemClock.sleep(60_000, controller.signal);
+    controller.abort(new Error('enough'));
+    await expect(sleep).rejects.toThrow('enough');
+  });
+
+  it('takes delays that the platform does not', () => {
+    vi.useFakeTimers();
+    const month = 30 * 24 * 3_600_000;
+    let fired = 0;
+    systemClock.setTimer(month, () => fired++);
+    const cancelled = systemClock.setTimer(month, () => (fired += 100));
+    let ticks = 0;
+    const interval = systemClock.setInterval(month, () => ticks++);
+    vi.advanceTimersByTime(month - 1000);
+    expect([fired, ticks]).toEqual([0, 0]);
+    cancelled.cancel();
+    vi.advanceTimersByTime(2000);
+    expect([fired, ticks]).toEqual([1, 1]);
+    vi.advanceTimersByTime(month);
+    expect([fired, ticks]).toEqual([1, 2]);
+    interval.cancel();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('repeats a short interval', () => {
+    vi.useFakeTimers();
+    let ticks = 0;
+    const interval = systemClock.setInterval(1000, () => ticks++);
+    vi.advanceTimersByTime(3500);
+    interval.cancel();
+    vi.advanceTimersByTime(5000);
+    expect(ticks).toBe(3);
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { SeededRandom, systemRandom } from './random.ts';
+import type { Random } from './random.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+describe.each<[string, () => Random]>([
+  ['systemRandom', () => systemRandom],
+  ['SeededRandom', () => new SeededRandom('test')],
+])('%s', (_name, make) => {
+  it('gives floats in [0, 1) that are spread evenly', () => {
+    const random = make();
+    let sum = 0;
+    for (let i = 0; i < 10_000; i++) {
+      const value = random.float();
+      expect(value).toBeGreaterThanOrEqual(0);
+      expect(value).toBeLessThan(1);
+      sum += value;
+    }
+    // Ten standard deviations: fails by chance less often than the machine does.
+    expect(Math.abs(sum / 10_000 - 0.5)).toBeLessThan(0.03);
+  });
+
+  it('gives each integer its share', () => {
+    const random = make();
+    const counts = [0, 0, 0, 0, 0, 0, 0];
+    for (let i = 0; i < 14_000; i++) {
+      const index = random.int(7);
+      counts[index] = (counts[index] as number) + 1;
+    }
+    for (const count of counts) expect(Math.abs(count - 2000)).toBeLessThan(450);
+    expect(random.int(1)).toBe(0);
+    expect(random.int(2 ** 40)).toBeLessThan(2 ** 40);
+    expect(() => random.int(0)).toThrow(RangeError);
+    expect(() => random.int(1.5)).toThrow(RangeError);
+  });
+
+  it('makes version 4 UUIDs, all different', () => {
+    const random = make();
+    const seen = new Set<string>();
+    for (let i = 0; i < 1000; i++) {
+      const uuid = random.uuid();
+      expect(uuid).toMatch(UUID);
+      seen.add(uuid);
+    }
+    expect(seen.size).toBe(1000);
+  });
+
+  it("makes suffixes of Kubernetes' alphabet", () => {
+    const random = make();
+    expect(random.nameSuffix(5)).toMatch(/^[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+    expect(random.nameSuffix(0)).toBe('');
+  });
+
+  it('fills as many bytes as were asked for', () => {
+    const random = make();
+    expect(random.bytes(0)).toHaveLength(0);
+    expect(random.bytes(13)).toHaveLength(13);
+    expect(new Set(random.bytes(4096)).size).toBeGreaterThan(250);
+  });
+});
+
+describe('SeededRandom', () => {
+  it('repeats itself', () => {
+    const draw = (seed: number | string) => {
+      const random = new SeededRandom(seed);
+      return [random.uuid(), random.int(1000), random.float(), random.nameSuffix(5), ...random.bytes(5)];
+    };
+    expect(draw(1)).toEqual(draw(1));
+    expect(draw('a')).toEqual(draw('a'));
+    expect(draw(1)).not.toEqual(draw(2));
+    expect(draw(1)).not.toEqual(draw(1.5));
+    expect(draw(1)).not.toEqual(draw(1 + 2 ** 32));
+  });
+
+  it('keeps the sequence of a seed from release to release', () => {
+    const random = new SeededRandom(1);
+    expect([random.uuid(), random.nameSuffix(5), random.int(10)]).toEqual(['d4197117-e52d-4681-b39a-60e37ac1bc7c', 'jjgrg', 4]);
+  });
+
+  it('derives sequences that do not depend on how much was drawn', () => {
+    const fresh = new SeededRandom(7);
+    const used = new SeededRandom(7);
+    used.uuid();
+    expect(used.derive('kubelet').uuid()).toBe(fresh.derive('kubelet').uuid());
+    expect(fresh.derive('kubelet').uuid()).not.toBe(fresh.derive('scheduler').uuid());
+  });
+});

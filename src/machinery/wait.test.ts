@@ -1,0 +1,232 @@
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from './clock.ts';
+import { SeededRandom } from './random.ts';
+import * as wait from './wait.ts';
+
+/** A condition that holds at the n-th call, and when it was called. */
+function holdsAt(n: number, clock: VirtualClock) {
+  const calls: number[] = [];
+  const condition = () => {
+    calls.push(clock.monotonic());
+    return calls.length >= n;
+  };
+  return { calls, condition };
+}
+
+/** Lets virtual time run on while `promise` is pending. */
+async function run<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
+  let settled = false;
+  const done = promise.finally(() => (settled = true));
+  done.catch(() => undefined);
+  await clock.runUntil(() => settled);
+  return done;
+}
+
+describe('poll', () => {
+  it('asks after each interval until the condition holds', async () => {
+    const clock = new VirtualClock();
+    const { calls, condition } = holdsAt(3, clock);
+    await run(clock, wait.poll({ clock, intervalMs: 100, timeoutMs: 1000 }, condition));
+    expect(calls).toEqual([100, 200, 300]);
+  });
+
+  it('asks at once when told to', async () => {
+    const clock = new VirtualClock();
+    const { calls, condition } = holdsAt(2, clock);
+    await run(clock, wait.pollImmediately({ clock, intervalMs: 100, timeoutMs: 1000 }, condition));
+    expect(calls).toEqual([0, 100]);
+  });
+
+  it('asks a last time when the timeout is over, and gives up', async () => {
+    const clock = new VirtualClock();
+    const { calls, condition } = holdsAt(99, clock);
+    await expect(run(clock, wait.poll({ clock, intervalMs: 100, timeoutMs: 250 }, condition))).rejects.toBeInstanceOf(
+      wait.WaitTimeoutError,
+    );
+    expect(calls).toEqual([100, 200, 250]);
+  });
+
+  it('does not wait at all with a timeout of 0', async () => {
+    const clock = new VirtualClock();
+    await expect(wait.pollImmediately({ clock, intervalMs: 1, timeoutMs: 0 }, () => false)).rejects.toThrow(
+      'timed out waiting for the condition',
+    );
+    await wait.pollImmediately({ clock, intervalMs: 1, timeoutMs: 0 }, () => true);
+  });
+
+  it('counts the interval from the end of a slow condition', async () => {
+    const clock = new VirtualClock();
+    const starts: number[] = [];
+    await run(
+      clock,
+      wait.poll({ clock, intervalMs: 100, timeoutMs: 1000 }, async () => {
+        starts.push(clock.monotonic());
+        await clock.sleep(50);
+        return starts.length === 2;
+      }),
+    );
+    expect(starts).toEqual([100, 250]);
+  });
+
+  it('passes on what the condition throws', async () => {
+    const clock = new VirtualClock();
+    const poll = wait.pollImmediately({ clock, intervalMs: 1, timeoutMs: 10 }, () => {
+      throw new Error('pointless');
+    });
+    await expect(poll).rejects.toThrow('pointless');
+  });
+
+  it('ends with the reason of its signal', async () => {
+    const clock = new VirtualClock();
+    const controller = new AbortController();
+    const polling = wait.pollUntil({ clock, intervalMs: 1000, signal: controller.signal }, () => false);
+    polling.catch(() => undefined);
+    await clock.advance('1h');
+    controller.abort(new Error('shutting down'));
+    await expect(polling).rejects.toThrow('shutting down');
+    expect(clock.pendingTimers).toBe(0);
+    const late = wait.poll({ clock, intervalMs: 1, timeoutMs: 1, signal: controller.signal }, () => true);
+    await expect(late).rejects.toThrow('shutting down');
+  });
+
+  it('polls for as long as it takes', async () => {
+    const clock = new VirtualClock();
+    const { calls, condition } = holdsAt(1000, clock);
+    await run(clock, wait.pollUntil({ clock, intervalMs: 1000 }, condition));
+    expect(calls).toHaveLength(1000);
+  });
+
+  it('refuses an interval of 0, which would never let go', async () => {
+    const clock = new VirtualClock();
+    await expect(wait.poll({ clock, intervalMs: 0, timeoutMs: 1 }, () => true)).rejects.toThrow(RangeError);
+  });
+});
+
+describe('until', () => {
+  it('repeats an action until the signal aborts, then resolves', async () => {
+    const clock = new VirtualClock();
+    const controller = new AbortController();
+    const times: number[] = [];
+    const loop = wait.until({ clock, signal: controller.signal, periodMs: 1000 }, () => void times.push(clock.monotonic()));
+    await clock.advance(2500);
+    controller.abort();
+    await loop;
+    expect(times).toEqual([0, 1000, 2000]);
+  });
+
+  it('spreads its periods', async () => {
+    const clock = new VirtualClock();
+    const controller = new AbortController();
+    const times: number[] = [];
+    const config = { clock, signal: controller.signal, periodMs: 1000, jitterFactor: 0.5, random: new SeededRandom(1) };
+    const loop = wait.until(config, () => void times.push(clock.monotonic()));
+    await clock.advance('20s');
+    controller.abort();
+    await loop;
+    const gaps = times.slice(1).map((time, index) => time - (times[index] as number));
+    expect(new Set(gaps).size).toBeGreaterThan(5);
+    for (const gap of gaps) {
+      expect(gap).toBeGreaterThanOrEqual(1000);
+      expect(gap).toBeLessThan(1500);
+    }
+  });
+
+  it('throws what the action throws', async () => {
+    const clock = new VirtualClock();
+    const signal = new AbortController().signal;
+    const loop = wait.until({ clock, signal, periodMs: 1 }, () => {
+      throw new Error('broken');
+    });
+    await expect(loop).rejects.toThrow('broken');
+    await expect(wait.until({ clock, signal, periodMs: 1, jitterFactor: 1 }, () => undefined)).rejects.toThrow('randomness');
+  });
+});
+
+describe('Backoff', () => {
+  const delays = (config: wait.BackoffConfig, count: number) => {
+    const backoff = new wait.Backoff(config);
+    return Array.from({ length: count }, () => backoff.next());
+  };
+
+  it('grows by its factor, up to its cap', () => {
+    expect(delays({ durationMs: 10, factor: 2 }, 5)).toEqual([10, 20, 40, 80, 160]);
+    expect(delays({ durationMs: 10, factor: 2, capMs: 50 }, 5)).toEqual([10, 20, 40, 50, 50]);
+    expect(delays({ durationMs: 10, factor: 3, steps: 3 }, 5)).toEqual([10, 30, 90, 90, 90]);
+    expect(delays({ durationMs: 10 }, 3)).toEqual([10, 10, 10]);
+    expect(delays({ durationMs: 100, capMs: 5 }, 2)).toEqual([5, 5]);
+  });
+
+  it('lengthens each delay at random', () => {
+    const random = new SeededRandom('jitter');
+    for (const delay of delays({ durationMs: 100, jitter: 0.1, random }, 50)) {
+      expect(delay).toBeGreaterThanOrEqual(100);
+      expect(delay).toBeLessThan(110);
+    }
+    expect(() => new wait.Backoff({ durationMs: 1, jitter: 1 })).toThrow('randomness');
+    expect(wait.jitter(random, 100, 0)).toBe(100);
+  });
+
+  it('begins again', () => {
+    const backoff = new wait.Backoff({ durationMs: 10, factor: 2, steps: 2 });
+    backoff.next();
+    backoff.next();
+    expect(backoff.stepsLeft).toBe(0);
+    backoff.reset();
+    expect([backoff.stepsLeft, backoff.next(), backoff.next()]).toEqual([2, 10, 20]);
+  });
+});
+
+describe('exponentialBackoff', () => {
+  it('asks as often as it has steps', async () => {
+    const clock = new VirtualClock();
+    const { calls, condition } = holdsAt(99, clock);
+    const waiting = wait.exponentialBackoff({ clock, backoff: { durationMs: 10, factor: 2, steps: 4 } }, condition);
+    await expect(run(clock, waiting)).rejects.toBeInstanceOf(wait.WaitTimeoutError);
+    expect(calls).toEqual([0, 10, 30, 70]);
+  });
+
+  it('stops when the condition holds', async () => {
+    const clock = new VirtualClock();
+    const { calls, condition } = holdsAt(2, clock);
+    await run(clock, wait.exponentialBackoff({ clock, backoff: { durationMs: 10, steps: 4 } }, condition));
+    expect(calls).toEqual([0, 10]);
+  });
+});
+
+describe('retryOnError', () => {
+  const backoff = { durationMs: 10, factor: 2, steps: 3 };
+
+  it('answers what the action answers in the end', async () => {
+    const clock = new VirtualClock();
+    let calls = 0;
+    const action = () => {
+      if (++calls < 3) throw new Error('conflict');
+      return 'done';
+    };
+    expect(
+      await run(
+        clock,
+        wait.retryOnError({ clock, backoff }, () => true, action),
+      ),
+    ).toBe('done');
+    expect(clock.monotonic()).toBe(30);
+  });
+
+  it('throws the last error, and at once one that is not worth another try', async () => {
+    const clock = new VirtualClock();
+    let calls = 0;
+    const action = () => {
+      calls++;
+      throw new Error(`try ${calls}`);
+    };
+    await expect(
+      run(
+        clock,
+        wait.retryOnError({ clock, backoff }, () => true, action),
+      ),
+    ).rejects.toThrow('try 3');
+    calls = 0;
+    await expect(wait.retryOnError({ clock, backoff }, () => false, action)).rejects.toThrow('try 1');
+    expect(calls).toBe(1);
+  });
+});

@@ -1,0 +1,230 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { mapWatch, WatchOverflowError, WatchQueue } from './watch.ts';
+import type { WatchStream } from './watch.ts';
+
+async function collect<E>(stream: WatchStream<E>): Promise<E[]> {
+  const events: E[] = [];
+  for await (const event of stream) events.push(event);
+  return events;
+}
+
+/** What came before the error, and the error. */
+async function collectToError<E>(stream: WatchStream<E>): Promise<{ events: E[]; error: unknown }> {
+  const events: E[] = [];
+  try {
+    for await (const event of stream) events.push(event);
+  } catch (error) {
+    return { events, error };
+  }
+  throw new Error('the stream ended without an error');
+}
+
+describe('WatchQueue', () => {
+  it('yields what was pushed before and during iteration, in order, and ends when closed', async () => {
+    const queue = new WatchQueue<number>();
+    queue.push(1);
+    queue.push(2);
+    const events = collect(queue);
+    await Promise.resolve();
+    queue.push(3);
+    queue.close();
+    expect(queue.push(4)).toBe(false);
+    expect(await events).toEqual([1, 2, 3]);
+    expect(queue.ended).toBe(true);
+  });
+
+  it('throws the error it failed with after what was pushed, once', async () => {
+    const queue = new WatchQueue<number>();
+    const failure = new Error('compacted');
+    queue.push(1);
+    queue.fail(failure);
+    queue.close();
+    const iterator = queue[Symbol.asyncIterator]();
+    expect(await iterator.next()).toEqual({ done: false, value: 1 });
+    await expect(iterator.next()).rejects.toBe(failure);
+    expect(await iterator.next()).toEqual({ done: true, value: undefined });
+  });
+
+  it('fails a consumer that waits, and ends the other calls that wait', async () => {
+    const queue = new WatchQueue<number>();
+    const iterator = queue[Symbol.asyncIterator]();
+    const [first, second] = [iterator.next(), iterator.next()];
+    queue.fail(new Error('gone'));
+    await expect(first).rejects.toThrow('gone');
+    expect(await second).toEqual({ done: true, value: undefined });
+  });
+
+  it('serves calls of next() in their order', async () => {
+    const queue = new WatchQueue<number>();
+    const iterator = queue[Symbol.asyncIterator]();
+    const calls = [iterator.next(), iterator.next()];
+    queue.push(1);
+    queue.push(2);
+    expect((await Promise.all(calls)).map((result) => result.value)).toEqual([1, 2]);
+  });
+
+  it('tells the producer once when the consumer stops, and drops what waits', async () => {
+    let stopped = 0;
+    const queue = new WatchQueue<number>({ onStop: () => stopped++ });
+    queue.push(1);
+    queue.push(2);
+    queue.stop();
+    queue.stop();
+    expect(stopped).toBe(1);
+    expect(queue.length).toBe(0);
+    expect(await collect(queue)).toEqual([]);
+  });
+
+  it('stops when the consumer leaves its loop', async () => {
+    let stopped = 0;
+    const queue = new WatchQueue<number>({ onStop: () => stopped++ });
+    queue.push(1);
+    queue.push(2);
+    for await (const event of queue) {
+      expect(event).toBe(1);
+      break;
+    }
+    expect(stopped).toBe(1);
+    expect(queue.push(3)).toBe(false);
+  });
+
+  it('wakes a consumer that waits when somebody else stops it', async () => {
+    const queue = new WatchQueue<number>();
+    const events = collect(queue);
+    await Promise.resolve();
+    queue.stop();
+    expect(await events).toEqual([]);
+  });
+
+  it('does not tell the producer about ends of its own', async () => {
+    let stopped = 0;
+    const queue = new WatchQueue<number>({ onStop: () => stopped++ });
+    queue.fail(new Error('x'));
+    queue.stop();
+    expect(stopped).toBe(0);
+    // Stopped: the error is not of interest any more.
+    expect(await collect(queue)).toEqual([]);
+  });
+
+  it('ends with an overflow error when more waits than it may hold', async () => {
+    const queue = new WatchQueue<number>({ limit: 2 });
+    expect([queue.push(1), queue.push(2), queue.push(3), queue.push(4)]).toEqual([true, true, false, false]);
+    const { events, error } = await collectToError(queue);
+    expect(events).toEqual([1, 2]);
+    expect(error).toBeInstanceOf(WatchOverflowError);
+  });
+
+  it('lets the producer choose the error of an overflow', async () => {
+    let calls = 0;
+    const queue = new WatchQueue<number>({
+      limit: 1,
+      onOverflow: (overflowing) => {
+        calls++;
+        overflowing.fail(new Error('slow watcher'));
+      },
+    });
+    queue.push(1);
+    queue.push(2);
+    queue.push(3);
+    expect(calls).toBe(1);
+    expect((await collectToError(queue)).error).toEqual(new Error('slow watcher'));
+  });
+
+  it('does not count what a waiting consumer takes at once', async () => {
+    const queue = new WatchQueue<number>({ limit: 1 });
+    const iterator = queue[Symbol.asyncIterator]();
+    for (let i = 0; i < 5; i++) {
+      const next = iterator.next();
+      expect(queue.push(i)).toBe(true);
+      expect((await next).value).toBe(i);
+    }
+  });
+
+  it('has one consumer', () => {
+    const queue = new WatchQueue<number>();
+    queue[Symbol.asyncIterator]();
+    expect(() => queue[Symbol.asyncIterator]()).toThrow('one consumer');
+  });
+
+  it('keeps the order of many events, however pushes and takes are mixed', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 700 }), { maxLength: 12 }), async (bursts) => {
+        const queue = new WatchQueue<number>();
+        const iterator = queue[Symbol.asyncIterator]();
+        let pushed = 0;
+        let taken = 0;
+        for (const burst of bursts) {
+          for (let i = 0; i < burst; i++) queue.push(pushed++);
+          for (let i = 0; i < burst - 3; i++) expect((await iterator.next()).value).toBe(taken++);
+        }
+        expect(queue.length).toBe(pushed - taken);
+        queue.close();
+        while (taken < pushed) expect((await iterator.next()).value).toBe(taken++);
+        expect((await iterator.next()).done).toBe(true);
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe('mapWatch', () => {
+  it('maps events and leaves out those that map to nothing', async () => {
+    const queue = new WatchQueue<number>();
+    for (const event of [1, 2, 3, 4]) queue.push(event);
+    queue.close();
+    expect(await collect(mapWatch(queue, (event) => (event % 2 === 0 ? `${event}!` : undefined)))).toEqual(['2!', '4!']);
+  });
+
+  it('passes on errors and stops', async () => {
+    const queue = new WatchQueue<number>();
+    queue.push(1);
+    queue.fail(new Error('lost'));
+    const { events, error } = await collectToError(mapWatch(queue, (event) => event));
+    expect([events, (error as Error).message]).toEqual([[1], 'lost']);
+
+    let stopped = 0;
+    const other = new WatchQueue<number>({ onStop: () => stopped++ });
+    mapWatch(other, (event) => event).stop();
+    expect(stopped).toBe(1);
+  });
+
+  it('stops the source when the map throws or the consumer leaves', async () => {
+    let stopped = 0;
+    const failing = new WatchQueue<number>({ onStop: () => stopped++ });
+    failing.push(1);
+    const mapped = mapWatch(failing, () => {
+      throw new Error('bad event');
+    });
+    expect((await collectToError(mapped)).error).toEqual(new Error('bad event'));
+    expect(stopped).toBe(1);
+
+    const left = new WatchQueue<number>({ onStop: () => stopped++ });
+    left.push(1);
+    for await (const _ of mapWatch(left, (event) => event)) break;
+    expect(stopped).toBe(2);
+  });
+
+  it('ends a consumer that waits when it is stopped', async () => {
+    const queue = new WatchQueue<number>();
+    const mapped = mapWatch(queue, (event) => event);
+    const events = collect(mapped);
+    await Promise.resolve();
+    mapped.stop();
+    expect(await events).toEqual([]);
+  });
+});
+
+describe('iterators', () => {
+  it.each<[string, (queue: WatchQueue<number>) => WatchStream<number>]>([
+    ['WatchQueue', (queue) => queue],
+    ['mapWatch', (queue) => mapWatch(queue, (event) => event)],
+  ])('of %s end at once when they are returned while they wait', async (_name, wrap) => {
+    let stopped = 0;
+    const iterator = wrap(new WatchQueue<number>({ onStop: () => stopped++ }))[Symbol.asyncIterator]();
+    const waiting = iterator.next();
+    await iterator.return?.();
+    expect(await waiting).toEqual({ done: true, value: undefined });
+    expect(stopped).toBe(1);
+  });
+});
