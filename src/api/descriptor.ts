@@ -47,6 +47,8 @@ export type TypeRef =
   /** An object of the message, or something else, told apart by its JSON (JSONSchemaPropsOrBool and the like). */
   | {
       readonly kind: 'either';
+      /** OpenAPI v2 definition name. */
+      readonly name: string;
       readonly message: MessageDescriptor;
       readonly or: TypeRef;
       readonly messageNumber: number;
@@ -94,6 +96,8 @@ export interface MessageDescriptor {
   readonly fields: readonly FieldDescriptor[];
   readonly byName: ReadonlyMap<string, FieldDescriptor>;
   readonly structType?: 'atomic';
+  /** Absent: it is no kind of its own. */
+  readonly gvk?: GroupVersionKind;
   /** One sentence of our own for OpenAPI and explain, if somebody has written one. */
   readonly description?: string;
 }

@@ -3,7 +3,7 @@
 
 import type { GroupVersionKind, MessageDescriptor, ResourceType } from './descriptor.ts';
 import type { GroupVersionSchema } from './schema/builder.ts';
-import { messageDescriptor } from './schema/compile.ts';
+import { everywhereKinds, messageDescriptor, ungroupedKinds } from './schema/compile.ts';
 import { resourceType } from './schema/resource-type.ts';
 
 export interface KnownType {
@@ -30,20 +30,6 @@ export class SchemeError extends Error {
     this.name = 'SchemeError';
   }
 }
-
-/** Kinds of meta/v1 that belong to every group version: what requests and watches are made of. */
-const everywhere = new Set([
-  'WatchEvent',
-  'ListOptions',
-  'GetOptions',
-  'DeleteOptions',
-  'CreateOptions',
-  'UpdateOptions',
-  'PatchOptions',
-]);
-
-/** Kinds of meta/v1 that have no group. */
-const ungrouped = new Set(['Status', 'APIVersions', 'APIGroupList', 'APIGroup', 'APIResourceList']);
 
 export class Scheme {
   readonly #types = new Map<string, KnownType>();
@@ -85,7 +71,7 @@ export class Scheme {
       if ('fields' in spec && spec.kind) this.lookup({ group, version, kind });
     }
     return [...this.#types.values()].filter(
-      ({ gvk }) => gvk.group === group && gvk.version === version && !everywhere.has(gvk.kind),
+      ({ gvk }) => gvk.group === group && gvk.version === version && !everywhereKinds.has(gvk.kind),
     );
   }
 
@@ -152,7 +138,7 @@ export class Scheme {
 
 function fromSchema(schema: GroupVersionSchema, gvk: GroupVersionKind): KnownType | undefined {
   const { kind } = gvk;
-  if (everywhere.has(kind) || (schema.key === 'core/v1' && ungrouped.has(kind))) {
+  if (everywhereKinds.has(kind) || (schema.key === 'core/v1' && ungroupedKinds.has(kind))) {
     return { gvk, message: messageDescriptor(`meta/v1.${kind}`) };
   }
   const spec = Object.hasOwn(schema.types, kind) ? schema.types[kind] : undefined;

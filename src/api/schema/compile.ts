@@ -1,7 +1,7 @@
 // Turns the data of the schema.ts files into MessageDescriptors, one type at a time and only when its fields are first
 // asked for: types refer to each other in circles, and most of a run never needs most of them.
 
-import type { FieldDescriptor, MessageDescriptor, ResourceType, Scalar, TypeRef } from '../descriptor.ts';
+import type { FieldDescriptor, GroupVersionKind, MessageDescriptor, ResourceType, Scalar, TypeRef } from '../descriptor.ts';
 import { schemas } from './all.ts';
 import { resourceType } from './resource-type.ts';
 import type { FieldSpec, GroupVersionSchema, MessageSpec, TypeSpec } from './builder.ts';
@@ -34,6 +34,26 @@ const structScalars: ReadonlySet<Scalar> = new Set<Scalar>([
   'intOrString',
   'rawExtension',
   'duration',
+]);
+
+/** Kinds of meta/v1 that belong to every group version: what requests and watches are made of. */
+export const everywhereKinds: ReadonlySet<string> = new Set([
+  'WatchEvent',
+  'ListOptions',
+  'GetOptions',
+  'DeleteOptions',
+  'CreateOptions',
+  'UpdateOptions',
+  'PatchOptions',
+]);
+
+/** Kinds of meta/v1 that have no group. */
+export const ungroupedKinds: ReadonlySet<string> = new Set([
+  'Status',
+  'APIVersions',
+  'APIGroupList',
+  'APIGroup',
+  'APIResourceList',
 ]);
 
 const schemasByKey: ReadonlyMap<string, GroupVersionSchema> = new Map(schemas.map((schema) => [schema.key, schema]));
@@ -69,6 +89,7 @@ export function typeRef(schema: GroupVersionSchema, type: string): TypeRef {
   if ('either' in spec) {
     return {
       kind: 'either',
+      name: `${home.openApiPackage}.${key.slice(key.lastIndexOf('.') + 1)}`,
       message: messageDescriptor(`${home.key}.${spec.either}`),
       or: typeRef(home, spec.or),
       messageNumber: spec.messageNumber,
@@ -101,6 +122,7 @@ class LazyMessage implements MessageDescriptor {
   readonly shortName: string;
   readonly key: string;
   readonly structType?: 'atomic';
+  readonly gvk?: GroupVersionKind;
   readonly #schema: GroupVersionSchema;
   readonly #spec: MessageSpec;
   #fields: readonly FieldDescriptor[] | undefined;
@@ -111,6 +133,12 @@ class LazyMessage implements MessageDescriptor {
     this.shortName = name;
     this.key = `${schema.key}.${name}`;
     if (spec.structType !== undefined) this.structType = spec.structType;
+    if (spec.kind)
+      this.gvk = {
+        group: schema.key === 'meta/v1' && ungroupedKinds.has(name) ? '' : schema.group,
+        version: schema.version,
+        kind: name,
+      };
     this.#schema = schema;
     this.#spec = spec;
   }

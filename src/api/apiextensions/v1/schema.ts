@@ -112,9 +112,10 @@ export const schema = groupVersion('apiextensions.k8s.io', 'v1', 'io.k8s.apiexte
   CustomResourceDefinitionList: kind(() => [f('metadata?', 1, 'meta/v1.ListMeta'), f('items', 2, '[]CustomResourceDefinition')]),
   CustomResourceValidation: message(() => [f('openAPIV3Schema?', 1, '*JSONSchemaProps')]),
   CustomResourceSubresources: message(() => [
-    f('status?', 1, '*rawExtension'),
+    f('status?', 1, '*CustomResourceSubresourceStatus'),
     f('scale?', 2, '*CustomResourceSubresourceScale'),
   ]),
+  CustomResourceSubresourceStatus: message(() => []),
   CustomResourceSubresourceScale: message(() => [
     f('specReplicasPath', 1, 'string'),
     f('statusReplicasPath', 2, 'string'),

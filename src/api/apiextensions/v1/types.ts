@@ -108,9 +108,11 @@ export interface CustomResourceValidation {
 }
 
 export interface CustomResourceSubresources {
-  status?: Record<string, unknown>;
+  status?: CustomResourceSubresourceStatus;
   scale?: CustomResourceSubresourceScale;
 }
+
+export type CustomResourceSubresourceStatus = Record<string, never>;
 
 export interface CustomResourceSubresourceScale {
   specReplicasPath: string;

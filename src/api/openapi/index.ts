@@ -1,0 +1,3 @@
+// OpenAPI schemas of the API's types; the server adds paths.
+
+export { definitionsV2, type OpenApiOptions, type OpenApiSchema, PATCH_DEFINITION, schemasV3 } from './schema.ts';

@@ -1,0 +1,220 @@
+// OpenAPI schemas of API types, made from their descriptors: definitions of an OpenAPI v2 document, and components of a v3
+// one. kubectl reads them for explain, for validation and for three-way merges.
+
+import type { FieldDescriptor, GroupVersionKind, MessageDescriptor, Scalar, TypeRef } from '../descriptor.ts';
+import { everywhereKinds } from '../schema/compile.ts';
+import { describeField, describeType } from './descriptions.ts';
+
+/** A JSON schema as OpenAPI writes it. */
+export type OpenApiSchema = { [key: string]: unknown };
+
+export interface OpenApiOptions {
+  /** The served group versions, for kinds that belong to all of them (DeleteOptions, WatchEvent). Default: none. */
+  readonly groupVersions?: readonly { readonly group: string; readonly version: string }[];
+}
+
+/** `definitions` of an OpenAPI v2 document, by name: the messages and everything that they refer to. */
+export function definitionsV2(
+  messages: readonly MessageDescriptor[],
+  options: OpenApiOptions = {},
+): Record<string, OpenApiSchema> {
+  return new Builder(2, options).build(messages);
+}
+
+/** `components.schemas` of an OpenAPI v3 document, by name: the messages and everything that they refer to. */
+export function schemasV3(messages: readonly MessageDescriptor[], options: OpenApiOptions = {}): Record<string, OpenApiSchema> {
+  return new Builder(3, options).build(messages);
+}
+
+const META = 'io.k8s.apimachinery.pkg.apis.meta.v1';
+
+/** The body of a patch request. It has no fields; documents with PATCH operations refer to it. */
+export const PATCH_DEFINITION = `${META}.Patch`;
+
+interface NamedScalar {
+  readonly name: string;
+  readonly schema: OpenApiSchema;
+  /** Where OpenAPI v3 can say more. */
+  readonly v3?: OpenApiSchema;
+}
+
+const namedScalars: Partial<Record<Scalar, NamedScalar>> = {
+  time: { name: `${META}.Time`, schema: { type: 'string', format: 'date-time' } },
+  microTime: { name: `${META}.MicroTime`, schema: { type: 'string', format: 'date-time' } },
+  duration: { name: `${META}.Duration`, schema: { type: 'string' } },
+  fieldsV1: { name: `${META}.FieldsV1`, schema: { type: 'object' } },
+  quantity: {
+    name: 'io.k8s.apimachinery.pkg.api.resource.Quantity',
+    schema: { type: 'string' },
+    v3: { oneOf: [{ type: 'string' }, { type: 'number' }] },
+  },
+  intOrString: {
+    name: 'io.k8s.apimachinery.pkg.util.intstr.IntOrString',
+    schema: { type: 'string', format: 'int-or-string' },
+    v3: { oneOf: [{ type: 'integer' }, { type: 'string' }], format: 'int-or-string' },
+  },
+  rawExtension: { name: 'io.k8s.apimachinery.pkg.runtime.RawExtension', schema: { type: 'object' } },
+  json: { name: 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON', schema: {} },
+};
+
+const plainScalars: Partial<Record<Scalar, OpenApiSchema>> = {
+  string: { type: 'string' },
+  bool: { type: 'boolean' },
+  int32: { type: 'integer', format: 'int32' },
+  int64: { type: 'integer', format: 'int64' },
+  uint8: { type: 'integer', format: 'byte' },
+  uint32: { type: 'integer', format: 'int64' },
+  uint64: { type: 'integer', format: 'int64' },
+  double: { type: 'number', format: 'double' },
+  bytes: { type: 'string', format: 'byte' },
+};
+
+const zeros: Partial<Record<Scalar, unknown>> = {
+  string: '',
+  bool: false,
+  int32: 0,
+  int64: 0,
+  uint8: 0,
+  uint32: 0,
+  uint64: 0,
+  double: 0,
+};
+
+class Builder {
+  readonly #version: 2 | 3;
+  readonly #options: OpenApiOptions;
+  readonly #schemas = new Map<string, OpenApiSchema>();
+  readonly #pending: MessageDescriptor[] = [];
+
+  constructor(version: 2 | 3, options: OpenApiOptions) {
+    this.#version = version;
+    this.#options = options;
+  }
+
+  build(messages: readonly MessageDescriptor[]): Record<string, OpenApiSchema> {
+    this.#schemas.set(PATCH_DEFINITION, withDescription({ type: 'object' }, describeType('meta/v1.Patch')));
+    for (const message of messages) this.#refer(message);
+    for (let message = this.#pending.pop(); message !== undefined; message = this.#pending.pop()) {
+      this.#schemas.set(message.name, this.#message(message));
+    }
+    return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  #message(message: MessageDescriptor): OpenApiSchema {
+    const schema: OpenApiSchema = withDescription({}, message.description ?? describeType(message.key));
+    const properties = [...message.fields]
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .map((field) => [field.name, this.#field(message, field)]);
+    if (properties.length > 0) schema['properties'] = Object.fromEntries(properties);
+    const required = message.fields.filter((field) => field.required).map((field) => field.name);
+    if (required.length > 0) schema['required'] = required;
+    schema['type'] = 'object';
+    const kinds = this.#kinds(message);
+    if (kinds.length > 0) schema['x-kubernetes-group-version-kind'] = kinds;
+    if (message.structType === 'atomic') schema['x-kubernetes-map-type'] = 'atomic';
+    return schema;
+  }
+
+  #kinds(message: MessageDescriptor): GroupVersionKind[] {
+    const kind = message.shortName;
+    if (message.key.startsWith('meta/') && everywhereKinds.has(kind)) {
+      return (this.#options.groupVersions ?? []).map(({ group, version }) => ({ group, kind, version }));
+    }
+    return message.gvk === undefined ? [] : [{ group: message.gvk.group, kind, version: message.gvk.version }];
+  }
+
+  #field(message: MessageDescriptor, field: FieldDescriptor): OpenApiSchema {
+    const schema = this.#type(field.type);
+    const description = describeField(message.key, field.name);
+    if (description !== undefined) schema['description'] = description;
+    if (this.#version === 3) {
+      const implied = field.pointer || field.omitEmpty ? this.#structDefault(field) : zeroOf(field.type);
+      const value = field.default ?? implied;
+      if (value !== undefined) schema['default'] = value;
+    }
+    if (field.listType !== undefined) schema['x-kubernetes-list-type'] = field.listType;
+    if (field.listMapKeys !== undefined) schema['x-kubernetes-list-map-keys'] = field.listMapKeys;
+    if (field.mapType !== undefined) schema['x-kubernetes-map-type'] = field.mapType;
+    if (field.patchMergeKey !== undefined) schema['x-kubernetes-patch-merge-key'] = field.patchMergeKey;
+    if (field.patchStrategy !== undefined) schema['x-kubernetes-patch-strategy'] = field.patchStrategy.join(',');
+    return this.#wrapReference(schema);
+  }
+
+  #structDefault(field: FieldDescriptor): unknown {
+    return !field.pointer && field.type.kind === 'message' ? {} : undefined;
+  }
+
+  #type(type: TypeRef): OpenApiSchema {
+    switch (type.kind) {
+      case 'message':
+        return this.#reference(this.#refer(type.message));
+      case 'either':
+        if (!this.#schemas.has(type.name))
+          this.#schemas.set(type.name, withDescription({}, describeType(`apiextensions/v1.${shortName(type.name)}`)));
+        this.#refer(type.message);
+        return this.#reference(type.name);
+      case 'list':
+        return { type: 'array', items: this.#element(type.items) };
+      case 'map':
+        return { type: 'object', additionalProperties: this.#element(type.values) };
+      case 'scalar':
+        return this.#scalar(type);
+    }
+  }
+
+  /** A list's item, a map's value. */
+  #element(type: TypeRef): OpenApiSchema {
+    const schema = this.#type(type);
+    const zero = this.#version === 3 ? zeroOf(type) : undefined;
+    if (zero !== undefined) schema['default'] = zero;
+    return this.#wrapReference(schema);
+  }
+
+  #scalar(type: TypeRef & { kind: 'scalar' }): OpenApiSchema {
+    const named = namedScalars[type.scalar];
+    if (named === undefined) {
+      const schema = { ...plainScalars[type.scalar] };
+      if (this.#version === 3 && type.closed === true && type.values !== undefined) schema['enum'] = [...type.values].sort();
+      return schema;
+    }
+    if (!this.#schemas.has(named.name)) {
+      const schema = this.#version === 3 ? (named.v3 ?? named.schema) : named.schema;
+      this.#schemas.set(named.name, withDescription({ ...schema }, describeType(shortName(named.name))));
+    }
+    return this.#reference(named.name);
+  }
+
+  #refer(message: MessageDescriptor): string {
+    if (!this.#schemas.has(message.name)) {
+      // Reserves the name, so that circles end.
+      this.#schemas.set(message.name, {});
+      this.#pending.push(message);
+    }
+    return message.name;
+  }
+
+  #reference(name: string): OpenApiSchema {
+    return { $ref: `#/${this.#version === 2 ? 'definitions' : 'components/schemas'}/${name}` };
+  }
+
+  /** In OpenAPI v3 nothing may stand beside a reference. */
+  #wrapReference(schema: OpenApiSchema): OpenApiSchema {
+    if (this.#version === 2 || schema['$ref'] === undefined || Object.keys(schema).length === 1) return schema;
+    const { $ref, ...rest } = schema;
+    return { allOf: [{ $ref }], ...rest };
+  }
+}
+
+/** The zero value that stands for an absent one, of types whose zero value is that of their JSON. */
+function zeroOf(type: TypeRef): unknown {
+  if (type.kind === 'message') return {};
+  return type.kind === 'scalar' ? zeros[type.scalar] : undefined;
+}
+
+function withDescription(schema: OpenApiSchema, description: string | undefined): OpenApiSchema {
+  return description === undefined ? schema : { description, ...schema };
+}
+
+function shortName(name: string): string {
+  return name.slice(name.lastIndexOf('.') + 1);
+}
