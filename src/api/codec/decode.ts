@@ -5,6 +5,7 @@
 //
 // A decoder is compiled per type when it is first needed; it is on the path of every create and update.
 
+import { setOwn } from '../../machinery/deep.ts';
 import type { FieldDescriptor, MessageDescriptor, TypeRef } from '../descriptor.ts';
 import { DecodeContext, type FieldFrame } from './decode-context.ts';
 import { type Decode, goTypeName, scalarCodec } from './scalars.ts';
@@ -178,12 +179,27 @@ function compileType(type: TypeRef, pointer: boolean, omitZero: boolean): Decode
 /** The decoder of a list's item or a map's value, where null stands for the zero value. */
 function compileElement(type: TypeRef): Decode {
   const decode = compileType(type, false, false);
-  if (type.kind === 'message') {
-    const decoder = decoderOf(type.message);
-    return (value, context) => decode(value, context) ?? decoder.empty();
+  const zero = elementZero(type);
+  return (value, context) => decode(value, context) ?? zero();
+}
+
+function elementZero(type: TypeRef): () => unknown {
+  switch (type.kind) {
+    case 'message': {
+      const decoder = decoderOf(type.message);
+      return () => decoder.empty();
+    }
+    case 'list':
+      return () => [];
+    case 'map':
+      return () => ({});
+    case 'either':
+      return () => null;
+    case 'scalar': {
+      const { zero } = scalarCodec(type);
+      return () => zero;
+    }
   }
-  const zero = type.kind === 'scalar' ? scalarCodec(type).zero : null;
-  return (value, context) => decode(value, context) ?? zero;
 }
 
 function listDecoder(type: TypeRef & { kind: 'list' }): Decode {
@@ -219,10 +235,7 @@ function mapDecoder(type: TypeRef & { kind: 'map' }): Decode {
       context.push(key);
       const decoded = element(input[key], context);
       context.pop();
-      // Assigning to __proto__ would set the prototype; here it is a key like any other.
-      if (key === '__proto__')
-        Object.defineProperty(map, key, { value: decoded, enumerable: true, configurable: true, writable: true });
-      else map[key] = decoded;
+      setOwn(map, key, decoded);
     }
     return map;
   };
