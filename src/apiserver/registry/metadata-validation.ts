@@ -5,7 +5,7 @@ import { FieldPath } from '../../machinery/field.ts';
 import type { FieldErrorList } from '../../machinery/field.ts';
 import * as field from '../../machinery/field.ts';
 import * as validation from '../../machinery/validation.ts';
-import { sameJson } from './equality.ts';
+import { deepEqual } from '../../machinery/deep.ts';
 
 const METADATA = new FieldPath('metadata');
 /** Of all annotations together, keys included. */
@@ -35,7 +35,7 @@ export function validateMetadataUpdate(object: KubeObject, old: KubeObject): Fie
   const { metadata } = object;
   const before = old.metadata;
   const errors: FieldErrorList = [];
-  if (!sameJson(metadata.finalizers ?? [], before.finalizers ?? [])) errors.push(...validateFinalizersUpdate(object, old));
+  if (!deepEqual(metadata.finalizers ?? [], before.finalizers ?? [])) errors.push(...validateFinalizersUpdate(object, old));
   const immutable = (
     name: 'name' | 'namespace' | 'uid' | 'creationTimestamp' | 'deletionTimestamp' | 'deletionGracePeriodSeconds',
   ): void => {

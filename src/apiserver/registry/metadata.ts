@@ -1,20 +1,10 @@
 // The rules for metadata, the same for every kind: what the server fills in, what nobody may change.
 
-import type { ObjectMeta } from '../../api/meta/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Random } from '../../machinery/random.ts';
-import { sameJson } from './equality.ts';
+import { deepEqual } from '../../machinery/deep.ts';
 import { formatTime } from './time.ts';
-
-/** How long a name may be for a generated suffix to fit behind it. */
-const MAX_GENERATED_PREFIX = 63 - 5;
-
-/** `prefix` with five random characters behind it, cut so that it is a valid label. */
-export function generateName(prefix: string, random: Random): string {
-  return prefix.slice(0, MAX_GENERATED_PREFIX) + random.nameSuffix(5);
-}
 
 /**
  * The namespace of the object is that of the request; without one of its own it gets it. Throws BadRequest. `requested` is ''
@@ -81,7 +71,5 @@ export function keepForUpdate<T extends KubeObject>(object: T, old: T): T {
 export function desiredStateChanged<T extends KubeObject>(object: T, old: T): boolean {
   const { metadata: _m1, status: _s1, ...desired } = object as T & { readonly status?: unknown };
   const { metadata: _m2, status: _s2, ...desiredBefore } = old as T & { readonly status?: unknown };
-  return !sameJson(desired, desiredBefore);
+  return !deepEqual(desired, desiredBefore);
 }
-
-export type Metadata = Immutable<ObjectMeta>;

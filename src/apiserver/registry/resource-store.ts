@@ -8,6 +8,7 @@ import type { Clock } from '../../machinery/clock.ts';
 import { FieldPath } from '../../machinery/field.ts';
 import * as field from '../../machinery/field.ts';
 import type { Logger } from '../../machinery/log.ts';
+import { generateName } from '../../machinery/names.ts';
 import type { Random } from '../../machinery/random.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
 import { StorageError } from '../../storage/interface.ts';
@@ -15,10 +16,10 @@ import type { KeyValue, Storage, UpdateDecision } from '../../storage/interface.
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
 import { decideDeletion, finishesDeletion } from './deletion.ts';
 import { FreshObject, ObjectFormat, SharedWatchEvent, StoredObject } from './encoded-object.ts';
-import { sameJson } from './equality.ts';
+import { deepEqual } from '../../machinery/deep.ts';
 import { EventSource } from './event-source.ts';
 import { listObjects } from './listing.ts';
-import { desiredStateChanged, fillForCreate, generateName, inNamespace, keepForUpdate } from './metadata.ts';
+import { desiredStateChanged, fillForCreate, inNamespace, keepForUpdate } from './metadata.ts';
 import { validateMetadata, validateMetadataUpdate } from './metadata-validation.ts';
 import { ObjectCache } from './object-cache.ts';
 import type {
@@ -67,6 +68,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   readonly strategy: ResourceStrategy<T>;
   /** Keys of the resource begin with this; it ends in '/'. */
   readonly prefix: string;
+  readonly selectableFieldNames: readonly string[] | undefined;
   readonly #storage: Storage;
   readonly #clock: Clock;
   readonly #random: Random;
@@ -80,6 +82,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     this.type = type;
     this.strategy = strategy;
     this.prefix = `/registry/${type.group === '' ? type.resource : `${type.group}/${type.resource}`}/`;
+    this.selectableFieldNames = strategy.selectableFieldNames;
     this.#storage = config.storage;
     this.#clock = config.clock;
     this.#random = config.random;
@@ -163,7 +166,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
 
   async create(context: RequestContext, _parent: string, object: KubeObject, options: CreateOptions): Promise<EncodedObject> {
     if ((object.metadata.resourceVersion ?? '') !== '' && object.metadata.resourceVersion !== '0') {
-      throw new Error('resourceVersion should not be set on objects to be created');
+      throw apierrors.fromStatus(apierrors.toStatus(new Error('resourceVersion should not be set on objects to be created')));
     }
     const strategyContext = this.#strategyContext(context, options.dryRun);
     const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
@@ -531,7 +534,7 @@ function sameValue(value: Uint8Array, current: Uint8Array, object: KubeObject, o
   if (Buffer.compare(value, current) === 0) return true;
   const { resourceVersion: _v1, ...metadata } = object.metadata;
   const { resourceVersion: _v2, ...oldMetadata } = old.metadata;
-  return sameJson({ ...object, metadata, kind: '', apiVersion: '' }, { ...old, metadata: oldMetadata, kind: '', apiVersion: '' });
+  return deepEqual({ ...object, metadata, kind: '', apiVersion: '' }, { ...old, metadata: oldMetadata, kind: '', apiVersion: '' });
 }
 
 function nameOf(object: KubeObject): string {

@@ -94,6 +94,8 @@ export interface DeleteAnswer {
 
 /** The verbs of a resource or subresource. Errors are StatusError. */
 export interface Rest {
+  /** Fields that selectors may use beside metadata.name and metadata.namespace. */
+  readonly selectableFieldNames?: readonly string[];
   get?(context: RequestContext, name: string, options: GetOptions): Promise<EncodedObject>;
   list?(context: RequestContext, options: ListOptions): Promise<ListAnswer>;
   watch?(context: RequestContext, options: WatchOptions): Promise<WatchStream<EncodedWatchEvent>>;

@@ -26,3 +26,12 @@ export interface TableConvertor<T extends KubeObject = KubeObject> {
   /** Rows that clients hide unless asked carry a condition (pods: Completed). */
   conditions?(object: T): readonly TableRowCondition[];
 }
+
+/** What resources have that do not say otherwise. */
+export const defaultTable: TableConvertor = {
+  columns: [
+    { name: 'Name', type: 'string', format: 'name', description: 'The name of the object, unique within its namespace.' },
+    { name: 'Created At', type: 'date', description: 'When the object was created.' },
+  ],
+  cells: (object) => [object.metadata.name, object.metadata.creationTimestamp],
+};

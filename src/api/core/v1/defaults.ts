@@ -46,6 +46,11 @@ export function setReplicationControllerDefaults(controller: ReplicationControll
 }
 
 export function setSecretDefaults(secret: Secret): void {
+  // What was written as text is kept as data; the text is never answered.
+  for (const [key, text] of Object.entries(secret.stringData ?? {})) {
+    secret.data = { ...secret.data, [key]: Buffer.from(text, 'utf8').toString('base64') };
+  }
+  delete secret.stringData;
   secret.type ??= 'Opaque';
 }
 

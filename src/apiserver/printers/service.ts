@@ -1,0 +1,46 @@
+// The table of services.
+
+import type * as core from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { formatLabels } from '../../machinery/labels.ts';
+import type { TableConvertor } from '../registry/table.ts';
+import { since } from './age.ts';
+import { AGE, column, joined, NAME } from './columns.ts';
+
+type Service = Immutable<core.Service>;
+
+export const serviceTable: TableConvertor<Service> = {
+  columns: [
+    NAME,
+    column('Type', 'How the service can be reached.'),
+    column('Cluster-IP', 'Address within the cluster.'),
+    column('External-IP', 'Addresses or names outside of the cluster.'),
+    column('Port(s)', 'Ports, node ports and protocols.'),
+    AGE,
+    column('Selector', 'Labels of the pods that serve it.', { wide: true }),
+  ],
+  cells: (service, now) => [
+    service.metadata.name,
+    service.spec.type ?? '',
+    service.spec.clusterIPs?.[0] ?? service.spec.clusterIP ?? '<none>',
+    externalAddress(service),
+    joined((service.spec.ports ?? []).map((port) => `${port.port}${port.nodePort === undefined ? '' : `:${port.nodePort}`}/${port.protocol}`)),
+    since(service.metadata.creationTimestamp, now),
+    formatLabels(service.spec.selector),
+  ],
+};
+
+function externalAddress(service: Service): string {
+  const { spec, status } = service;
+  const external = spec.externalIPs ?? [];
+  switch (spec.type) {
+    case 'ExternalName':
+      return spec.externalName ?? '';
+    case 'LoadBalancer': {
+      const ingress = (status.loadBalancer?.ingress ?? []).flatMap((point) => point.ip ?? point.hostname ?? []);
+      return ingress.length === 0 ? joined(external, '<pending>') : [...ingress, ...external].join(',');
+    }
+    default:
+      return joined(external);
+  }
+}

@@ -1,0 +1,42 @@
+// Tables of kinds that have little to show.
+
+import type * as coordination from '../../api/coordination/v1/index.ts';
+import type * as core from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { TableConvertor } from '../registry/table.ts';
+import { since } from './age.ts';
+import { AGE, column, NAME } from './columns.ts';
+
+export const namespaceTable: TableConvertor<Immutable<core.Namespace>> = {
+  columns: [NAME, column('Status', 'Active, or Terminating while its content goes.'), AGE],
+  cells: (namespace, now) => [namespace.metadata.name, namespace.status.phase ?? '', since(namespace.metadata.creationTimestamp, now)],
+};
+
+export const configMapTable: TableConvertor<Immutable<core.ConfigMap>> = {
+  columns: [NAME, column('Data', 'Number of entries.', { type: 'integer' }), AGE],
+  cells: (configMap, now) => [
+    configMap.metadata.name,
+    Object.keys(configMap.data ?? {}).length + Object.keys(configMap.binaryData ?? {}).length,
+    since(configMap.metadata.creationTimestamp, now),
+  ],
+};
+
+export const secretTable: TableConvertor<Immutable<core.Secret>> = {
+  columns: [NAME, column('Type', 'What the entries are for.'), column('Data', 'Number of entries.', { type: 'integer' }), AGE],
+  cells: (secret, now) => [
+    secret.metadata.name,
+    secret.type ?? '',
+    Object.keys(secret.data ?? {}).length,
+    since(secret.metadata.creationTimestamp, now),
+  ],
+};
+
+export const serviceAccountTable: TableConvertor<Immutable<core.ServiceAccount>> = {
+  columns: [NAME, column('Secrets', 'Number of secrets that its pods may use.', { type: 'integer' }), AGE],
+  cells: (account, now) => [account.metadata.name, (account.secrets ?? []).length, since(account.metadata.creationTimestamp, now)],
+};
+
+export const leaseTable: TableConvertor<Immutable<coordination.Lease>> = {
+  columns: [NAME, column('Holder', 'Who holds the lease.'), AGE],
+  cells: (lease, now) => [lease.metadata.name, lease.spec.holderIdentity ?? '', since(lease.metadata.creationTimestamp, now)],
+};

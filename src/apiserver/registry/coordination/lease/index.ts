@@ -1,0 +1,25 @@
+// The resource leases.
+
+import type * as coordination from '../../../../api/coordination/v1/index.ts';
+import { leases } from '../../../../api/coordination/v1/index.ts';
+import { validateLease } from '../../../../api/coordination/v1/validation.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { leaseTable } from '../../../printers/small-kinds.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import type { ResourceStrategy } from '../../strategy.ts';
+
+type Lease = Immutable<coordination.Lease>;
+
+export const leaseStrategy: ResourceStrategy<Lease> = {
+  allowCreateOnUpdate: true,
+  // Who renews a lease must have seen it.
+  allowUnconditionalUpdate: false,
+  validate: (lease) => validateLease(lease),
+  validateUpdate: (lease) => validateLease(lease),
+};
+
+export function leaseResource(services: RegistryServices): ServedResource {
+  return { type: leases, rest: new ResourceStore<Lease>({ ...services, type: leases, strategy: leaseStrategy }), table: leaseTable };
+}

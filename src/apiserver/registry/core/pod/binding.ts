@@ -1,0 +1,64 @@
+// Binding a pod to a node: the one way in which spec.nodeName is ever set after creation.
+
+import type * as core from '../../../../api/core/v1/index.ts';
+import { validateBinding } from '../../../../api/core/v1/validation/index.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import type { KubeObject } from '../../../../client/client.ts';
+import * as apierrors from '../../../../machinery/apierrors.ts';
+import { FreshObject } from '../../encoded-object.ts';
+import type { ResourceStore } from '../../resource-store.ts';
+import type { CreateOptions, Rest } from '../../rest.ts';
+import type { RequestContext } from '../../strategy.ts';
+import { formatTime } from '../../time.ts';
+import type { Pod } from './strategy.ts';
+
+type Binding = Immutable<core.Binding>;
+
+const BINDINGS = { group: '', resource: 'pods/binding' } as const;
+
+/** Serves pods/NAME/binding; with the name of the pod in the object, also the older resource bindings. */
+export function bindingRest(store: ResourceStore<Pod>, now: () => number): Rest {
+  return {
+    async create(context: RequestContext, parent: string, object: KubeObject, options: CreateOptions) {
+      const binding = object as Binding;
+      const name = parent === '' ? binding.metadata.name : parent;
+      if (parent !== '' && (binding.metadata.name ?? '') !== '' && binding.metadata.name !== parent) {
+        throw apierrors.badRequest('name in URL does not match name in Binding object');
+      }
+      const errors = validateBinding(binding);
+      if (errors.length > 0) throw apierrors.invalid({ group: '', kind: 'Binding' }, name, errors);
+      await options.validate?.(binding, undefined);
+      await store.update(context, name, { apply: (pod) => bind(pod as Pod, binding, name, now()) }, { dryRun: options.dryRun, fieldManager: options.fieldManager });
+      return new FreshObject({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
+    },
+  };
+}
+
+function bind(pod: Pod, binding: Binding, name: string, now: number): Pod {
+  const conflict = (message: string) => apierrors.conflict(BINDINGS, name, new Error(message));
+  const { uid, resourceVersion } = binding.metadata;
+  if ((uid ?? '') !== '' && uid !== pod.metadata.uid) {
+    throw conflict(`Precondition failed: UID in precondition: ${uid}, UID in object meta: ${pod.metadata.uid}`);
+  }
+  if ((resourceVersion ?? '') !== '' && resourceVersion !== pod.metadata.resourceVersion) {
+    throw conflict(`Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${pod.metadata.resourceVersion}`);
+  }
+  if (pod.metadata.deletionTimestamp !== undefined) throw conflict(`pod ${name} is being deleted, cannot be assigned to a host`);
+  if (pod.spec.nodeName !== undefined) throw conflict(`pod ${name} is already assigned to node "${pod.spec.nodeName}"`);
+  if ((pod.spec.schedulingGates ?? []).length > 0) throw conflict(`pod ${name} has non-empty .spec.schedulingGates`);
+  const annotations = { ...pod.metadata.annotations, ...binding.metadata.annotations };
+  const others = (pod.status.conditions ?? []).filter((condition) => condition.type !== 'PodScheduled');
+  const scheduled = {
+    type: 'PodScheduled',
+    status: 'True',
+    observedGeneration: pod.metadata.generation,
+    lastProbeTime: null,
+    lastTransitionTime: formatTime(now),
+  } as const;
+  return {
+    ...pod,
+    metadata: { ...pod.metadata, ...(Object.keys(annotations).length > 0 && { annotations }) },
+    spec: { ...pod.spec, nodeName: binding.target.name as string },
+    status: { ...pod.status, conditions: [...others, scheduled] },
+  };
+}

@@ -1,0 +1,28 @@
+// The resource pods, and bindings, which is the older path to one of its subresources.
+
+import { bindings, pods } from '../../../../api/core/v1/index.ts';
+import { podTable } from '../../../printers/pod.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import { bindingRest } from './binding.ts';
+import { evictionRest } from './eviction.ts';
+import { podStatusStrategy, podStrategy, type Pod } from './strategy.ts';
+
+export function podResources(services: RegistryServices): readonly ServedResource[] {
+  const store = new ResourceStore<Pod>({ ...services, type: pods, strategy: podStrategy, watchIndexField: 'spec.nodeName' });
+  const binding = bindingRest(store, () => services.clock.now());
+  return [
+    {
+      type: pods,
+      rest: store,
+      table: podTable,
+      subresources: [
+        { name: 'status', kind: { group: '', version: 'v1', kind: 'Pod' }, rest: store.view(podStatusStrategy) },
+        { name: 'binding', kind: { group: '', version: 'v1', kind: 'Binding' }, rest: binding },
+        { name: 'eviction', kind: { group: 'policy', version: 'v1', kind: 'Eviction' }, rest: evictionRest(store) },
+      ],
+    },
+    { type: bindings, rest: binding },
+  ];
+}

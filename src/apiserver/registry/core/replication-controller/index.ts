@@ -1,0 +1,54 @@
+// The resource replicationcontrollers.
+
+import type * as core from '../../../../api/core/v1/index.ts';
+import { replicationControllers } from '../../../../api/core/v1/index.ts';
+import { validateReplicaCounts, validateReplicationController } from '../../../../api/core/v1/validation/index.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { selectorFromSet } from '../../../../machinery/labels.ts';
+import { replicationControllerTable } from '../../../printers/workloads.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import { scaleSubresource } from '../../scale.ts';
+import type { RegistryServices } from '../../services.ts';
+import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
+
+type ReplicationController = Immutable<core.ReplicationController>;
+
+export const replicationControllerStrategy: ResourceStrategy<ReplicationController> = {
+  generation: true,
+  // Before there was a choice, its pods outlived it.
+  defaultGarbageCollection: 'orphan',
+  prepareForCreate: (controller) => ({ ...controller, status: { replicas: 0 } }),
+  validate: (controller) => validateReplicationController(controller),
+  prepareForUpdate: (controller, old) => ({ ...controller, status: old.status }),
+  validateUpdate: (controller) => validateReplicationController(controller),
+  selectableFieldNames: ['status.replicas'],
+  selectableFields: (controller) => ({ 'status.replicas': String(controller.status.replicas) }),
+};
+
+const replicationControllerStatusStrategy: SubresourceStrategy<ReplicationController> = {
+  prepareForUpdate: (controller, old) => ({ ...controller, spec: old.spec }),
+  validateUpdate: (controller) => validateReplicaCounts(controller.status),
+};
+
+export function replicationControllerResource(services: RegistryServices): ServedResource {
+  const store = new ResourceStore<ReplicationController>({ ...services, type: replicationControllers, strategy: replicationControllerStrategy });
+  return {
+    type: replicationControllers,
+    rest: store,
+    table: replicationControllerTable,
+    subresources: [
+      {
+        name: 'status',
+        kind: { group: '', version: 'v1', kind: 'ReplicationController' },
+        rest: store.view(replicationControllerStatusStrategy),
+      },
+      scaleSubresource(store, {
+        specReplicas: (controller) => controller.spec.replicas,
+        statusReplicas: (controller) => controller.status.replicas,
+        selector: (controller) => selectorFromSet(controller.spec.selector).toString(),
+        withReplicas: (controller, replicas) => ({ ...controller, spec: { ...controller.spec, replicas } }),
+      }),
+    ],
+  };
+}

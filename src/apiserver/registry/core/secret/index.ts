@@ -1,0 +1,24 @@
+// The resource secrets.
+
+import type * as core from '../../../../api/core/v1/index.ts';
+import { secrets } from '../../../../api/core/v1/index.ts';
+import { validateSecret, validateSecretUpdate } from '../../../../api/core/v1/validation/index.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { secretTable } from '../../../printers/small-kinds.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import type { ResourceStrategy } from '../../strategy.ts';
+
+type Secret = Immutable<core.Secret>;
+
+export const secretStrategy: ResourceStrategy<Secret> = {
+  validate: (secret) => validateSecret(secret),
+  validateUpdate: (secret, old) => validateSecretUpdate(secret, old),
+  selectableFieldNames: ['type'],
+  selectableFields: (secret) => ({ type: secret.type ?? '' }),
+};
+
+export function secretResource(services: RegistryServices): ServedResource {
+  return { type: secrets, rest: new ResourceStore<Secret>({ ...services, type: secrets, strategy: secretStrategy }), table: secretTable };
+}

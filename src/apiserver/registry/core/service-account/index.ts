@@ -1,0 +1,26 @@
+// The resource serviceaccounts.
+
+import type * as core from '../../../../api/core/v1/index.ts';
+import { serviceAccounts } from '../../../../api/core/v1/index.ts';
+import { validateServiceAccount } from '../../../../api/core/v1/validation/index.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { serviceAccountTable } from '../../../printers/small-kinds.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import type { ResourceStrategy } from '../../strategy.ts';
+
+type ServiceAccount = Immutable<core.ServiceAccount>;
+
+export const serviceAccountStrategy: ResourceStrategy<ServiceAccount> = {
+  validate: (account) => validateServiceAccount(account),
+  validateUpdate: (account) => validateServiceAccount(account),
+};
+
+export function serviceAccountResource(services: RegistryServices): ServedResource {
+  return {
+    type: serviceAccounts,
+    rest: new ResourceStore<ServiceAccount>({ ...services, type: serviceAccounts, strategy: serviceAccountStrategy }),
+    table: serviceAccountTable,
+  };
+}
