@@ -1,23 +1,44 @@
 // The server's end: accepts the upgrade of an exec, attach or port-forward request and speaks whatever the client speaks.
 
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { PortForwardHandler, RemoteCommandHandler, StreamingServerConfig, StreamOptions, UpgradeRequest } from './types.ts';
+import { runOnChannels } from './channels.ts';
+import { portForwardProtocol, servePortForwardOnSpdy, tunnelledPortForwardProtocol } from './port-forward-server.ts';
+import { openSpdyChannels } from './spdy-server.ts';
+import { webSocketTunnel } from './tunnel.ts';
+import type { PortForwardHandler, RemoteCommandHandler, StreamingServerConfig, StreamOptions } from './types.ts';
+import { acceptSpdy, refuseUpgrade, upgradeKind } from './upgrade.ts';
+import { acceptWebSocket, openWebSocketChannels } from './websocket-server.ts';
+
+const NOT_AN_UPGRADE =
+  "unable to upgrade: missing upgrade headers in request: 'Connection: Upgrade' with 'Upgrade: SPDY/3.1' or 'websocket'";
 
 /**
- * Serves one exec or attach on an upgrade request: SPDY/3.1 with the stream protocols v1 to v4, or WebSocket with
- * `v5.channel.k8s.io`, `v4.channel.k8s.io`, `channel.k8s.io` and their base64 kin. Authorize before calling.
+ * Serves one exec or attach on an upgrade request (node:http's 'upgrade' event): SPDY/3.1 with the stream protocols v1 to v4,
+ * or WebSocket with `v5.channel.k8s.io`, `v4.channel.k8s.io`, `channel.k8s.io` and their base64 kin. Authorize before calling.
  * A request that is none of these is answered (400, 403) and closed. Resolves when all is over; never rejects.
  */
-export function serveRemoteCommand(
-  request: UpgradeRequest,
+export async function serveRemoteCommand(
+  request: IncomingMessage,
   socket: Duplex,
   head: Buffer,
   options: StreamOptions,
   handler: RemoteCommandHandler,
   config: StreamingServerConfig,
 ): Promise<void> {
-  void [request, socket, head, options, handler, config];
-  throw new Error('serveRemoteCommand: being written');
+  const kind = upgradeKind(request);
+  if (kind === 'none') return refuseUpgrade(socket, 400, NOT_AN_UPGRADE);
+  if (!options.stdin && !options.stdout && !options.stderr) {
+    return refuseUpgrade(socket, 400, 'you must specify at least 1 of stdin, stdout, stderr');
+  }
+  // A peer that hangs up in the middle of the handshake shows as 'close'.
+  socket.on('error', () => undefined);
+  const open = kind === 'spdy' ? openSpdyChannels : openWebSocketChannels;
+  const channels = await open(request, socket, head, options, config);
+  if (channels === undefined) return;
+  const status = await runOnChannels(channels, handler);
+  if (status.status !== 'Success')
+    config.logger.debug('a streamed command failed', { reason: status.reason, message: status.message });
 }
 
 /**
@@ -25,19 +46,29 @@ export function serveRemoteCommand(
  * (`SPDY/3.1+portforward.k8s.io`). Any number of connections to any ports over one upgrade; each is handed to `handler`.
  * Resolves when all is over; never rejects.
  */
-export function servePortForward(
-  request: UpgradeRequest,
+export async function servePortForward(
+  request: IncomingMessage,
   socket: Duplex,
   head: Buffer,
   handler: PortForwardHandler,
   config: StreamingServerConfig,
 ): Promise<void> {
-  void [request, socket, head, handler, config];
-  throw new Error('servePortForward: being written');
+  socket.on('error', () => undefined);
+  switch (upgradeKind(request)) {
+    case 'none':
+      return refuseUpgrade(socket, 400, NOT_AN_UPGRADE);
+    case 'spdy':
+      if (acceptSpdy(request, socket, [portForwardProtocol]) === undefined) return;
+      return servePortForwardOnSpdy(socket, head, handler, config);
+    case 'websocket': {
+      const accepted = await acceptWebSocket(request, socket, head, [tunnelledPortForwardProtocol], false);
+      if (accepted === undefined) return;
+      return servePortForwardOnSpdy(webSocketTunnel(accepted.webSocket), Buffer.alloc(0), handler, config);
+    }
+  }
 }
 
 /** Whether the request asks for an upgrade that the functions above understand; if not, answer it as plain HTTP (400). */
-export function isStreamingUpgrade(request: UpgradeRequest): boolean {
-  void request;
-  throw new Error('isStreamingUpgrade: being written');
+export function isStreamingUpgrade(request: Pick<IncomingMessage, 'headers'>): boolean {
+  return upgradeKind(request) !== 'none';
 }

@@ -1,7 +1,6 @@
 // Kubernetes' streaming protocols (exec, attach, port-forward) seen from outside: what both ends hand in and get back,
 // whichever of the wire protocols (SPDY/3.1 or WebSocket, and their versions) was negotiated.
 
-import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
@@ -53,11 +52,4 @@ export interface StreamingServerConfig {
   readonly streamCreationTimeoutMs?: number;
   /** A connection on which nothing moves for so long is closed. Default: 4 hours; 0: never. */
   readonly idleTimeoutMs?: number;
-}
-
-/** The request as node:http's 'upgrade' event gives it; nothing else of it is used. */
-export interface UpgradeRequest {
-  readonly method?: string | undefined;
-  readonly url?: string | undefined;
-  readonly headers: IncomingHttpHeaders;
 }

@@ -1,0 +1,78 @@
+// The HTTP side of streaming: which upgrade a request asks for, which protocol both ends know, and the answers.
+
+import { STATUS_CODES } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+export const spdyProtocolHeader = 'x-stream-protocol-version';
+
+/** What a request wants to become. */
+export type UpgradeKind = 'spdy' | 'websocket' | 'none';
+
+export function upgradeKind(request: Pick<IncomingMessage, 'headers'>): UpgradeKind {
+  const connection = request.headers.connection ?? '';
+  if (!/(^|,)\s*upgrade\s*(,|$)/i.test(connection)) return 'none';
+  const upgrade = (request.headers.upgrade ?? '').toLowerCase();
+  if (upgrade.startsWith('spdy/3.1')) return 'spdy';
+  return upgrade === 'websocket' ? 'websocket' : 'none';
+}
+
+/** The values of a comma-separated header, whether it came once or several times. */
+export function headerList(request: Pick<IncomingMessage, 'headers'>, name: string): string[] {
+  const value = request.headers[name];
+  const text = Array.isArray(value) ? value.join(',') : (value ?? '');
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+/** The first protocol of the client's that the server knows too; the client's order counts. */
+export function negotiate(client: readonly string[], server: readonly string[]): string | undefined {
+  return client.find((protocol) => server.includes(protocol));
+}
+
+/** Answers an upgrade request that is refused, and closes. */
+export function refuseUpgrade(
+  socket: Duplex,
+  code: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  if (socket.destroyed) return;
+  const body = Buffer.from(`${message}\n`);
+  const lines = [
+    `HTTP/1.1 ${code} ${STATUS_CODES[code] ?? ''}`,
+    'Content-Type: text/plain; charset=utf-8',
+    'X-Content-Type-Options: nosniff',
+    `Content-Length: ${body.length}`,
+    'Connection: close',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ];
+  // A client that has hung up by now is no news.
+  socket.on('error', () => undefined);
+  socket.resume();
+  socket.end(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), body]));
+}
+
+/** Negotiates the protocol inside SPDY and answers 101. Undefined if the request was refused. */
+export function acceptSpdy(request: IncomingMessage, socket: Duplex, protocols: readonly string[]): string | undefined {
+  const wanted = headerList(request, spdyProtocolHeader);
+  if (wanted.length === 0) {
+    refuseUpgrade(socket, 400, 'unable to upgrade: X-Stream-Protocol-Version is required');
+    return undefined;
+  }
+  const protocol = negotiate(wanted, protocols);
+  if (protocol === undefined) {
+    const message = `unable to upgrade: unable to negotiate protocol: client supports [${wanted.join(' ')}], server accepts [${protocols.join(' ')}]`;
+    refuseUpgrade(socket, 403, message, { 'X-Accepted-Stream-Protocol-Versions': protocols.join(', ') });
+    return undefined;
+  }
+  socket.write(
+    'HTTP/1.1 101 Switching Protocols\r\n' +
+      'Connection: Upgrade\r\n' +
+      'Upgrade: SPDY/3.1\r\n' +
+      `X-Stream-Protocol-Version: ${protocol}\r\n\r\n`,
+  );
+  return protocol;
+}

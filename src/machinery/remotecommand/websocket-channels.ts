@@ -1,0 +1,124 @@
+// Exec and attach over a WebSocket, both ends: every message carries the number of its channel in its first byte (0 stdin,
+// 1 stdout, 2 stderr, 3 outcome, 4 resize; in v5 also 255, which ends the channel that its second byte names). The base64
+// protocols send text messages: the channel as a digit, and the rest in base64.
+
+import { Readable, Writable } from 'node:stream';
+import type { RawData, WebSocket } from 'ws';
+
+export const channel = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
+
+/** What this end knows, best first. */
+export const webSocketProtocols = [
+  'v5.channel.k8s.io',
+  'v4.channel.k8s.io',
+  'v4.base64.channel.k8s.io',
+  'channel.k8s.io',
+  'base64.channel.k8s.io',
+] as const;
+
+export interface ChannelProtocol {
+  readonly base64: boolean;
+  /** The outcome is a Status in JSON. */
+  readonly jsonOutcome: boolean;
+  /** Channels can be ended one by one. */
+  readonly closesChannels: boolean;
+}
+
+/** '' is a client that asked for no protocol: as `channel.k8s.io`. */
+export function channelProtocol(name: string): ChannelProtocol {
+  return {
+    base64: name.includes('base64'),
+    jsonOutcome: name.startsWith('v4.') || name.startsWith('v5.'),
+    closesChannels: name.startsWith('v5.'),
+  };
+}
+
+function toBuffer(data: RawData): Buffer {
+  if (Buffer.isBuffer(data)) return data;
+  return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
+}
+
+const BUFFER = 256 * 1024;
+
+/** The channels of one WebSocket: readable and writable streams by number. */
+export class WebSocketChannels {
+  readonly #socket: WebSocket;
+  readonly #protocol: ChannelProtocol;
+  /** By channel: those that this end reads. */
+  readonly #readers = new Map<number, Readable>();
+  /** Readers whose buffer is full; the socket is not read while there are any. */
+  readonly #full = new Set<number>();
+
+  constructor(socket: WebSocket, protocol: ChannelProtocol) {
+    this.#socket = socket;
+    this.#protocol = protocol;
+    socket.on('message', (data, isBinary) => this.#receive(toBuffer(data), isBinary));
+    socket.on('close', () => {
+      for (const reader of this.#readers.values()) if (!reader.readableEnded) reader.push(null);
+    });
+    // 'close' follows; what went wrong is in its code.
+    socket.on('error', () => undefined);
+  }
+
+  /** What arrives on a channel, until it or the connection is closed. */
+  reader(number: number): Readable {
+    const resume = (): void => {
+      if (this.#full.delete(number) && this.#full.size === 0) this.#socket.resume();
+    };
+    const reader = new Readable({
+      highWaterMark: BUFFER,
+      read: resume,
+      destroy: (err, done) => {
+        this.#readers.delete(number);
+        resume();
+        done(err);
+      },
+    });
+    this.#readers.set(number, reader);
+    return reader;
+  }
+
+  /** A channel to write to. With `closeAtEnd`, its end is sent, if the protocol can say it. */
+  writer(number: number, closeAtEnd = false): Writable {
+    return new Writable({
+      highWaterMark: 64 * 1024,
+      write: (chunk: Buffer, _encoding, done) => this.send(number, chunk, done),
+      final: (done) => {
+        if (closeAtEnd && this.#protocol.closesChannels) this.send(channel.close, Buffer.from([number]), () => done());
+        else done();
+      },
+    });
+  }
+
+  send(number: number, data: Buffer, done: (err?: Error | null) => void): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) {
+      done(new Error('the WebSocket is closed'));
+    } else if (this.#protocol.base64) {
+      this.#socket.send(String(number) + data.toString('base64'), done);
+    } else {
+      this.#socket.send(Buffer.concat([Buffer.from([number]), data]), { binary: true }, done);
+    }
+  }
+
+  #receive(message: Buffer, isBinary: boolean): void {
+    if (message.length === 0) return;
+    if (isBinary === this.#protocol.base64) {
+      // 1003: data of a kind that cannot be accepted.
+      this.#socket.close(1003, this.#protocol.base64 ? 'text messages expected' : 'binary messages expected');
+      return;
+    }
+    const number = this.#protocol.base64 ? message[0]! - 0x30 : message[0]!;
+    const rest = message.subarray(1);
+    if (number === channel.close && this.#protocol.closesChannels) {
+      this.#readers.get(rest[0] ?? -1)?.push(null);
+      this.#readers.delete(rest[0] ?? -1);
+      return;
+    }
+    const reader = this.#readers.get(number);
+    const data = this.#protocol.base64 ? Buffer.from(rest.toString('latin1'), 'base64') : rest;
+    // A channel that nobody reads is dropped, as is an empty message, which only shows that the channel is there.
+    if (reader === undefined || data.length === 0 || reader.push(data)) return;
+    this.#full.add(number);
+    this.#socket.pause();
+  }
+}
