@@ -1,0 +1,40 @@
+// Admission: what is asked of a write after authorization and before it reaches the registry. Plugins may change an object
+// (all of them, in order, before its kind's own validation) and then refuse it (all of them, after that).
+
+import type { GroupVersionKind } from '../../api/descriptor.ts';
+import type { KubeObject } from '../../client/client.ts';
+import type { DeleteOptions } from '../registry/rest.ts';
+import type { UserInfo } from '../request.ts';
+
+export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
+
+export interface AdmissionAttributes {
+  readonly operation: Operation;
+  readonly kind: GroupVersionKind;
+  readonly resource: { readonly group: string; readonly version: string; readonly resource: string };
+  readonly subresource: string;
+  /** '' for cluster-scoped resources. */
+  readonly namespace: string;
+  /** '' while a name is still to be generated, and for collections. */
+  readonly name: string;
+  /** Absent for DELETE and CONNECT. */
+  readonly object?: KubeObject;
+  /** Of UPDATE and DELETE. */
+  readonly oldObject?: KubeObject;
+  readonly deleteOptions?: DeleteOptions;
+  readonly dryRun: boolean;
+  readonly user: UserInfo;
+  /** Texts for `Warning` headers. */
+  readonly warnings: string[];
+}
+
+export interface AdmissionPlugin {
+  /** As Kubernetes names it: 'NamespaceLifecycle'. */
+  readonly name: string;
+  /** Whether it has anything to say about this; asked before each call, so it should be quick. */
+  handles(attributes: AdmissionAttributes): boolean;
+  /** The object as it shall be (the very same if nothing is to change). Throws StatusError to refuse it. */
+  admit?(attributes: AdmissionAttributes & { readonly object: KubeObject }): KubeObject | Promise<KubeObject>;
+  /** Throws StatusError to refuse it. */
+  validate?(attributes: AdmissionAttributes): void | Promise<void>;
+}

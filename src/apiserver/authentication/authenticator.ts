@@ -1,0 +1,35 @@
+// Who does a request come from?
+
+import type { ApiRequest, UserInfo } from '../request.ts';
+
+export const AUTHENTICATED_GROUP = 'system:authenticated';
+export const UNAUTHENTICATED_GROUP = 'system:unauthenticated';
+
+/** Nobody in particular. */
+export const ANONYMOUS: UserInfo = { name: 'system:anonymous', groups: [UNAUTHENTICATED_GROUP] };
+
+export interface Authenticator {
+  /** Undefined: these are not credentials that this one knows. It does not throw for wrong ones. */
+  authenticate(request: Pick<ApiRequest, 'headers' | 'peerCertificate'>): UserInfo | undefined | Promise<UserInfo | undefined>;
+}
+
+/** An authenticator of bearer tokens, which TokenReview asks too. */
+export interface TokenAuthenticator {
+  /** `audiences`: those the token must be for, at least one of them; empty: the API server's own. */
+  authenticateToken(token: string, audiences: readonly string[]): TokenAnswer | undefined | Promise<TokenAnswer | undefined>;
+}
+
+export interface TokenAnswer {
+  readonly user: UserInfo;
+  /** Of those asked for, the ones that the token is for. */
+  readonly audiences: readonly string[];
+}
+
+/** The bearer token of a request; undefined if it has none. */
+export function bearerToken(headers: ApiRequest['headers']): string | undefined {
+  const value = headers['authorization'];
+  if (value === undefined || value.length < 8) return undefined;
+  if (value.slice(0, 7).toLowerCase() !== 'bearer ') return undefined;
+  const token = value.slice(7).trim();
+  return token === '' ? undefined : token;
+}

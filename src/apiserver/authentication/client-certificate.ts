@@ -1,0 +1,21 @@
+// Users of client certificates: the common name is the user, the organizations are its groups. That the certificate is
+// genuine has been established by TLS.
+
+import type { ApiRequest, PeerCertificate, UserInfo } from '../request.ts';
+import type { Authenticator } from './authenticator.ts';
+
+export class ClientCertificateAuthenticator implements Authenticator {
+  /** One value per connection, however many requests come over it. */
+  readonly #users = new WeakMap<PeerCertificate, UserInfo>();
+
+  authenticate(request: Pick<ApiRequest, 'peerCertificate'>): UserInfo | undefined {
+    const certificate = request.peerCertificate;
+    if (certificate === undefined || certificate.commonName === '') return undefined;
+    let user = this.#users.get(certificate);
+    if (user === undefined) {
+      user = { name: certificate.commonName, groups: certificate.organizations };
+      this.#users.set(certificate, user);
+    }
+    return user;
+  }
+}

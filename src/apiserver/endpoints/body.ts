@@ -1,0 +1,142 @@
+// Bodies of requests: from bytes (or from the object that an in-process client hands over) to a normalized object of the
+// kind that the endpoint takes.
+
+import { decodeObject, DecodeError, findDuplicateFields } from '../../api/codec/index.ts';
+import type { GroupVersionKind } from '../../api/descriptor.ts';
+import { apiVersionOf, parseApiVersion } from '../../api/scheme.ts';
+import type { Scheme } from '../../api/scheme.ts';
+import type { KubeObject } from '../../client/client.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { isPlainObject } from '../../machinery/deep.ts';
+import { quote } from '../../machinery/go-format.ts';
+import { JsonError, parseJson } from '../../machinery/json.ts';
+import type { ApiRequest } from '../request.ts';
+import type { FieldValidation } from './query-options.ts';
+
+export const JSON_TYPE = 'application/json';
+export const YAML_TYPE = 'application/yaml';
+const ACCEPTED = [JSON_TYPE, YAML_TYPE] as const;
+/** So much of a body that cannot be read is repeated to its sender. */
+const SUMMARY_LENGTH = 30;
+
+/** A body as a JSON value, before anybody knows what it should be. */
+export interface ParsedBody {
+  readonly value: unknown;
+  /** The text it was read from, for messages and to find duplicate fields. Absent in-process. */
+  readonly text?: string;
+  readonly mediaType: string;
+}
+
+/** The media type without parameters; JSON if the client does not say. */
+export function contentTypeOf(request: Pick<ApiRequest, 'headers'>): string {
+  const header = request.headers['content-type'];
+  if (header === undefined || header === '') return JSON_TYPE;
+  const semicolon = header.indexOf(';');
+  return (semicolon < 0 ? header : header.slice(0, semicolon)).trim().toLowerCase();
+}
+
+/** Throws StatusError (400, 413, 415). `mustBe`: the kind, for the message. */
+export async function parseBody(request: ApiRequest, mustBe: string): Promise<ParsedBody> {
+  if (request.body.kind === 'object') return { value: request.body.object, mediaType: JSON_TYPE };
+  const mediaType = contentTypeOf(request);
+  if (mediaType !== JSON_TYPE && mediaType !== YAML_TYPE && mediaType !== 'application/x-yaml') {
+    throw apierrors.unsupportedMediaType(ACCEPTED);
+  }
+  const bytes = await request.body.read();
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  try {
+    if (mediaType === JSON_TYPE) return { value: parseJson(bytes), text, mediaType };
+    // The parser of YAML is large; most servers never see any.
+    const { parseYaml } = await import('../../api/codec/yaml.ts');
+    return { value: parseYaml(text), text, mediaType };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const what = error instanceof JsonError && error.kind !== 'syntax' ? why : `couldn't get version/kind; json parse error: ${why}`;
+    throw unrecognized(mustBe, what, text);
+  }
+}
+
+function unrecognized(mustBe: string, why: string, text: string): apierrors.StatusError {
+  const summary = text.length > SUMMARY_LENGTH ? `${text.slice(0, SUMMARY_LENGTH)} ...` : text;
+  return apierrors.badRequest(`the object provided is unrecognized (must be of type ${mustBe}): ${why} (${quote(summary)})`);
+}
+
+export interface DecodeConfig {
+  readonly scheme: Scheme;
+  /** What the endpoint takes. */
+  readonly kind: GroupVersionKind;
+  readonly fieldValidation: FieldValidation;
+}
+
+/** The normalized object, fresh, its defaults applied. Throws StatusError (400). */
+export function decodeBody(request: ApiRequest, body: ParsedBody, config: DecodeConfig): KubeObject {
+  const { scheme, kind, fieldValidation } = config;
+  const message = scheme.lookup(kind)?.message;
+  if (message === undefined) throw new Error(`the scheme does not know ${kind.kind} in ${apiVersionOf(kind)}`);
+  const { value, text = '' } = body;
+  if (!isPlainObject(value)) throw unrecognized(kind.kind, `json: cannot unmarshal ${jsonType(value)} into Go value of type ${kind.kind}`, text);
+  const given = givenKind(value, kind, text);
+  let decoded;
+  try {
+    decoded = decodeObject(message, value);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw apierrors.badRequest(`${given.kind} in version ${quote(given.version)} cannot be handled as a ${kind.kind}: ${error.message}`);
+  }
+  if (fieldValidation !== 'Ignore') {
+    const problems = decoded.unknownFields.map((path) => `unknown field ${quote(path)}`);
+    // A YAML document with a key given twice has been refused by its parser.
+    if (body.text !== undefined && body.mediaType === JSON_TYPE) {
+      for (const path of findDuplicateFields(body.text)) problems.push(`duplicate field ${quote(path)}`);
+    }
+    if (problems.length > 0 && fieldValidation === 'Strict') {
+      const why = `strict decoding error: ${problems.join(', ')}`;
+      throw apierrors.badRequest(`${given.kind} in version ${quote(given.version)} cannot be handled as a ${kind.kind}: ${why}`);
+    }
+    request.warnings.push(...problems);
+  }
+  return identified(decoded.object, kind, scheme);
+}
+
+/** kind and apiVersion first, metadata always there, and defaults applied. */
+export function identified(object: Record<string, unknown>, kind: GroupVersionKind, scheme: Scheme): KubeObject {
+  const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = object;
+  const draft = { kind: kind.kind, apiVersion: apiVersionOf(kind), metadata: metadata ?? {}, ...rest };
+  scheme.applyDefaults(kind, draft);
+  return draft as unknown as KubeObject;
+}
+
+/** What the body says that it is. Where it says nothing it is what the endpoint takes. */
+function givenKind(value: Record<string, unknown>, kind: GroupVersionKind, text: string): { kind: string; version: string } {
+  const givenKindName = value['kind'] ?? '';
+  const givenVersion = value['apiVersion'] ?? '';
+  if (typeof givenKindName !== 'string' || typeof givenVersion !== 'string') {
+    const field = typeof givenKindName === 'string' ? 'apiVersion' : 'kind';
+    const type = jsonType(value[field]);
+    const why = `couldn't get version/kind; json parse error: json: cannot unmarshal ${type} into Go struct field .${field} of type string`;
+    throw unrecognized(kind.kind, why, text);
+  }
+  const expected = apiVersionOf(kind);
+  const groupVersion = givenVersion === '' ? kind : parseApiVersion(givenVersion);
+  if (groupVersion === undefined) throw unrecognized(kind.kind, `unexpected GroupVersion string: ${givenVersion}`, text);
+  const name = givenKindName === '' ? kind.kind : givenKindName;
+  if (groupVersion.group !== kind.group || groupVersion.version !== kind.version) {
+    if (name !== kind.kind) throw wrongKind(name, groupVersion.version, kind);
+    throw apierrors.badRequest(
+      `the API version in the data (${givenVersion}) does not match the expected API version (${expected})`,
+    );
+  }
+  if (name !== kind.kind) throw wrongKind(name, groupVersion.version, kind);
+  return { kind: name, version: groupVersion.version };
+}
+
+function wrongKind(name: string, version: string, kind: GroupVersionKind): apierrors.StatusError {
+  const why = `converting (${version}.${name}) to (${kind.version}.${kind.kind}): unknown conversion`;
+  return apierrors.badRequest(`${name} in version ${quote(version)} cannot be handled as a ${kind.kind}: ${why}`);
+}
+
+function jsonType(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value === 'boolean' ? 'bool' : typeof value;
+}

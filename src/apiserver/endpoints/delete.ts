@@ -1,0 +1,72 @@
+// delete and deletecollection.
+
+import { decodeObject, DecodeError } from '../../api/codec/index.ts';
+import { messageDescriptor } from '../../api/schema/compile.ts';
+import type { KubeObject } from '../../client/client.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { isPlainObject } from '../../machinery/deep.ts';
+import { quote } from '../../machinery/go-format.ts';
+import type { DeleteOptions } from '../registry/rest.ts';
+import type { ApiRequest, ApiResponse } from '../request.ts';
+import { parseBody } from './body.ts';
+import { negotiate } from './negotiation.ts';
+import { checkDeleteOptions, deleteOptionsOfQuery, parseListQuery } from './query-options.ts';
+import type { RawDeleteOptions } from './query-options.ts';
+import { notServed } from './read.ts';
+import { listResponse, objectResponse } from './representation.ts';
+import { admissionAttributes, ScopedContext } from './scope.ts';
+import type { Scope } from './scope.ts';
+
+export async function handleDelete(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
+  const { rest } = scope;
+  if (rest.delete === undefined) throw notServed(scope, 'delete');
+  const negotiated = negotiate(request, { transforms: true });
+  const options = await readDeleteOptions(scope, request);
+  const answer = await rest.delete(new ScopedContext(scope, request), request.info.name, options);
+  // Who asked in the old way to wait for dependents is told that it is not over.
+  const accepted = !answer.deleted && options.orphanDependents === false;
+  return objectResponse(scope, request, negotiated, answer.object, accepted ? 202 : 200);
+}
+
+export async function handleDeleteCollection(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
+  const { rest } = scope;
+  if (rest.deleteCollection === undefined) throw notServed(scope, 'deletecollection');
+  const negotiated = negotiate(request, { transforms: true });
+  const list = parseListQuery(request.query, { selectableFieldNames: rest.selectableFieldNames, name: '' });
+  const options = await readDeleteOptions(scope, request);
+  const answer = await rest.deleteCollection(new ScopedContext(scope, request), options, list);
+  return listResponse(scope, request, negotiated, answer);
+}
+
+/** From the body if there is one, otherwise from the query. Throws StatusError. */
+async function readDeleteOptions(scope: Scope, request: ApiRequest): Promise<DeleteOptions> {
+  const given = (await fromBody(request)) ?? deleteOptionsOfQuery(request.query);
+  const options = checkDeleteOptions(given);
+  const { admission } = scope.services;
+  const deleteOptions: DeleteOptions = {
+    ...options,
+    validate: async (object) => {
+      const oldObject = object as KubeObject;
+      const attributes = admissionAttributes(scope, request, 'DELETE', oldObject.metadata.name, options.dryRun);
+      await admission.validate({ ...attributes, oldObject, deleteOptions });
+    },
+  };
+  return deleteOptions;
+}
+
+async function fromBody(request: ApiRequest): Promise<RawDeleteOptions | undefined> {
+  const { body } = request;
+  if (body.kind === 'object' ? body.object === undefined : (await body.read()).length === 0) return undefined;
+  const { value } = await parseBody(request, 'DeleteOptions');
+  if (!isPlainObject(value)) throw apierrors.badRequest('the body of a deletion must be DeleteOptions');
+  const kind = value['kind'];
+  if (kind !== undefined && kind !== '' && kind !== 'DeleteOptions') {
+    throw apierrors.badRequest(`expected DeleteOptions, got ${quote(String(kind))}`);
+  }
+  try {
+    return decodeObject<RawDeleteOptions>(messageDescriptor('meta/v1.DeleteOptions'), value).object;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw apierrors.badRequest(`DeleteOptions cannot be handled: ${error.message}`);
+  }
+}

@@ -1,0 +1,137 @@
+// What a patch makes of an object. Three kinds are known; applying (server-side apply) is refused by name.
+
+import type { MessageDescriptor, TypeRef } from '../../api/descriptor.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { isPlainObject } from '../../machinery/deep.ts';
+import { JsonError, parseJson } from '../../machinery/json.ts';
+import { applyJsonPatch, JsonPatchError, parseJsonPatch } from '../../machinery/json-patch.ts';
+import { applyMergePatch, MergePatchDepthError } from '../../machinery/merge-patch.ts';
+import { applyStrategicMergePatch, mapSchema, StrategicMergePatchError } from '../../machinery/strategic-merge-patch.ts';
+import type { PatchSchema } from '../../machinery/strategic-merge-patch.ts';
+import type { ApiRequest } from '../request.ts';
+import { contentTypeOf } from './body.ts';
+
+const JSON_PATCH = 'application/json-patch+json';
+const MERGE_PATCH = 'application/merge-patch+json';
+const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
+const APPLY_PATCH = 'application/apply-patch+yaml';
+const ACCEPTED = [JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH] as const;
+
+/** A patch that was read: asked for the new object as often as there are conflicts. */
+export type Patch = (object: Readonly<Record<string, unknown>>) => Record<string, unknown>;
+
+/** Throws StatusError (400, 413, 415). `message` describes the objects that are patched. */
+export async function readPatch(request: ApiRequest, message: MessageDescriptor): Promise<Patch> {
+  const mediaType = contentTypeOf(request);
+  if (mediaType === APPLY_PATCH || mediaType === 'application/apply-patch+cbor') {
+    const status = apierrors.unsupportedMediaType(ACCEPTED).status;
+    throw apierrors.fromStatus({ ...status, message: `${status.message} (server-side apply is not supported yet)` });
+  }
+  switch (mediaType) {
+    case JSON_PATCH: {
+      const document = await documentOf(request);
+      const operations = guarded(() => parseJsonPatch(document));
+      return (object) => objectOrInvalid(guarded(() => applyJsonPatch(object, operations)));
+    }
+    case MERGE_PATCH: {
+      const document = await documentOf(request);
+      if (!isPlainObject(document)) throw apierrors.badRequest('error decoding patch: json: cannot unmarshal into an object');
+      return (object) => objectOrInvalid(guarded(() => applyMergePatch(object, document)));
+    }
+    case STRATEGIC_MERGE_PATCH: {
+      const document = await documentOf(request);
+      if (!isPlainObject(document)) throw apierrors.badRequest('error decoding patch: json: cannot unmarshal into an object');
+      const schema = patchSchema(message);
+      return (object) => objectOrInvalid(guarded(() => applyStrategicMergePatch(object, document, schema)));
+    }
+    default:
+      throw apierrors.unsupportedMediaType(ACCEPTED);
+  }
+}
+
+async function documentOf(request: ApiRequest): Promise<unknown> {
+  if (request.body.kind === 'object') return request.body.object;
+  const bytes = await request.body.read();
+  try {
+    return parseJson(bytes);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw apierrors.badRequest(`error decoding patch: ${error.message}`);
+  }
+}
+
+/** What is wrong with a patch, as clients are told. */
+function guarded<T>(apply: () => T): T {
+  try {
+    return apply();
+  } catch (error) {
+    if (error instanceof JsonPatchError) {
+      switch (error.kind) {
+        case 'malformed':
+          throw apierrors.badRequest(error.message);
+        case 'limit':
+          throw apierrors.requestEntityTooLarge(error.message);
+        case 'failed':
+          throw unprocessable(error.message);
+      }
+    }
+    if (error instanceof StrategicMergePatchError) {
+      switch (error.kind) {
+        case 'malformed':
+          throw apierrors.badRequest(error.message);
+        case 'failed':
+          throw unprocessable(error.message);
+        case 'other':
+          throw apierrors.fromStatus(apierrors.toStatus(new Error(error.message)));
+      }
+    }
+    if (error instanceof MergePatchDepthError) throw apierrors.badRequest(error.message);
+    throw error;
+  }
+}
+
+/** 422, with the message as the cause: the patch is well-formed, but not for this object. */
+function unprocessable(message: string): apierrors.StatusError {
+  return apierrors.genericServerResponse({ code: 422, verb: '', serverMessage: message, isUnexpectedResponse: true });
+}
+
+function objectOrInvalid(value: unknown): Record<string, unknown> {
+  if (isPlainObject(value)) return value;
+  throw unprocessable('the patch leaves no object');
+}
+
+const schemas = new WeakMap<MessageDescriptor, PatchSchema>();
+
+/** Merge keys and strategies as the API's schema has them. */
+export function patchSchema(message: MessageDescriptor): PatchSchema {
+  let schema = schemas.get(message);
+  if (schema === undefined) {
+    schema = {
+      name: message.shortName,
+      field: (name) => {
+        const field = message.byName.get(name);
+        if (field === undefined) return undefined;
+        return {
+          patchStrategy: field.patchStrategy,
+          patchMergeKey: field.patchMergeKey,
+          schema: schemaOf(field.type),
+        };
+      },
+    };
+    schemas.set(message, schema);
+  }
+  return schema;
+}
+
+function schemaOf(type: TypeRef): PatchSchema | undefined {
+  switch (type.kind) {
+    case 'message':
+      return patchSchema(type.message);
+    case 'list':
+      return schemaOf(type.items);
+    case 'map':
+      return mapSchema(schemaOf(type.values));
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,245 @@
+// Options that come with a request in its query: read and checked. Kubernetes' words for what is wrong with them.
+
+import * as apierrors from '../../machinery/apierrors.ts';
+import { FieldPath } from '../../machinery/field.ts';
+import type { FieldErrorList } from '../../machinery/field.ts';
+import * as field from '../../machinery/field.ts';
+import * as fields from '../../machinery/fields.ts';
+import * as labels from '../../machinery/labels.ts';
+import { parseResourceVersion } from '../registry/resource-version.ts';
+import type { DeleteOptions, ListOptions, WatchOptions } from '../registry/rest.ts';
+import { everything, Selection } from '../registry/selection.ts';
+
+export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
+
+export interface WriteQuery {
+  readonly dryRun: boolean;
+  readonly fieldManager: string;
+  readonly fieldValidation: FieldValidation;
+}
+
+const META_GROUP = 'meta.k8s.io';
+const MAX_FIELD_MANAGER_LENGTH = 128;
+const PLAIN_WRITE: WriteQuery = { dryRun: false, fieldManager: '', fieldValidation: 'Warn' };
+
+/** Of create, update and patch. Throws StatusError (422), naming the options of `kind`: 'CreateOptions'. */
+export function parseWriteQuery(query: URLSearchParams, kind: string): WriteQuery {
+  if (query.size === 0) return PLAIN_WRITE;
+  const errors: FieldErrorList = [];
+  const dryRun = checkDryRun(query.getAll('dryRun'), errors);
+  const fieldManager = query.get('fieldManager') ?? '';
+  if (fieldManager.length > MAX_FIELD_MANAGER_LENGTH) {
+    errors.push(field.tooLong(new FieldPath('fieldManager'), fieldManager, MAX_FIELD_MANAGER_LENGTH));
+  }
+  // eslint-disable-next-line no-control-regex
+  if (/[\u0000-\u001f\u007f]/.test(fieldManager)) {
+    errors.push(field.invalid(new FieldPath('fieldManager'), fieldManager, 'should only contain printable characters'));
+  }
+  const fieldValidation = query.get('fieldValidation') ?? '';
+  if (!['', 'Strict', 'Warn', 'Ignore'].includes(fieldValidation)) {
+    errors.push(field.notSupported(new FieldPath('fieldValidation'), fieldValidation, ['Ignore', 'Strict', 'Warn', '']));
+  }
+  if (errors.length > 0) throw apierrors.invalid({ group: META_GROUP, kind }, '', errors);
+  return { dryRun, fieldManager, fieldValidation: fieldValidation === '' ? 'Warn' : (fieldValidation as FieldValidation) };
+}
+
+function checkDryRun(values: readonly string[], errors: FieldErrorList): boolean {
+  const given = values.filter((value) => value !== '');
+  if (given.some((value) => value !== 'All')) {
+    errors.push(field.notSupported(new FieldPath('dryRun'), given, ['All']));
+  }
+  return given.length > 0;
+}
+
+export interface ListQuery extends ListOptions {
+  /** For how long a watch goes on, in seconds; 0: as the server likes. */
+  readonly timeoutSeconds: number;
+}
+
+const PLAIN_LIST: ListQuery = {
+  selection: everything,
+  limit: 0,
+  continue: '',
+  resourceVersion: '',
+  resourceVersionMatch: '',
+  timeoutSeconds: 0,
+};
+
+export interface SelectorConfig {
+  /** Fields that may be used beside metadata.name and metadata.namespace. Absent: none. */
+  readonly selectableFieldNames?: readonly string[];
+  /** The name in the path: only that object. '' for none. */
+  readonly name: string;
+}
+
+/** Of list and deletecollection. Throws StatusError (400, 422). */
+export function parseListQuery(query: URLSearchParams, selectors: SelectorConfig): ListQuery {
+  if (query.size === 0 && selectors.name === '') return PLAIN_LIST;
+  const errors: FieldErrorList = [];
+  const common = parseCommon(query, selectors);
+  if (query.has('sendInitialEvents')) {
+    errors.push(field.forbidden(new FieldPath('sendInitialEvents'), 'sendInitialEvents is forbidden for list'));
+  }
+  errors.push(...checkMatch(common));
+  if (errors.length > 0) throw apierrors.invalid({ group: META_GROUP, kind: 'ListOptions' }, '', errors);
+  return common;
+}
+
+function checkMatch(options: ListQuery): FieldErrorList {
+  const { resourceVersionMatch: match, resourceVersion } = options;
+  if (match === '') return [];
+  const at = new FieldPath('resourceVersionMatch');
+  if (match !== 'Exact' && match !== 'NotOlderThan') return [field.notSupported(at, match, ['Exact', 'NotOlderThan', ''])];
+  const errors: FieldErrorList = [];
+  if (options.continue !== '') errors.push(field.forbidden(at, 'resourceVersionMatch is forbidden when continue is provided'));
+  if (resourceVersion === '') {
+    errors.push(field.forbidden(at, 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
+  } else if (match === 'Exact' && resourceVersion === '0') {
+    errors.push(field.forbidden(at, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+  }
+  return errors;
+}
+
+export interface WatchQuery extends WatchOptions {
+  readonly timeoutSeconds: number;
+}
+
+/** Throws StatusError (400, 422). */
+export function parseWatchQuery(query: URLSearchParams, selectors: SelectorConfig): WatchQuery {
+  const common = parseCommon(query, selectors);
+  const allowBookmarks = parseBoolean(query, 'allowWatchBookmarks') ?? false;
+  const sendInitialEvents = parseBoolean(query, 'sendInitialEvents');
+  const { resourceVersionMatch: match } = common;
+  const errors: FieldErrorList = [];
+  const at = new FieldPath('resourceVersionMatch');
+  if (sendInitialEvents === undefined) {
+    if (match !== '') errors.push(field.forbidden(at, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'));
+  } else {
+    if (match === '') {
+      errors.push(field.forbidden(at, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
+    } else if (match !== 'NotOlderThan') errors.push(field.notSupported(at, match, ['NotOlderThan']));
+    if (sendInitialEvents && !allowBookmarks) {
+      errors.push(field.forbidden(new FieldPath('sendInitialEvents'), 'sendInitialEvents requires setting allowWatchBookmarks to true'));
+    }
+  }
+  if (errors.length > 0) throw apierrors.invalid({ group: META_GROUP, kind: 'ListOptions' }, '', errors);
+  return {
+    selection: common.selection,
+    resourceVersion: common.resourceVersion,
+    timeoutSeconds: common.timeoutSeconds,
+    allowBookmarks,
+    sendInitialEvents,
+  };
+}
+
+function parseCommon(query: URLSearchParams, selectors: SelectorConfig): ListQuery {
+  const resourceVersion = query.get('resourceVersion') ?? '';
+  parseResourceVersion(resourceVersion);
+  return {
+    selection: parseSelection(query, selectors),
+    limit: parseInteger(query, 'limit'),
+    continue: query.get('continue') ?? '',
+    resourceVersion,
+    resourceVersionMatch: (query.get('resourceVersionMatch') ?? '') as ListOptions['resourceVersionMatch'],
+    timeoutSeconds: parseInteger(query, 'timeoutSeconds'),
+  };
+}
+
+function parseSelection(query: URLSearchParams, selectors: SelectorConfig): Selection {
+  const labelText = query.get('labelSelector') ?? '';
+  const fieldText = query.get('fieldSelector') ?? '';
+  if (labelText === '' && fieldText === '' && selectors.name === '') return everything;
+  let labelSelector: labels.Selector;
+  let fieldSelector: fields.Selector;
+  try {
+    labelSelector = labels.parse(labelText);
+    fieldSelector = fields.parseSelector(fieldText);
+  } catch (error) {
+    throw apierrors.badRequest(error instanceof Error ? error.message : String(error));
+  }
+  for (const { field: name } of fieldSelector.requirements()) checkSelectable(name, selectors);
+  if (selectors.name !== '') {
+    fieldSelector = fields.andSelectors(fieldSelector, fields.oneTermEqualSelector('metadata.name', selectors.name));
+  }
+  return new Selection({ labels: labelSelector, fields: fieldSelector });
+}
+
+function checkSelectable(name: string, { selectableFieldNames }: SelectorConfig): void {
+  if (name === 'metadata.name' || name === 'metadata.namespace') return;
+  if (selectableFieldNames?.includes(name) === true) return;
+  throw apierrors.badRequest(
+    selectableFieldNames === undefined
+      ? `${JSON.stringify(name)} is not a known field selector: only "metadata.name", "metadata.namespace"`
+      : `field label not supported: ${name}`,
+  );
+}
+
+function parseInteger(query: URLSearchParams, name: string): number {
+  const text = query.get(name);
+  if (text === null || text === '') return 0;
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || !/^[+-]?[0-9]+$/.test(text)) {
+    throw apierrors.badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  }
+  if (value < 0) throw apierrors.badRequest(`${name} must not be negative: ${value}`);
+  return value;
+}
+
+/** As Kubernetes reads booleans in queries: `?x` alone is true. */
+export function parseBoolean(query: URLSearchParams, name: string): boolean | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  return text !== 'false' && text !== '0';
+}
+
+const POLICIES = ['Foreground', 'Background', 'Orphan'] as const;
+
+/** What a DeleteOptions object or query says, before it is checked. */
+export interface RawDeleteOptions {
+  readonly dryRun?: readonly string[];
+  readonly gracePeriodSeconds?: number;
+  readonly propagationPolicy?: string;
+  readonly orphanDependents?: boolean;
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+}
+
+export function deleteOptionsOfQuery(query: URLSearchParams): RawDeleteOptions {
+  const policy = query.get('propagationPolicy');
+  return {
+    dryRun: query.getAll('dryRun'),
+    ...(query.has('gracePeriodSeconds') && { gracePeriodSeconds: parseGrace(query.get('gracePeriodSeconds') as string) }),
+    ...(policy !== null && policy !== '' && { propagationPolicy: policy }),
+    ...(query.has('orphanDependents') && { orphanDependents: parseBoolean(query, 'orphanDependents') }),
+  };
+}
+
+function parseGrace(text: string): number {
+  const value = Number(text);
+  if (text === '' || !Number.isSafeInteger(value)) {
+    throw apierrors.badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  }
+  return value;
+}
+
+/** Throws StatusError (422). */
+export function checkDeleteOptions(options: RawDeleteOptions): Omit<DeleteOptions, 'validate'> {
+  const errors: FieldErrorList = [];
+  const { propagationPolicy, orphanDependents, gracePeriodSeconds, preconditions } = options;
+  if (orphanDependents !== undefined && propagationPolicy !== undefined) {
+    const message = 'orphanDependents and deletionPropagation cannot be both set';
+    errors.push(field.invalid(new FieldPath('propagationPolicy'), propagationPolicy, message));
+  }
+  if (propagationPolicy !== undefined && !POLICIES.includes(propagationPolicy as (typeof POLICIES)[number])) {
+    errors.push(field.notSupported(new FieldPath('propagationPolicy'), propagationPolicy, [...POLICIES, 'nil']));
+  }
+  const dryRun = checkDryRun(options.dryRun ?? [], errors);
+  if (errors.length > 0) throw apierrors.invalid({ group: META_GROUP, kind: 'DeleteOptions' }, '', errors);
+  return {
+    dryRun,
+    // A negative grace has always meant the shortest that there is.
+    ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds: gracePeriodSeconds < 0 ? 1 : gracePeriodSeconds }),
+    ...(propagationPolicy !== undefined && { propagationPolicy: propagationPolicy as (typeof POLICIES)[number] }),
+    ...(orphanDependents !== undefined && { orphanDependents }),
+    ...(preconditions !== undefined && { preconditions }),
+  };
+}

@@ -1,0 +1,79 @@
+// get, list and watch.
+
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Timer } from '../../machinery/clock.ts';
+import type { WatchStream } from '../../machinery/watch.ts';
+import type { ApiRequest, ApiResponse, EncodedWatchEvent } from '../request.ts';
+import { negotiate } from './negotiation.ts';
+import { parseListQuery, parseWatchQuery } from './query-options.ts';
+import { listResponse, objectResponse, watchResponse } from './representation.ts';
+import { ScopedContext } from './scope.ts';
+import type { Scope } from './scope.ts';
+
+const LATEST = { resourceVersion: '' };
+
+export async function handleGet(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
+  const { rest } = scope;
+  if (rest.get === undefined) throw notServed(scope, 'get');
+  const negotiated = negotiate(request, { transforms: true });
+  const resourceVersion = request.query.get('resourceVersion');
+  const options = resourceVersion === null ? LATEST : { resourceVersion };
+  const object = await rest.get(new ScopedContext(scope, request), request.info.name, options);
+  return objectResponse(scope, request, negotiated, object, 200);
+}
+
+export async function handleList(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
+  const { rest } = scope;
+  if (rest.list === undefined) throw notServed(scope, 'list');
+  const negotiated = negotiate(request, { transforms: true });
+  const options = parseListQuery(request.query, { selectableFieldNames: rest.selectableFieldNames, name: '' });
+  const answer = await rest.list(new ScopedContext(scope, request), options);
+  return listResponse(scope, request, negotiated, answer);
+}
+
+export async function handleWatch(scope: Scope, request: ApiRequest, pathName: string): Promise<ApiResponse> {
+  const { rest, services } = scope;
+  if (rest.watch === undefined) throw notServed(scope, 'watch');
+  const negotiated = negotiate(request, { transforms: true, watch: true });
+  const selectors = { selectableFieldNames: rest.selectableFieldNames, name: pathName };
+  const options = parseWatchQuery(request.query, selectors);
+  const events = await rest.watch(new ScopedContext(scope, request), options);
+  // Not all at once: what begins together should not end together.
+  const chosen = services.minWatchTimeoutMs * (1 + services.random.float());
+  const timeoutMs = options.timeoutSeconds > 0 ? options.timeoutSeconds * 1000 : chosen;
+  return watchResponse(scope, request, negotiated, limitedWatch(scope, request, events, timeoutMs));
+}
+
+/** The watch, ended when its time is over, its client has gone or the server stops. */
+function limitedWatch(
+  scope: Scope,
+  request: ApiRequest,
+  events: WatchStream<EncodedWatchEvent>,
+  timeoutMs: number,
+): WatchStream<EncodedWatchEvent> {
+  const { signal } = request;
+  let timer: Timer | undefined;
+  const end = (): void => {
+    timer?.cancel();
+    signal.removeEventListener('abort', end);
+    events.stop();
+  };
+  timer = scope.services.clock.setTimer(timeoutMs, end);
+  signal.addEventListener('abort', end, { once: true });
+  if (signal.aborted) end();
+  return {
+    stop: end,
+    async *[Symbol.asyncIterator]() {
+      try {
+        yield* events;
+      } finally {
+        end();
+      }
+    },
+  };
+}
+
+export function notServed(scope: Scope, verb: string): apierrors.StatusError {
+  const resource = scope.subresource === '' ? scope.type.resource : `${scope.type.resource}/${scope.subresource}`;
+  return apierrors.methodNotSupported({ group: scope.type.group, resource }, verb);
+}

@@ -1,0 +1,150 @@
+// Objects as clients asked for them: as they are, as rows of a Table, or as their metadata only.
+
+import { apiVersionOf } from '../../api/scheme.ts';
+import type { KubeObject } from '../../client/client.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { mapWatch } from '../../machinery/watch.ts';
+import type { WatchStream } from '../../machinery/watch.ts';
+import { FreshObject, SharedWatchEvent } from '../registry/encoded-object.ts';
+import type { ListAnswer } from '../registry/rest.ts';
+import { defaultTable } from '../registry/table.ts';
+import type { TableConvertor } from '../registry/table.ts';
+import type { ApiRequest, ApiResponse, EncodedObject, EncodedWatchEvent } from '../request.ts';
+import type { Negotiated } from './negotiation.ts';
+import type { Scope } from './scope.ts';
+
+const META_API_VERSION = 'meta.k8s.io/v1';
+
+export function objectResponse(
+  scope: Scope,
+  request: ApiRequest,
+  negotiated: Negotiated,
+  object: EncodedObject,
+  code: number,
+): ApiResponse {
+  return { code, body: { kind: 'object', object: represent(scope, request, negotiated, object) }, format: negotiated.format };
+}
+
+function represent(scope: Scope, request: ApiRequest, negotiated: Negotiated, object: EncodedObject): EncodedObject {
+  switch (negotiated.as) {
+    case 'object':
+      return object;
+    case 'partialMetadata':
+      return isStatus(object) ? object : partialMetadata(object);
+    case 'table': {
+      if (isStatus(object)) return object;
+      const { resourceVersion } = (object.object() as KubeObject).metadata;
+      return new FreshObject(tableOf(scope, includeObject(request), [object], { resourceVersion }, true));
+    }
+  }
+}
+
+/** The answer to a DELETE may be a Status, which has no other form. */
+function isStatus(object: EncodedObject): boolean {
+  return (object.object() as { kind?: unknown }).kind === 'Status';
+}
+
+export function listResponse(scope: Scope, request: ApiRequest, negotiated: Negotiated, answer: ListAnswer): ApiResponse {
+  const { items, ...rest } = answer;
+  const metadata = rest;
+  const { format } = negotiated;
+  switch (negotiated.as) {
+    case 'object':
+      return {
+        code: 200,
+        body: { kind: 'list', apiVersion: apiVersionOf(scope.kind), listKind: scope.listKind, metadata, items },
+        format,
+      };
+    case 'partialMetadata': {
+      const partial = items.map(partialMetadata);
+      const body = { kind: 'list', apiVersion: META_API_VERSION, listKind: 'PartialObjectMetadataList', metadata, items: partial } as const;
+      return { code: 200, body, format };
+    }
+    case 'table': {
+      const table = tableOf(scope, includeObject(request), items, metadata, true);
+      return { code: 200, body: { kind: 'object', object: new FreshObject(table) }, format };
+    }
+  }
+}
+
+export function watchResponse(
+  scope: Scope,
+  request: ApiRequest,
+  negotiated: Negotiated,
+  events: WatchStream<EncodedWatchEvent>,
+): ApiResponse {
+  const { format } = negotiated;
+  if (negotiated.as === 'object') return { code: 200, body: { kind: 'watch', events }, format };
+  const include = includeObject(request);
+  let first = true;
+  const transformed = mapWatch(events, (event): EncodedWatchEvent => {
+    if (event.type === 'ERROR') return event;
+    if (negotiated.as === 'partialMetadata') return new SharedWatchEvent(event.type, partialMetadata(event.object));
+    const { resourceVersion } = (event.object.object() as KubeObject).metadata;
+    // The columns stay the same, so they are told once.
+    const table = tableOf(scope, include, [event.object], { resourceVersion }, first, event.type === 'BOOKMARK');
+    first = false;
+    return new SharedWatchEvent(event.type, new FreshObject(table));
+  });
+  return { code: 200, body: { kind: 'watch', events: transformed }, format };
+}
+
+function partialMetadata(object: EncodedObject): FreshObject {
+  return new FreshObject({
+    kind: 'PartialObjectMetadata',
+    apiVersion: META_API_VERSION,
+    metadata: (object.object() as KubeObject).metadata,
+  });
+}
+
+type IncludeObject = 'None' | 'Metadata' | 'Object';
+
+function includeObject({ query }: ApiRequest): IncludeObject {
+  const value = query.get('includeObject') ?? '';
+  if (value === '') return 'Metadata';
+  if (value === 'None' || value === 'Metadata' || value === 'Object') return value;
+  throw apierrors.badRequest(`unrecognized includeObject value: ${JSON.stringify(value)}`);
+}
+
+function tableOf(
+  scope: Scope,
+  include: IncludeObject,
+  objects: readonly EncodedObject[],
+  metadata: Readonly<Record<string, unknown>>,
+  withColumns: boolean,
+  bookmark = false,
+): unknown {
+  const convertor = scope.table ?? defaultTable;
+  const now = scope.services.clock.now();
+  return {
+    kind: 'Table',
+    apiVersion: META_API_VERSION,
+    metadata,
+    columnDefinitions: withColumns
+      ? convertor.columns.map(({ name, type, format = '', description, priority = 0 }) => ({ name, type, format, description, priority }))
+      : null,
+    rows: objects.map((object) => rowOf(convertor, include, object, now, bookmark)),
+  };
+}
+
+function rowOf(convertor: TableConvertor, include: IncludeObject, encoded: EncodedObject, now: number, bookmark: boolean): unknown {
+  const object = encoded.object() as KubeObject;
+  const conditions = bookmark ? undefined : convertor.conditions?.(object);
+  return {
+    // A bookmark is no object that a row could be about.
+    cells: bookmark ? [] : convertor.cells(object, now),
+    ...(conditions !== undefined && conditions.length > 0 && { conditions }),
+    object: rowObject(include, encoded),
+  };
+}
+
+function rowObject(include: IncludeObject, object: EncodedObject): unknown {
+  switch (include) {
+    case 'None':
+      return null;
+    case 'Metadata':
+      return partialMetadata(object).object();
+    case 'Object':
+      return object.object();
+  }
+}

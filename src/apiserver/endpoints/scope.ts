@@ -1,0 +1,111 @@
+// What one endpoint (a resource or subresource in one version) is about.
+
+import type { GroupVersionKind, MessageDescriptor, ResourceType } from '../../api/descriptor.ts';
+import { apiVersionOf } from '../../api/scheme.ts';
+import type { Scheme } from '../../api/scheme.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import type { AdmissionChain } from '../admission/chain.ts';
+import type { AdmissionAttributes, Operation } from '../admission/plugin.ts';
+import type { Rest, ServedResource, ServedSubresource } from '../registry/rest.ts';
+import type { RequestContext } from '../registry/strategy.ts';
+import type { TableConvertor } from '../registry/table.ts';
+import type { ApiRequest, UserInfo } from '../request.ts';
+
+export interface EndpointServices {
+  readonly scheme: Scheme;
+  readonly admission: AdmissionChain;
+  readonly clock: Clock;
+  /** The shortest time that a watch lasts if its client does not say; the longest is twice that. */
+  readonly minWatchTimeoutMs: number;
+  /** A number in [0, 1). */
+  readonly random: { float(): number };
+}
+
+export interface Scope {
+  readonly services: EndpointServices;
+  readonly type: ResourceType;
+  /** '' for the resource itself. */
+  readonly subresource: string;
+  readonly kind: GroupVersionKind;
+  readonly listKind: string;
+  readonly rest: Rest;
+  readonly table: TableConvertor | undefined;
+  readonly createCode: number;
+}
+
+export function resourceScope(services: EndpointServices, served: ServedResource): Scope {
+  const { type } = served;
+  return {
+    services,
+    type,
+    subresource: '',
+    kind: { group: type.group, version: type.version, kind: type.kind },
+    listKind: served.listKind ?? `${type.kind}List`,
+    rest: served.rest,
+    table: served.table,
+    createCode: served.createCode ?? 201,
+  };
+}
+
+export function subresourceScope(services: EndpointServices, served: ServedResource, subresource: ServedSubresource): Scope {
+  return {
+    services,
+    type: served.type,
+    subresource: subresource.name,
+    kind: subresource.kind,
+    listKind: `${subresource.kind.kind}List`,
+    rest: subresource.rest,
+    table: subresource.table,
+    createCode: subresource.createCode ?? 201,
+  };
+}
+
+export function messageOf(scope: Scope): MessageDescriptor {
+  const known = scope.services.scheme.lookup(scope.kind);
+  if (known === undefined) throw new Error(`the scheme does not know ${scope.kind.kind} in ${apiVersionOf(scope.kind)}`);
+  return known.message;
+}
+
+/** The namespace that a request is about: none for cluster-scoped resources, whatever the path looks like. */
+export function namespaceOf(scope: Scope, request: ApiRequest): string {
+  return scope.type.namespaced ? request.info.namespace : '';
+}
+
+/** The request, as the registry sees it. */
+export class ScopedContext implements RequestContext {
+  readonly namespace: string;
+  readonly user: UserInfo;
+  readonly warnings: string[];
+  readonly #request: ApiRequest;
+
+  constructor(scope: Scope, request: ApiRequest) {
+    this.namespace = namespaceOf(scope, request);
+    this.user = request.user as UserInfo;
+    this.warnings = request.warnings;
+    this.#request = request;
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
+}
+
+export function admissionAttributes(
+  scope: Scope,
+  request: ApiRequest,
+  operation: Operation,
+  name: string,
+  dryRun: boolean,
+): AdmissionAttributes {
+  return {
+    operation,
+    kind: scope.kind,
+    resource: scope.type,
+    subresource: scope.subresource,
+    namespace: namespaceOf(scope, request),
+    name,
+    dryRun,
+    user: request.user as UserInfo,
+    warnings: request.warnings,
+  };
+}

@@ -1,0 +1,156 @@
+// create, update and patch.
+
+import { decodeObject, DecodeError } from '../../api/codec/index.ts';
+import type { KubeObject } from '../../client/client.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { quote } from '../../machinery/go-format.ts';
+import type { ObjectUpdate, UpdateOptions } from '../registry/rest.ts';
+import type { ApiRequest, ApiResponse } from '../request.ts';
+import { decodeBody, identified, parseBody } from './body.ts';
+import { negotiate } from './negotiation.ts';
+import { readPatch } from './patching.ts';
+import { parseWriteQuery } from './query-options.ts';
+import type { WriteQuery } from './query-options.ts';
+import { notServed } from './read.ts';
+import { objectResponse } from './representation.ts';
+import { admissionAttributes, messageOf, namespaceOf, ScopedContext } from './scope.ts';
+import type { Scope } from './scope.ts';
+
+export async function handleCreate(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
+  const { rest, services } = scope;
+  if (rest.create === undefined) throw notServed(scope, 'create');
+  const negotiated = negotiate(request, { transforms: true });
+  const query = parseWriteQuery(request.query, 'CreateOptions');
+  const { dryRun, fieldManager, fieldValidation } = query;
+  const body = await parseBody(request, scope.kind.kind);
+  const decoded = decodeBody(request, body, { scheme: services.scheme, kind: scope.kind, fieldValidation });
+  // Of a subresource the path has the name: that of the parent.
+  const parent = scope.subresource === '' ? '' : request.info.name;
+  const given = withNamespace(scope, request, decoded);
+  const attributes = admissionAttributes(scope, request, 'CREATE', parent === '' ? (given.metadata.name ?? '') : parent, dryRun);
+  const object = await services.admission.admit({ ...attributes, object: given });
+  const created = await rest.create(new ScopedContext(scope, request), parent, object, {
+    dryRun,
+    fieldManager,
+    validate: (candidate) => {
+      const candidateObject = candidate as KubeObject;
+      const name = parent === '' ? (candidateObject.metadata.name ?? '') : parent;
+      return services.admission.validate({ ...attributes, name, object: candidateObject });
+    },
+  });
+  return objectResponse(scope, request, negotiated, created, scope.createCode);
+}
+
+export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
+  const { rest, services } = scope;
+  if (rest.update === undefined) throw notServed(scope, 'update');
+  const negotiated = negotiate(request, { transforms: true });
+  const query = parseWriteQuery(request.query, 'UpdateOptions');
+  const { name } = request.info;
+  const body = await parseBody(request, scope.kind.kind);
+  const decoded = decodeBody(request, body, { scheme: services.scheme, kind: scope.kind, fieldValidation: query.fieldValidation });
+  const object = withNamespace(scope, request, checkName(scope, request, decoded));
+  const { uid } = object.metadata;
+  const update: ObjectUpdate = {
+    apply: (current) => admitUpdate(scope, request, query, object, current),
+    // An object that has a uid means itself, not another one of the same name.
+    ...(uid !== undefined && uid !== '' && { preconditions: { uid } }),
+  };
+  const answer = await rest.update(new ScopedContext(scope, request), name, update, updateOptions(scope, request, query));
+  return objectResponse(scope, request, negotiated, answer.object, answer.created ? 201 : 200);
+}
+
+export async function handlePatch(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
+  const { rest } = scope;
+  if (rest.update === undefined || rest.get === undefined) throw notServed(scope, 'patch');
+  const negotiated = negotiate(request, { transforms: true });
+  const query = parseWriteQuery(request.query, 'PatchOptions');
+  const patch = await readPatch(request, messageOf(scope));
+  const warnings = request.warnings.length;
+  const update: ObjectUpdate = {
+    apply: (current) => {
+      if (current === undefined) throw apierrors.notFound(scope.type, request.info.name);
+      // Warnings of an attempt that met a conflict are not repeated.
+      request.warnings.length = warnings;
+      const patched = decodePatched(scope, request, query, patch(current as unknown as Record<string, unknown>));
+      return admitUpdate(scope, request, query, withNamespace(scope, request, checkName(scope, request, patched)), current);
+    },
+  };
+  const options = { ...updateOptions(scope, request, query), forceAllowCreate: false };
+  const answer = await rest.update(new ScopedContext(scope, request), request.info.name, update, options);
+  return objectResponse(scope, request, negotiated, answer.object, answer.created ? 201 : 200);
+}
+
+/** A patched object is decoded like a body: it may have unknown fields, and values of wrong types. */
+function decodePatched(scope: Scope, request: ApiRequest, query: WriteQuery, patched: Record<string, unknown>): KubeObject {
+  const { kind } = scope;
+  let decoded;
+  try {
+    decoded = decodeObject(messageOf(scope), patched);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw apierrors.badRequest(error.message);
+  }
+  const problems = decoded.unknownFields.map((path) => `unknown field ${quote(path)}`);
+  if (query.fieldValidation === 'Strict' && problems.length > 0) {
+    throw apierrors.badRequest(`strict decoding error: ${problems.join(', ')}`);
+  }
+  if (query.fieldValidation === 'Warn') request.warnings.push(...problems);
+  return identified(decoded.object, kind, scope.services.scheme);
+}
+
+async function admitUpdate(
+  scope: Scope,
+  request: ApiRequest,
+  query: WriteQuery,
+  object: KubeObject,
+  current: KubeObject | undefined,
+): Promise<KubeObject> {
+  const operation = current === undefined ? 'CREATE' : 'UPDATE';
+  const attributes = admissionAttributes(scope, request, operation, request.info.name, query.dryRun);
+  return scope.services.admission.admit({ ...attributes, object, ...(current !== undefined && { oldObject: current }) });
+}
+
+function updateOptions(scope: Scope, request: ApiRequest, query: WriteQuery): UpdateOptions {
+  const { admission } = scope.services;
+  const { name } = request.info;
+  return {
+    dryRun: query.dryRun,
+    fieldManager: query.fieldManager,
+    validate: (object, old) =>
+      admission.validate({
+        ...admissionAttributes(scope, request, 'UPDATE', name, query.dryRun),
+        object: object as KubeObject,
+        oldObject: old as KubeObject,
+      }),
+    validateCreate: (object) =>
+      admission.validate({
+        ...admissionAttributes(scope, request, 'CREATE', name, query.dryRun),
+        object: object as KubeObject,
+      }),
+  };
+}
+
+/** Throws BadRequest if the object is not the one that the path names. */
+function checkName(scope: Scope, request: ApiRequest, object: KubeObject): KubeObject {
+  const { name } = request.info;
+  const given = object.metadata.name ?? '';
+  if (given === '' && scope.subresource === '') {
+    throw apierrors.badRequest('the name of the object (metadata.name) must be provided');
+  }
+  if (given !== '' && given !== name) {
+    throw apierrors.badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
+  }
+  return given === '' ? { ...object, metadata: { ...object.metadata, name } } : object;
+}
+
+/** Admission sees the object with its namespace. Throws BadRequest if it says another than the path. */
+function withNamespace(scope: Scope, request: ApiRequest, object: KubeObject): KubeObject {
+  const namespace = namespaceOf(scope, request);
+  const given = object.metadata.namespace ?? '';
+  if (namespace === given) return object;
+  if (given !== '') {
+    throw apierrors.badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  return { ...object, metadata: { ...object.metadata, namespace } };
+}

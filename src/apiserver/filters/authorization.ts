@@ -1,0 +1,45 @@
+// May they do it? Without an authorizer that says yes, the answer is no.
+
+import * as apierrors from '../../machinery/apierrors.ts';
+import { quote } from '../../machinery/go-format.ts';
+import type { Attributes, Authorizer, Decision } from '../authorization/authorizer.ts';
+import type { ApiRequest, Filter, UserInfo } from '../request.ts';
+
+export function authorization(authorizer: Authorizer): Filter {
+  return (next) => async (request) => {
+    const attributes = attributesOf(request);
+    const answer = authorizer.authorize(attributes);
+    const { decision, reason }: Decision = answer instanceof Promise ? await answer : answer;
+    if (decision !== 'allow') throw forbiddenError(attributes, reason);
+    return next(request);
+  };
+}
+
+export function attributesOf({ info, user }: ApiRequest): Attributes {
+  return {
+    user: user as UserInfo,
+    isResourceRequest: info.isResourceRequest,
+    path: info.path,
+    verb: info.verb,
+    apiGroup: info.apiGroup,
+    apiVersion: info.apiVersion,
+    namespace: info.namespace,
+    resource: info.resource,
+    subresource: info.subresource,
+    name: info.name,
+  };
+}
+
+/** 403: `pods is forbidden: User "x" cannot list resource "pods" in API group "" in the namespace "default"`. */
+export function forbiddenError(attributes: Attributes, reason: string): apierrors.StatusError {
+  const { user, verb, namespace, apiGroup, subresource, path } = attributes;
+  const why = reason === '' ? '' : `: ${reason}`;
+  if (!attributes.isResourceRequest) {
+    const message = `User ${quote(user.name)} cannot ${verb} path ${quote(path)}${why}`;
+    return apierrors.forbidden({ group: '', resource: '' }, '', message);
+  }
+  const resource = subresource === '' ? attributes.resource : `${attributes.resource}/${subresource}`;
+  const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${quote(namespace)}`;
+  const message = `User ${quote(user.name)} cannot ${verb} resource ${quote(resource)} in API group ${quote(apiGroup)} ${where}${why}`;
+  return apierrors.forbidden({ group: apiGroup, resource: attributes.resource }, attributes.name, message);
+}

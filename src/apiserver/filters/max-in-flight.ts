@@ -1,0 +1,70 @@
+// How many requests are worked on at a time: some for reads, some for writes; more wait their turn, and when too many wait,
+// the rest are sent away for a moment. The place of priority and fairness. Long-running requests and those of system:masters
+// do not count.
+
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { ApiResponse, Filter } from '../request.ts';
+import { isLongRunning } from './request-info.ts';
+
+export interface MaxInFlightConfig {
+  /** Default: 400. */
+  readonly maxReads?: number;
+  /** Default: 200. */
+  readonly maxWrites?: number;
+  /** How many may wait, of each. Default: 10000. */
+  readonly maxWaiting?: number;
+}
+
+export function maxInFlight(config: MaxInFlightConfig = {}): Filter {
+  const reads = new Gate(config.maxReads ?? 400, config.maxWaiting ?? 10_000);
+  const writes = new Gate(config.maxWrites ?? 200, config.maxWaiting ?? 10_000);
+  return (next) => (request) => {
+    const { info, user } = request;
+    if (isLongRunning(info) || user?.groups.includes('system:masters') === true) return next(request);
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    return (isRead ? reads : writes).pass(() => next(request));
+  };
+}
+
+class Gate {
+  readonly #limit: number;
+  readonly #maxWaiting: number;
+  #inFlight = 0;
+  readonly #waiting: (() => void)[] = [];
+  /** #waiting[#head …] wait still. */
+  #head = 0;
+
+  constructor(limit: number, maxWaiting: number) {
+    this.#limit = limit;
+    this.#maxWaiting = maxWaiting;
+  }
+
+  async pass(work: () => Promise<ApiResponse>): Promise<ApiResponse> {
+    if (this.#inFlight >= this.#limit) {
+      if (this.#waiting.length - this.#head >= this.#maxWaiting) {
+        throw apierrors.tooManyRequests('too many requests, please try again later', 1);
+      }
+      // The one who leaves hands its place over, so the count stays.
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    } else this.#inFlight++;
+    try {
+      return await work();
+    } finally {
+      this.#leave();
+    }
+  }
+
+  #leave(): void {
+    const next = this.#waiting[this.#head];
+    if (next === undefined) {
+      this.#inFlight--;
+      return;
+    }
+    this.#head++;
+    if (this.#head === this.#waiting.length) {
+      this.#waiting.length = 0;
+      this.#head = 0;
+    }
+    next();
+  }
+}

@@ -1,0 +1,32 @@
+// The outermost stage: whatever is thrown becomes an answer. A StatusError says itself what to answer; anything else is a
+// fault of ours, is logged with its stack, and answers 500 without details.
+
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Logger } from '../../machinery/log.ts';
+import { FreshObject } from '../registry/encoded-object.ts';
+import type { ApiResponse, Filter } from '../request.ts';
+
+export function panicRecovery(logger: Logger): Filter {
+  return (next) => async (request) => {
+    try {
+      return await next(request);
+    } catch (error) {
+      if (!(error instanceof apierrors.StatusError)) {
+        logger.error('a request failed unexpectedly', { method: request.method, path: request.path, err: error });
+        return statusResponse(apierrors.internalError('the request failed unexpectedly; the log of the API server says why').status);
+      }
+      if (error.code >= 500) logger.debug('a request failed', { method: request.method, path: request.path, err: error });
+      return statusResponse(error.status);
+    }
+  };
+}
+
+/** The response for a failure. */
+export function statusResponse(status: apierrors.Status): ApiResponse {
+  const seconds = status.details?.retryAfterSeconds ?? 0;
+  return {
+    code: status.code ?? 500,
+    body: { kind: 'object', object: new FreshObject(status) },
+    ...(seconds > 0 && { headers: { 'retry-after': String(seconds) } }),
+  };
+}

@@ -1,0 +1,133 @@
+// What a request is about, read from its method and path: Kubernetes' grammar of paths.
+//
+//   /api/v1/[watch/]namespaces/NS/RESOURCE[/NAME[/SUBRESOURCE[/…]]]      the core group
+//   /apis/GROUP/VERSION/[watch/][namespaces/NS/]RESOURCE[/NAME[/…]]      all others
+//
+// Everything else is a non-resource request.
+
+import * as apierrors from '../../machinery/apierrors.ts';
+import * as fields from '../../machinery/fields.ts';
+import type { ApiRequest, Filter, RequestInfo } from '../request.ts';
+
+const VERB_OF_METHOD: Readonly<Record<string, string>> = {
+  POST: 'create',
+  GET: 'get',
+  HEAD: 'get',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+
+/** What follows a namespace's name and belongs to the namespace itself. */
+const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize']);
+
+export const requestInfo: Filter = (next) => async (request) => {
+  request.info = parseRequestInfo(request);
+  return next(request);
+};
+
+/** Throws BadRequest for a path that cannot be decoded. */
+export function parseRequestInfo(request: Pick<ApiRequest, 'method' | 'path' | 'query'>): RequestInfo {
+  const { path, method } = request;
+  const parts = splitPath(path);
+  const first = parts[0];
+  if (first === 'api' ? parts.length < 3 : first !== 'apis' || parts.length < 4) return nonResource(path, method);
+
+  let at = 1;
+  const apiGroup = first === 'api' ? '' : (parts[at++] as string);
+  const apiVersion = parts[at++] as string;
+  let verb = VERB_OF_METHOD[method] ?? '';
+  if (parts[at] === 'watch' || parts[at] === 'proxy') {
+    // The old form of paths that ask to watch. 'proxy' has been gone for years; nothing serves it.
+    verb = parts[at] as string;
+    at++;
+    if (at >= parts.length) return nonResource(path, method);
+  }
+
+  let namespace = '';
+  if (parts[at] === 'namespaces' && parts.length > at + 1) {
+    namespace = parts[at + 1] as string;
+    const inside = parts[at + 2];
+    if (inside !== undefined && !NAMESPACE_SUBRESOURCES.has(inside)) at += 2;
+  }
+  const resource = parts[at] ?? '';
+  let name = parts[at + 1] ?? '';
+  const subresource = parts[at + 2] ?? '';
+  const rest = parts.slice(at + 3);
+
+  if (name === '') {
+    if (verb === 'get') verb = wantsWatch(request.query) ? 'watch' : 'list';
+    else if (verb === 'delete') verb = 'deletecollection';
+    // Who may see one object by name may find it in a list of one, too.
+    if (verb === 'list' || verb === 'watch' || verb === 'deletecollection') name = nameInSelector(request.query);
+  } else if (verb === 'get' && subresource === '' && wantsWatch(request.query)) verb = 'watch';
+  return { isResourceRequest: true, path, verb, apiGroup, apiVersion, namespace, resource, subresource, name, parts: rest };
+}
+
+function nonResource(path: string, method: string): RequestInfo {
+  return {
+    isResourceRequest: false,
+    path,
+    verb: method.toLowerCase(),
+    apiGroup: '',
+    apiVersion: '',
+    namespace: '',
+    resource: '',
+    subresource: '',
+    name: '',
+    parts: [],
+  };
+}
+
+function splitPath(path: string): string[] {
+  const parts: string[] = [];
+  let start = 0;
+  for (let at = 0; at <= path.length; at++) {
+    if (at < path.length && path.charCodeAt(at) !== 0x2f) continue;
+    if (at > start) parts.push(decode(path.slice(start, at)));
+    start = at + 1;
+  }
+  return parts;
+}
+
+function decode(segment: string): string {
+  if (!segment.includes('%')) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw apierrors.badRequest(`the path has an invalid percent-encoding: ${JSON.stringify(segment)}`);
+  }
+}
+
+/** Any value but the two that mean no; `?watch` alone means yes. */
+export function wantsWatch(query: URLSearchParams): boolean {
+  const watch = query.get('watch');
+  return watch !== null && watch !== 'false' && watch !== '0';
+}
+
+function nameInSelector(query: URLSearchParams): string {
+  const selector = query.get('fieldSelector');
+  if (selector === null || !selector.includes('metadata.name')) return '';
+  try {
+    return fields.parseSelector(selector).requiresExactMatch('metadata.name') ?? '';
+  } catch {
+    // Whoever serves the request says what is wrong with it.
+    return '';
+  }
+}
+
+/** Requests that go on until somebody ends them: no deadline, and not counted among those in flight. */
+export function isLongRunning(info: RequestInfo): boolean {
+  if (!info.isResourceRequest) return false;
+  if (info.verb === 'watch' || info.verb === 'proxy') return true;
+  switch (info.subresource) {
+    case 'attach':
+    case 'exec':
+    case 'portforward':
+    case 'proxy':
+    case 'log':
+      return true;
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,90 @@
+// A request on its way through the chain. What is rarely needed (the abort signal, parsed query) is made when asked for: most
+// requests are reads of a few microseconds.
+
+import type { ApiRequest, PeerCertificate, RequestBody, RequestInfo, Upgrade, UserInfo } from './request.ts';
+
+export interface RequestFields {
+  readonly method: string;
+  readonly path: string;
+  /** Without the question mark; '' if there is none. Or parsed already. */
+  readonly query: string | URLSearchParams;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: RequestBody;
+  readonly remoteAddress: string;
+  readonly user?: UserInfo;
+  readonly upgrade?: Upgrade;
+  readonly peerCertificate?: PeerCertificate;
+  /** Aborts the request with its own reason, beside abort(). */
+  readonly parentSignal?: AbortSignal;
+  /** Shared with who made the request. */
+  readonly warnings?: string[];
+}
+
+const EMPTY_QUERY = new URLSearchParams();
+
+const NO_INFO: RequestInfo = {
+  isResourceRequest: false,
+  path: '',
+  verb: '',
+  apiGroup: '',
+  apiVersion: '',
+  namespace: '',
+  resource: '',
+  subresource: '',
+  name: '',
+  parts: [],
+};
+
+export class RequestState implements ApiRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: RequestBody;
+  readonly remoteAddress: string;
+  readonly warnings: string[];
+  readonly upgrade: Upgrade | undefined;
+  readonly peerCertificate: PeerCertificate | undefined;
+  info: RequestInfo = NO_INFO;
+  user?: UserInfo;
+  #query: string | URLSearchParams;
+  readonly #parentSignal: AbortSignal | undefined;
+  #controller: AbortController | undefined;
+  #signal: AbortSignal | undefined;
+  #abortReason: unknown;
+
+  constructor(fields: RequestFields) {
+    this.method = fields.method;
+    this.path = fields.path;
+    this.headers = fields.headers;
+    this.body = fields.body;
+    this.remoteAddress = fields.remoteAddress;
+    this.warnings = fields.warnings ?? [];
+    this.upgrade = fields.upgrade;
+    this.peerCertificate = fields.peerCertificate;
+    this.user = fields.user;
+    this.#query = fields.query;
+    this.#parentSignal = fields.parentSignal;
+  }
+
+  get query(): URLSearchParams {
+    if (typeof this.#query === 'string') {
+      this.#query = this.#query === '' ? EMPTY_QUERY : new URLSearchParams(this.#query);
+    }
+    return this.#query;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#signal === undefined) {
+      this.#controller = new AbortController();
+      if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
+      const own = this.#controller.signal;
+      this.#signal = this.#parentSignal === undefined ? own : AbortSignal.any([own, this.#parentSignal]);
+    }
+    return this.#signal;
+  }
+
+  abort(reason: unknown): void {
+    this.#abortReason ??= reason;
+    this.#controller?.abort(reason);
+  }
+}
