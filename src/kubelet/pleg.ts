@@ -45,8 +45,8 @@ export class Pleg {
   readonly #refreshes = new Map<string, Refresh>();
   /** Which pod a container or sandbox belongs to: events name only the container. */
   readonly #podOf = new Map<string, string>();
-  /** Pods whose worker acts on them now; true: something was reported meanwhile. */
-  readonly #held = new Map<string, boolean>();
+  /** Pods whose worker acts on them now, and what was reported of them meanwhile. */
+  readonly #held = new Map<string, { readonly events: ContainerEvent[]; changed: boolean }>();
   #lastRelist = Number.NEGATIVE_INFINITY;
 
   constructor(config: PlegConfig) {
@@ -81,13 +81,14 @@ export class Pleg {
 
   /** Until `release`, changes of this pod are gathered: whoever holds it changes it himself, and will look afterwards. */
   hold(uid: string): void {
-    if (!this.#held.has(uid)) this.#held.set(uid, false);
+    if (!this.#held.has(uid)) this.#held.set(uid, { events: [], changed: false });
   }
 
   release(uid: string): void {
-    const changed = this.#held.get(uid);
+    const held = this.#held.get(uid);
     this.#held.delete(uid);
-    if (changed === true) void this.#look(uid);
+    if (held === undefined) return;
+    if (held.changed || held.events.some((event) => !this.#isKnown(uid, event))) void this.#look(uid);
   }
 
   forget(uid: string): void {
@@ -133,8 +134,9 @@ export class Pleg {
 
   /** Looks at a pod that may have changed, and tells whoever listens if it has. */
   async #look(uid: string): Promise<void> {
-    if (this.#held.has(uid)) {
-      this.#held.set(uid, true);
+    const held = this.#held.get(uid);
+    if (held !== undefined) {
+      held.changed = true;
       return;
     }
     const before = this.#statuses.get(uid)?.fingerprint ?? '';
@@ -180,7 +182,9 @@ export class Pleg {
       void this.relist().catch((err: unknown) => this.#config.logger.warn('runtime not listed', { err }));
       return;
     }
-    if (!this.#isKnown(uid, event)) void this.#look(uid);
+    const held = this.#held.get(uid);
+    if (held !== undefined) held.events.push(event);
+    else if (!this.#isKnown(uid, event)) void this.#look(uid);
   }
 
   /** What the event says was seen already. */
@@ -243,7 +247,7 @@ export class Pleg {
   async #readContainer(listed: CriContainer, before: RuntimePodStatus | undefined): Promise<ContainerRecord | undefined> {
     const known = before?.containers.find((container) => container.id === listed.id);
     if (known !== undefined && known.state === toContainerState(listed.state)) return known;
-    return await readContainer(this.#config.runtime, listed.id, this.#config.readTerminationMessage);
+    return await readContainer(this.#config.runtime, listed, this.#config.readTerminationMessage);
   }
 
   #drop(status: RuntimePodStatus): void {

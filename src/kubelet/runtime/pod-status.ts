@@ -7,6 +7,7 @@ export type RuntimeContainerState = 'created' | 'running' | 'exited' | 'unknown'
 export interface ContainerRecord {
   readonly id: string;
   readonly name: string;
+  readonly sandboxId: string;
   readonly state: RuntimeContainerState;
   readonly createdAt: number;
   readonly startedAt: number;

@@ -1,6 +1,6 @@
 // Reads one sandbox or container from the runtime into the kubelet's own records.
 
-import { isNotFound, type ContainerState, type ContainerStatus, type PodSandbox, type RuntimeService } from '../../cri/index.ts';
+import { isNotFound, type Container, type ContainerState, type ContainerStatus, type PodSandbox, type RuntimeService } from '../../cri/index.ts';
 import { fromNanoseconds } from '../time.ts';
 import { CONTAINER_NAME_LABEL, readContainerAnnotations, type ContainerAnnotations } from './labels.ts';
 import type { ContainerRecord, RuntimeContainerState, SandboxRecord } from './pod-status.ts';
@@ -45,12 +45,12 @@ export async function readSandbox(runtime: RuntimeService, listed: PodSandbox): 
 /** Undefined if it was removed meanwhile. */
 export async function readContainer(
   runtime: RuntimeService,
-  id: string,
+  listed: Container,
   readTerminationMessage: TerminationMessageReader,
 ): Promise<ContainerRecord | undefined> {
   let status: ContainerStatus | undefined;
   try {
-    status = (await runtime.containerStatus(id)).status;
+    status = (await runtime.containerStatus(listed.id)).status;
   } catch (err) {
     if (isNotFound(err)) return undefined;
     throw err;
@@ -67,7 +67,8 @@ export async function readContainer(
   }
   const user = status.user?.linux;
   return {
-    id,
+    id: listed.id,
+    sandboxId: listed.podSandboxId,
     name: status.labels[CONTAINER_NAME_LABEL] ?? status.metadata?.name ?? '',
     state,
     createdAt: fromNanoseconds(status.createdAt),

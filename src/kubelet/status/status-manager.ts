@@ -70,19 +70,15 @@ export class StatusManager {
   /** Takes over a status. Transition times and the start time are filled in here. */
   set(pod: Pod, status: PodStatus): void {
     const uid = podUid(pod);
-    const known = this.#entries.get(uid);
-    const previous = known?.status ?? pod.status;
-    const next = this.#finish(uid, previous, status);
-    if (known === undefined) {
-      const entry = makeEntry(pod, next);
+    let entry = this.#entries.get(uid);
+    const next = this.#complete(entry?.status ?? pod.status, status);
+    if (entry === undefined) {
+      entry = makeEntry(pod, next);
       this.#entries.set(uid, entry);
-      if (!sameStatus(entry.written, next)) this.#markDirty(uid, entry);
-      return;
     }
-    known.pod = pod;
-    if (sameStatus(known.status, next)) return;
-    known.status = next;
-    this.#markDirty(uid, known);
+    entry.pod = pod;
+    entry.status = next;
+    if (entry.busy || !sameStatus(entry.written, this.#reportable(uid, entry))) this.#markDirty(uid, entry);
   }
 
   /**
@@ -96,7 +92,7 @@ export class StatusManager {
     // Only a copy newer than our last write can tell that it was undone.
     if (entry.busy || entry.dirty || version(pod) <= entry.writtenVersion) return;
     entry.written = pod.status;
-    if (!sameStatus(pod.status, entry.status)) this.#markDirty(podUid(pod), entry);
+    if (!sameStatus(pod.status, this.#reportable(podUid(pod), entry))) this.#markDirty(podUid(pod), entry);
   }
 
   /** The pod has ended on this node, and its API object is to go: after the last status is written. */
@@ -141,16 +137,22 @@ export class StatusManager {
     for (const entry of this.#entries.values()) entry.retry?.cancel();
   }
 
-  /** Transition times, the start time, and no end before the containers have ended. */
-  #finish(uid: string, previous: PodStatus, status: PodStatus): PodStatus {
+  /** With transition times and the start time. */
+  #complete(previous: PodStatus, status: PodStatus): PodStatus {
     const now = timestamp(this.#config.clock.now());
-    const early = isTerminal(status.phase) && !isTerminal(previous.phase) && this.#config.couldHaveRunningContainers(uid);
-    const phase = early ? (previous.phase ?? 'Pending') : status.phase;
     const before = new Map((previous.conditions ?? []).map((condition) => [condition.type as string, condition]));
     const conditions = (status.conditions ?? []).map((condition) =>
       OWNED_CONDITIONS.includes(condition.type) ? withTransition(condition, before.get(condition.type), now) : condition,
     );
-    return { ...status, ...(phase !== undefined ? { phase } : {}), conditions, startTime: previous.startTime ?? status.startTime ?? now };
+    return { ...status, conditions, startTime: previous.startTime ?? status.startTime ?? now };
+  }
+
+  /** What the API may be told now: no pod has ended before its containers have. */
+  #reportable(uid: string, entry: Entry): PodStatus {
+    const { status, written } = entry;
+    if (!isTerminal(status.phase) || isTerminal(written.phase) || !this.#config.couldHaveRunningContainers(uid)) return status;
+    const { reason: _reason, message: _message, ...rest } = status;
+    return { ...rest, phase: written.phase ?? 'Pending' };
   }
 
   #markDirty(uid: string, entry: Entry): void {
@@ -179,7 +181,7 @@ export class StatusManager {
   async #run(uid: string, entry: Entry): Promise<void> {
     while ((entry.dirty || entry.remove) && !this.#abort.signal.aborted) {
       try {
-        if (entry.dirty) await this.#write(entry);
+        if (entry.dirty) await this.#write(uid, entry);
         else {
           await this.#config.writer.remove(entry.pod, this.#abort.signal);
           entry.remove = false;
@@ -204,9 +206,8 @@ export class StatusManager {
     for (const waiter of waiters) waiter();
   }
 
-  async #write(entry: Entry): Promise<void> {
-    const status = entry.status;
-    const patch = statusPatch(entry.written, status);
+  async #write(uid: string, entry: Entry): Promise<void> {
+    const patch = statusPatch(entry.written, this.#reportable(uid, entry));
     entry.dirty = false;
     if (patch === undefined) return;
     try {

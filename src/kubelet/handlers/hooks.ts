@@ -1,0 +1,61 @@
+// Lifecycle hooks: what a container asks to have done right after it started and before it is stopped.
+
+import type { RuntimeService } from '../../cri/index.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import { quote } from '../../machinery/go-format.ts';
+import type { Container, LifecycleHandler, Pod } from '../types.ts';
+import { actionUrl, httpGet } from './network.ts';
+
+export interface HookRunnerConfig {
+  readonly runtime: RuntimeService;
+  readonly clock: Clock;
+  readonly userAgent: string;
+  /** False: pods have no network that could be called (see KubeletConfig.podNetwork): calls to it are taken to succeed. */
+  readonly podNetwork: boolean;
+}
+
+/** A hook that failed; the message is for whoever owns the pod. */
+export class HookError extends Error {}
+
+export class HookRunner {
+  readonly #config: HookRunnerConfig;
+
+  constructor(config: HookRunnerConfig) {
+    this.#config = config;
+  }
+
+  /** Rejects with HookError, or with the signal's reason. */
+  async run(pod: Pod, container: Container, containerId: string, podIP: string, handler: LifecycleHandler, signal: AbortSignal): Promise<void> {
+    const place = `for Container ${quote(container.name)} in Pod ${quote(`${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})`)}`;
+    if (handler.exec !== undefined) {
+      const command = handler.exec.command ?? [];
+      await this.#exec(containerId, command, `Exec lifecycle hook ([${command.join(' ')}]) ${place} failed`, signal);
+    } else if (handler.httpGet !== undefined) {
+      if (!this.#config.podNetwork) return;
+      try {
+        const answer = await httpGet(actionUrl(handler.httpGet, container, podIP), handler.httpGet, this.#config.userAgent, signal);
+        if (answer.statusCode >= 400) throw new Error(`HTTP status code ${answer.statusCode}`);
+      } catch (err) {
+        throw new HookError(`HTTP lifecycle hook (${handler.httpGet.path ?? ''}) ${place} failed - error: ${messageOf(err)}`, { cause: err });
+      }
+    } else if (handler.sleep !== undefined) await this.#config.clock.sleep(handler.sleep.seconds * 1000, signal);
+    else throw new HookError(`Cannot run handler ${place}: it is none of exec, httpGet and sleep`);
+  }
+
+  async #exec(containerId: string, command: readonly string[], failure: string, signal: AbortSignal): Promise<void> {
+    let output = '';
+    try {
+      const result = await this.#config.runtime.execSync(containerId, command, { signal, timeoutMs: 2 ** 31 - 1 });
+      output = Buffer.concat([result.stdout, result.stderr]).toString('utf8');
+      if (result.exitCode === 0) return;
+      throw new Error(`command '${command.join(' ')}' exited with ${result.exitCode}: ${output}`);
+    } catch (err) {
+      if (signal.aborted) throw err;
+      throw new HookError(`${failure} - error: ${messageOf(err)}, message: ${quote(output)}`, { cause: err });
+    }
+  }
+}
+
+function messageOf(err: unknown): string {
+  return err instanceof Error ? err.message : String(err);
+}

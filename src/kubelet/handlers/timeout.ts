@@ -1,0 +1,23 @@
+// A signal that aborts after a time, or with another signal.
+
+import type { Clock } from '../../machinery/clock.ts';
+
+/** Runs `work` with a signal that aborts when `timeoutMs` have gone by or `signal` aborts. */
+export async function withTimeout<T>(
+  clock: Clock,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  const timer = clock.setTimer(timeoutMs, () => controller.abort(new Error('timed out')));
+  const onAbort = (): void => controller.abort(signal?.reason);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  if (signal?.aborted === true) onAbort();
+  try {
+    return await work(controller.signal);
+  } finally {
+    timer.cancel();
+    signal?.removeEventListener('abort', onAbort);
+  }
+}

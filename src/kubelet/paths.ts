@@ -1,0 +1,28 @@
+// The layout of the kubelet's root directory, as on every Kubernetes node.
+
+import { join } from 'node:path';
+
+export function podsDir(rootDir: string): string {
+  return join(rootDir, 'pods');
+}
+
+export function podDir(rootDir: string, uid: string): string {
+  return join(podsDir(rootDir), uid);
+}
+
+export function hostsFilePath(rootDir: string, uid: string): string {
+  return join(podDir(rootDir, uid), 'etc-hosts');
+}
+
+/** Termination logs of a container's instances. */
+export function containerDir(rootDir: string, uid: string, container: string): string {
+  return join(podDir(rootDir, uid), 'containers', container);
+}
+
+export function subpathDir(rootDir: string, uid: string, volume: string, container: string, index: number): string {
+  return join(podDir(rootDir, uid), 'volume-subpaths', volume, container, String(index));
+}
+
+export function seccompDir(rootDir: string): string {
+  return join(rootDir, 'seccomp');
+}

@@ -1,0 +1,53 @@
+// A container as the runtime is asked for it.
+
+import type { ContainerConfig, Mount } from '../../cri/index.ts';
+import { expand } from '../env/expand.ts';
+import type { Environment } from '../env/make-environment.ts';
+import type { Container, Pod } from '../types.ts';
+import { containerAnnotations, containerLabels } from './labels.ts';
+import { containerResources } from './resources.ts';
+import { containerSecurityContext, stopSignal } from './security-context.ts';
+
+export interface ContainerConfigInput {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly restartCount: number;
+  /** The image as the runtime knows it. */
+  readonly imageRef: string;
+  readonly environment: Environment;
+  readonly mounts: readonly Mount[];
+  readonly seccompRoot: string;
+  /** Bytes. */
+  readonly memoryCapacity: number;
+  /** For an ephemeral container: the container whose processes it sees. */
+  readonly targetId?: string;
+}
+
+const encoder = new TextEncoder();
+
+export function makeContainerConfig(input: ContainerConfigInput): ContainerConfig {
+  const { pod, container, environment } = input;
+  const expanded = (words: readonly string[] | undefined): readonly string[] =>
+    (words ?? []).map((word) => expand(word, (name) => environment.get(name)));
+  const signal = stopSignal(container);
+  return {
+    metadata: { name: container.name, attempt: input.restartCount },
+    image: { image: input.imageRef, userSpecifiedImage: container.image ?? '' },
+    command: expanded(container.command),
+    args: expanded(container.args),
+    workingDir: container.workingDir ?? '',
+    envs: [...environment].map(([key, value]) => ({ key, value: encoder.encode(value) })),
+    mounts: input.mounts,
+    labels: containerLabels(pod, container),
+    annotations: containerAnnotations(pod, container, input.restartCount),
+    logPath: `${container.name}/${input.restartCount}.log`,
+    stdin: container.stdin === true,
+    stdinOnce: container.stdinOnce === true,
+    tty: container.tty === true,
+    linux: {
+      resources: containerResources(pod, container, input.memoryCapacity),
+      securityContext: containerSecurityContext(pod, container, input.seccompRoot, input.targetId),
+    },
+    ...(signal !== undefined ? { stopSignal: signal } : {}),
+  };
+}

@@ -1,0 +1,450 @@
+// Carries out what computePodActions decided: kills, makes sandboxes, starts containers, in this order. What cannot be done
+// now (an image that cannot be pulled, a container that keeps crashing) is remembered as the reason why the container waits,
+// and tried again when its back-off ends.
+
+import { mkdir, readdir } from 'node:fs/promises';
+import { CriError, type ImageService, type PodSandboxConfig, type RuntimeService } from '../../cri/index.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import { formatDuration } from '../../machinery/duration.ts';
+import type { Logger } from '../../machinery/log.ts';
+import type { Random } from '../../machinery/random.ts';
+import { podDns, type DnsSettings } from '../dns.ts';
+import { makeEnvironment } from '../env/make-environment.ts';
+import type { DownwardContext } from '../env/downward.ts';
+import type { PodEvents } from '../events.ts';
+import type { HookRunner } from '../handlers/hooks.ts';
+import { podHostname } from '../hostname.ts';
+import { ImageError, type ImageManager } from '../images/image-manager.ts';
+import type { ObjectSource } from '../objects.ts';
+import { seccompDir } from '../paths.ts';
+import type { StartFailure } from '../status/container-statuses.ts';
+import { sortPodIPs } from '../status/generate.ts';
+import { describePod, podUid, type Container, type Pod, type Secret, type Service } from '../types.ts';
+import type { Mounter } from '../volumes/mounter.ts';
+import { makeMounts } from '../volumes/mounts.ts';
+import type { VolumePaths } from '../volumes/volume-manager.ts';
+import { Backoff } from './backoff.ts';
+import { computePodActions, type PodActions, type ProbeVerdicts } from './compute-pod-actions.ts';
+import { makeContainerConfig } from './container-config.ts';
+import { fnv1a32 } from './hash.ts';
+import type { ContainerKiller } from './kill.ts';
+import { findContainer, findContainerById, podIPs, type ContainerRecord, type RuntimePodStatus } from './pod-status.ts';
+import { readSandbox } from './read-status.ts';
+import { overheadResources, sandboxResources } from './resources.ts';
+import { makeSandboxConfig, podLogDirectory } from './sandbox-config.ts';
+import { verifyRunAsNonRoot } from './security-context.ts';
+
+export interface RuntimeManagerConfig {
+  readonly runtime: RuntimeService;
+  readonly images: ImageService;
+  readonly imageManager: ImageManager;
+  readonly killer: ContainerKiller;
+  readonly hooks: HookRunner;
+  readonly probes: ProbeVerdicts;
+  readonly events: PodEvents;
+  readonly objects: ObjectSource;
+  readonly services: () => readonly Service[];
+  /** What the downward API shows, but for the pod's own addresses. */
+  readonly downward: () => DownwardContext;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly mounter: Mounter;
+  readonly dns: DnsSettings;
+  /** The node's own /etc/hosts, as text. */
+  readonly nodeHosts: () => Promise<string>;
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+  readonly hostFiles: boolean;
+  /** Bytes. */
+  readonly memoryCapacity: number;
+  /** The handler of a runtime class; rejects if there is no such class. */
+  readonly runtimeHandler: (runtimeClassName: string) => Promise<string>;
+  /** First and longest delay between restarts of a container, milliseconds. */
+  readonly restartBackoffMs: number;
+  readonly maxRestartBackoffMs: number;
+  /** After how long what failed without a back-off of its own is tried again. */
+  readonly retryMs: number;
+}
+
+export interface RuntimeSyncResult {
+  /** Something was made, started or stopped: the runtime has to be looked at again. */
+  readonly acted: boolean;
+  /** Wall-clock milliseconds at which what could not be done may be tried again. */
+  readonly retryAt: number | undefined;
+}
+
+/** Why a container was not started; `reason` is what `waiting` shows. */
+class StartError extends Error {
+  readonly reason: string;
+  readonly retryAt: number | undefined;
+
+  constructor(reason: string, message: string, retryAt?: number, cause?: unknown) {
+    super(message, { cause });
+    this.reason = reason;
+    this.retryAt = retryAt;
+  }
+}
+
+interface SyncContext {
+  readonly pod: Pod;
+  readonly status: RuntimePodStatus;
+  readonly pullSecrets: readonly Secret[];
+  readonly volumes: VolumePaths;
+  readonly signal: AbortSignal;
+  acted: boolean;
+  retryAt: number | undefined;
+}
+
+interface Sandbox {
+  readonly id: string;
+  readonly config: PodSandboxConfig;
+  readonly ips: readonly string[];
+}
+
+export class RuntimeManager {
+  readonly #config: RuntimeManagerConfig;
+  readonly #backoff: Backoff;
+  /** By pod UID and container name: why the container is not running, as of the last try. */
+  readonly #failures = new Map<string, Map<string, StartFailure>>();
+
+  constructor(config: RuntimeManagerConfig) {
+    this.#config = config;
+    this.#backoff = new Backoff(config.clock, config.restartBackoffMs, config.maxRestartBackoffMs);
+  }
+
+  startFailure(uid: string, containerName: string): StartFailure | undefined {
+    return this.#failures.get(uid)?.get(containerName);
+  }
+
+  /** Forgets what was kept for a pod that is gone. */
+  forget(uid: string): void {
+    this.#failures.delete(uid);
+    this.#backoff.forget(`${uid}_`);
+    this.#config.imageManager.forget(uid);
+  }
+
+  async sync(
+    pod: Pod,
+    status: RuntimePodStatus,
+    pullSecrets: readonly Secret[],
+    volumes: VolumePaths,
+    signal: AbortSignal,
+  ): Promise<RuntimeSyncResult> {
+    const context: SyncContext = { pod, status, pullSecrets, volumes, signal, acted: false, retryAt: undefined };
+    const actions = computePodActions(pod, status, this.#config.probes);
+    await this.#kill(context, actions);
+    const toStart = containersToStart(pod, actions);
+    if ((actions.killPod && !actions.createSandbox) || (toStart.length === 0 && !actions.createSandbox)) return context;
+    const sandbox = await this.#sandbox(context, actions);
+    if (sandbox !== undefined) {
+      for (const container of toStart) await this.#tryStart(context, sandbox, container);
+    }
+    return context;
+  }
+
+  async #kill(context: SyncContext, actions: PodActions): Promise<void> {
+    const { pod, status, signal } = context;
+    const { killer, events } = this.#config;
+    if (actions.killPod) {
+      if (actions.createSandbox && actions.sandboxId !== '') {
+        events.normal(pod, 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
+      }
+      if (status.sandboxes.some((sandbox) => sandbox.ready) || status.containers.some((container) => container.state === 'running')) {
+        context.acted = true;
+        await killer.killPod(pod, status, undefined, signal);
+      }
+      if (actions.createSandbox) await this.#removeInitContainers(context);
+      return;
+    }
+    await Promise.all(
+      actions.containersToKill.map(async ({ id, message, reason }) => {
+        const container = findContainerById(status, id);
+        if (container === undefined) return;
+        context.acted = true;
+        await killer.kill({ pod, status, container, message, reason }, signal);
+      }),
+    );
+  }
+
+  /** In a new sandbox the pod starts from the beginning: what its init containers did before does not count. */
+  async #removeInitContainers(context: SyncContext): Promise<void> {
+    const names = new Set((context.pod.spec.initContainers ?? []).map((container) => container.name));
+    for (const container of context.status.containers) {
+      if (!names.has(container.name)) continue;
+      context.acted = true;
+      await this.#config.runtime.removeContainer(container.id, { signal: context.signal });
+    }
+  }
+
+  /** The sandbox to start containers in, made if need be; undefined if it could not be. */
+  async #sandbox(context: SyncContext, actions: PodActions): Promise<Sandbox | undefined> {
+    const { pod, status } = context;
+    const { runtime, events } = this.#config;
+    const nodeIP = this.#config.downward().hostIPs[0];
+    try {
+      const config = this.#sandboxConfig(pod, actions.attempt);
+      if (!actions.createSandbox) return { id: actions.sandboxId, config, ips: sortPodIPs(podIPs(status), nodeIP) };
+      const className = pod.spec.runtimeClassName;
+      const handler = className === undefined ? '' : await this.#config.runtimeHandler(className);
+      if (this.#config.hostFiles) await mkdir(config.logDirectory ?? '', { recursive: true, mode: 0o755 });
+      const id = await runtime.runPodSandbox(config, handler, { signal: context.signal, timeoutMs: 240_000 });
+      context.acted = true;
+      const made = await readSandbox(runtime, {
+        id,
+        state: 'SANDBOX_READY',
+        createdAt: 0,
+        labels: {},
+        annotations: {},
+        runtimeHandler: handler,
+      });
+      return { id, config, ips: sortPodIPs(made?.ips ?? [], nodeIP) };
+    } catch (err) {
+      context.signal.throwIfAborted();
+      const message = `Failed to create pod sandbox: ${messageOf(err)}`;
+      this.#config.logger.warn('pod sandbox not made', { pod: describePod(pod), err });
+      events.warning(pod, 'FailedCreatePodSandBox', message);
+      this.#retryAt(context, this.#config.clock.now() + this.#config.retryMs);
+      return undefined;
+    }
+  }
+
+  #sandboxConfig(pod: Pod, attempt: number): PodSandboxConfig {
+    const { dns, events, podLogsDir, rootDir } = this.#config;
+    return makeSandboxConfig({
+      pod,
+      attempt,
+      hostname: podHostname(pod, dns.clusterDomain).effective,
+      dnsConfig: podDns(pod, dns, events),
+      podLogsDir,
+      seccompRoot: seccompDir(rootDir),
+      cgroupParent: '',
+      resources: sandboxResources(pod),
+      overhead: overheadResources(pod),
+    });
+  }
+
+  async #tryStart(context: SyncContext, sandbox: Sandbox, container: Container): Promise<void> {
+    const { pod } = context;
+    try {
+      this.#checkBackoff(context, container);
+      await this.#start(context, sandbox, container);
+      const failures = this.#failures.get(podUid(pod));
+      failures?.delete(container.name);
+      if (failures?.size === 0) this.#failures.delete(podUid(pod));
+    } catch (err) {
+      context.signal.throwIfAborted();
+      const failure = err instanceof StartError || err instanceof ImageError ? err : new StartError('RunContainerError', messageOf(err));
+      const uid = podUid(pod);
+      const failures = this.#failures.get(uid) ?? new Map<string, StartFailure>();
+      this.#failures.set(uid, failures.set(container.name, { reason: failure.reason, message: failure.message }));
+      if (failure.reason !== 'CrashLoopBackOff' && failure.reason !== 'ImagePullBackOff') {
+        this.#config.logger.warn('container not started', { pod: describePod(pod), container: container.name, reason: failure.reason, err });
+      }
+      this.#retryAt(context, failure.retryAt ?? this.#config.clock.now() + this.#config.retryMs);
+    }
+  }
+
+  /** Throws while it is too early to start another instance of a container that ended. */
+  #checkBackoff(context: SyncContext, container: Container): void {
+    const { pod, status } = context;
+    const last = status.containers.find((record) => record.name === container.name && record.state === 'exited');
+    if (last === undefined) return;
+    const key = `${podUid(pod)}_${container.name}_${fnv1a32(JSON.stringify(container)).toString(16)}`;
+    const until = this.#backoff.blockedUntil(key, last.finishedAt);
+    if (until === undefined) {
+      this.#backoff.next(key, last.finishedAt);
+      return;
+    }
+    const fullName = `${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})`;
+    this.#config.events.container(
+      pod,
+      container,
+      'Warning',
+      'BackOff',
+      `Back-off restarting failed container ${container.name} in pod ${fullName}`,
+    );
+    const delay = formatDuration(this.#backoff.get(key));
+    throw new StartError('CrashLoopBackOff', `back-off ${delay} restarting failed container=${container.name} pod=${fullName}`, until);
+  }
+
+  async #start(context: SyncContext, sandbox: Sandbox, container: Container): Promise<void> {
+    const { runtime, events, imageManager } = this.#config;
+    const { pod, signal } = context;
+    const report = (message: string): void => events.container(pod, container, 'Warning', 'Failed', `Error: ${message}`);
+
+    let imageRef: string;
+    try {
+      imageRef = await imageManager.ensureImage(pod, container, context.pullSecrets, sandbox.config, signal);
+    } catch (err) {
+      if (err instanceof ImageError) report(err.reason);
+      throw err;
+    }
+
+    let containerId: string;
+    try {
+      const config = await this.#containerConfig(context, sandbox, container, imageRef);
+      try {
+        containerId = await runtime.createContainer(sandbox.id, config, sandbox.config, { signal });
+      } catch (err) {
+        throw signal.aborted ? err : new StartError('CreateContainerError', messageOf(err), undefined, err);
+      }
+    } catch (err) {
+      signal.throwIfAborted();
+      report(messageOf(err));
+      throw err instanceof StartError ? err : new StartError('CreateContainerConfigError', messageOf(err), undefined, err);
+    }
+    context.acted = true;
+    events.container(pod, container, 'Normal', 'Created', 'Container created');
+
+    try {
+      await runtime.startContainer(containerId, { signal });
+    } catch (err) {
+      signal.throwIfAborted();
+      report(messageOf(err));
+      throw new StartError('RunContainerError', messageOf(err), undefined, err);
+    }
+    events.container(pod, container, 'Normal', 'Started', 'Container started');
+    await this.#postStart(context, sandbox, container, containerId);
+  }
+
+  async #containerConfig(context: SyncContext, sandbox: Sandbox, container: Container, imageRef: string) {
+    const { pod, status, volumes } = context;
+    const config = this.#config;
+    const nonRoot = container.securityContext?.runAsNonRoot ?? pod.spec.securityContext?.runAsNonRoot;
+    if (nonRoot === true) {
+      const { image } = await config.images.imageStatus({ image: imageRef }, { signal: context.signal });
+      const problem = verifyRunAsNonRoot(pod, container, { uid: image?.uid?.value, username: image?.username ?? '' });
+      if (problem !== undefined) throw new Error(problem);
+    }
+    const downward = { ...config.downward(), podIPs: this.#podIPs(pod, sandbox) };
+    const environment = await makeEnvironment({
+      pod,
+      container,
+      services: config.services(),
+      objects: config.objects,
+      downward,
+      onInvalidNames: (message) => config.events.warning(pod, 'InvalidEnvironmentVariableNames', message),
+    });
+    const hostNetwork = pod.spec.hostNetwork === true;
+    const mounts = await makeMounts({
+      pod,
+      container,
+      volumes,
+      environment,
+      hostname: podHostname(pod, config.dns.clusterDomain),
+      podIPs: downward.podIPs,
+      nodeHosts: hostNetwork && config.hostFiles ? await config.nodeHosts() : undefined,
+      rootDir: config.rootDir,
+      mounter: config.mounter,
+      random: config.random,
+      hostFiles: config.hostFiles,
+    });
+    const restartCount = await this.#restartCount(pod, container, status);
+    const targetName = (container as { readonly targetContainerName?: string }).targetContainerName;
+    const targetId = targetName === undefined ? undefined : runningTarget(status, targetName).id;
+    if (config.hostFiles) {
+      await mkdir(`${podLogDirectory(config.podLogsDir, pod)}/${container.name}`, { recursive: true, mode: 0o755 });
+    }
+    return makeContainerConfig({
+      pod,
+      container,
+      restartCount,
+      imageRef,
+      environment,
+      mounts,
+      seccompRoot: seccompDir(config.rootDir),
+      memoryCapacity: config.memoryCapacity,
+      ...(targetId !== undefined ? { targetId } : {}),
+    });
+  }
+
+  #podIPs(pod: Pod, sandbox: Sandbox): readonly string[] {
+    if (pod.spec.hostNetwork !== true) return sandbox.ips;
+    const { hostIPs } = this.#config.downward();
+    return sortPodIPs(hostIPs, hostIPs[0]);
+  }
+
+  /** One more than the last instance's; where the runtime has forgotten it, the log files tell. */
+  async #restartCount(pod: Pod, container: Container, status: RuntimePodStatus): Promise<number> {
+    const latest = findContainer(status, container.name);
+    if (latest !== undefined) return latest.restartCount + 1;
+    if (!this.#config.hostFiles) return 0;
+    try {
+      const names = await readdir(`${podLogDirectory(this.#config.podLogsDir, pod)}/${container.name}`);
+      const counts = names.map((name) => /^(\d+)\.log/.exec(name)?.[1]).filter((count) => count !== undefined);
+      return counts.length === 0 ? 0 : Math.max(...counts.map(Number)) + 1;
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code === 'ENOENT') return 0;
+      throw err;
+    }
+  }
+
+  /** The hook runs beside the container; one whose hook fails is stopped, and started again as its policy says. */
+  async #postStart(context: SyncContext, sandbox: Sandbox, container: Container, containerId: string): Promise<void> {
+    const handler = container.lifecycle?.postStart;
+    if (handler === undefined) return;
+    const { pod, status, signal } = context;
+    const { hooks, events, killer } = this.#config;
+    try {
+      await hooks.run(pod, container, containerId, this.#podIPs(pod, sandbox)[0] ?? '', handler, signal);
+    } catch (err) {
+      signal.throwIfAborted();
+      events.container(pod, container, 'Warning', 'FailedPostStartHook', 'PostStartHook failed');
+      const record = { ...EMPTY_RECORD, id: containerId, name: container.name };
+      await killer.kill({ pod, status, container: record, message: 'FailedPostStartHook', reason: 'FailedPostStartHook' }, signal);
+      throw new StartError('PostStartHookError', messageOf(err), undefined, err);
+    }
+  }
+
+  #retryAt(context: SyncContext, time: number): void {
+    context.retryAt = Math.min(context.retryAt ?? Number.POSITIVE_INFINITY, time);
+  }
+}
+
+const EMPTY_RECORD: ContainerRecord = {
+  id: '',
+  name: '',
+  sandboxId: '',
+  state: 'running',
+  createdAt: 0,
+  startedAt: 0,
+  finishedAt: 0,
+  exitCode: 0,
+  reason: '',
+  message: '',
+  image: '',
+  imageRef: '',
+  hash: '',
+  restartCount: 0,
+  logPath: '',
+  gracePeriodSeconds: undefined,
+  user: undefined,
+  stopSignal: undefined,
+};
+
+/** Ephemeral containers first, then init containers, then the pod's own. */
+function containersToStart(pod: Pod, actions: PodActions): readonly Container[] {
+  const pick = (list: readonly unknown[] | undefined, indices: readonly number[]): Container[] =>
+    indices.map((index) => list?.[index] as Container | undefined).filter((container) => container !== undefined);
+  return [
+    ...pick(pod.spec.ephemeralContainers, actions.ephemeralContainersToStart).map(withResources),
+    ...pick(pod.spec.initContainers, actions.initContainersToStart),
+    ...pick(pod.spec.containers, actions.containersToStart),
+  ];
+}
+
+/** Ephemeral containers have none of their own. */
+function withResources(container: Container): Container {
+  return (container.resources as unknown) === undefined ? { ...container, resources: {} } : container;
+}
+
+function runningTarget(status: RuntimePodStatus, name: string): ContainerRecord {
+  const target = findContainer(status, name);
+  if (target === undefined) throw new Error(`unable to find target container ${name}`);
+  return target;
+}
+
+function messageOf(err: unknown): string {
+  return err instanceof CriError || err instanceof Error ? err.message : String(err);
+}

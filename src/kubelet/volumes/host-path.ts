@@ -1,0 +1,50 @@
+// hostPath volumes: what has to be at the path, by type, before a container may have it.
+
+import { mkdir, open, stat } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+
+/** Rejects with why the path will not do. Makes what is missing where the type says so. */
+export async function checkHostPath(path: string, type: string): Promise<void> {
+  if (type === '') return;
+  let info = await statOrUndefined(path);
+  switch (type) {
+    case 'DirectoryOrCreate':
+      if (info === undefined) {
+        await mkdir(path, { recursive: true, mode: 0o755 });
+        info = await stat(path);
+      }
+      return require(info.isDirectory(), path, 'a directory');
+    case 'Directory':
+      return require(info?.isDirectory() === true, path, 'a directory');
+    case 'FileOrCreate':
+      if (info === undefined) {
+        await (await open(path, 'a', 0o644)).close();
+        info = await stat(path);
+      }
+      return require(info.isFile(), path, 'a file');
+    case 'File':
+      return require(info?.isFile() === true, path, 'a file');
+    case 'Socket':
+      return require(info?.isSocket() === true, path, 'a socket file');
+    case 'CharDevice':
+      return require(info?.isCharacterDevice() === true, path, 'a character device');
+    case 'BlockDevice':
+      return require(info?.isBlockDevice() === true, path, 'a block device');
+    default:
+      throw new Error(`${type} is an invalid volume type`);
+  }
+}
+
+function require(holds: boolean, path: string, what: string): void {
+  if (!holds) throw new Error(`hostPath type check failed: ${path} is not ${what}`);
+}
+
+async function statOrUndefined(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (err) {
+    const { code } = err as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw err;
+  }
+}

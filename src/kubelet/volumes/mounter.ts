@@ -1,0 +1,69 @@
+// Mounts of the operating system. The kubelet needs few: memory-backed volumes, and subpaths that must not be exchanged
+// between being checked and being used.
+
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+
+export interface Mounter {
+  /** Whether this process may mount at all. */
+  readonly available: boolean;
+  tmpfs(target: string, options: { readonly sizeBytes?: number; readonly mode: number }): Promise<void>;
+  /** Makes `source` (used as it is, links not resolved) visible at `target`. */
+  bind(source: string, target: string): Promise<void>;
+  unmount(target: string): Promise<void>;
+  /** Every mount point at or below the directory, the deepest first. */
+  mountsBelow(directory: string): Promise<readonly string[]>;
+}
+
+/** Mounts with mount(8), as root on Linux. */
+export function systemMounter(): Mounter {
+  const available = process.platform === 'linux' && process.getuid?.() === 0;
+  return {
+    available,
+    async tmpfs(target, { sizeBytes, mode }) {
+      const options = [`mode=${mode.toString(8).padStart(4, '0')}`];
+      if (sizeBytes !== undefined) options.push(`size=${sizeBytes}`);
+      await run('mount', ['-t', 'tmpfs', '-o', options.join(','), 'tmpfs', target]);
+    },
+    async bind(source, target) {
+      await run('mount', ['--no-canonicalize', '--bind', source, target]);
+    },
+    async unmount(target) {
+      await run('umount', [target]);
+    },
+    async mountsBelow(directory) {
+      if (process.platform !== 'linux') return [];
+      const table = await readFile('/proc/self/mountinfo', 'utf8');
+      return parseMountPoints(table)
+        .filter((point) => point === directory || point.startsWith(`${directory}/`))
+        .toReversed();
+    },
+  };
+}
+
+/** For nodes whose pods are only pretended, and where mounting is not allowed: it has no mounts, and can make none. */
+export const noMounter: Mounter = {
+  available: false,
+  tmpfs: () => Promise.reject(new Error('mounting is not possible here: it takes root on Linux')),
+  bind: () => Promise.reject(new Error('mounting is not possible here: it takes root on Linux')),
+  unmount: () => Promise.resolve(),
+  mountsBelow: () => Promise.resolve([]),
+};
+
+/** The fifth field of each line; blanks and the like are written as octal escapes. In the order in which they were mounted. */
+export function parseMountPoints(mountinfo: string): string[] {
+  return mountinfo
+    .split('\n')
+    .map((line) => line.split(' ')[4])
+    .filter((point) => point !== undefined)
+    .map((point) => point.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))));
+}
+
+function run(command: string, args: readonly string[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    execFile(command, args, (error, _stdout, stderr) => {
+      if (error === null) resolve();
+      else reject(new Error(`${command} ${args.join(' ')}: ${stderr.trim() || error.message}`, { cause: error }));
+    });
+  });
+}

@@ -1,0 +1,121 @@
+// The mounts of a container: its volumes (or parts of them), the hosts file, and the file for its last words.
+
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Mount } from '../../cri/index.ts';
+import type { Random } from '../../machinery/random.ts';
+import { expand } from '../env/expand.ts';
+import type { Environment } from '../env/make-environment.ts';
+import { hostsFile, type PodHostname } from '../hostname.ts';
+import { containerDir, hostsFilePath, subpathDir } from '../paths.ts';
+import { podUid, type Container, type Pod, type VolumeMount } from '../types.ts';
+import type { Mounter } from './mounter.ts';
+import { prepareSubpath } from './subpath.ts';
+import type { VolumePaths } from './volume-manager.ts';
+
+export interface MountsInput {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly volumes: VolumePaths;
+  readonly environment: Environment;
+  readonly hostname: PodHostname;
+  readonly podIPs: readonly string[];
+  /** The node's own /etc/hosts, for pods in its network; undefined for others. */
+  readonly nodeHosts: string | undefined;
+  readonly rootDir: string;
+  readonly mounter: Mounter;
+  readonly random: Random;
+  /** False: nothing is written (see KubeletConfig.hostFiles). */
+  readonly hostFiles: boolean;
+}
+
+const HOSTS_PATH = '/etc/hosts';
+const PROPAGATION = {
+  None: 'PROPAGATION_PRIVATE',
+  HostToContainer: 'PROPAGATION_HOST_TO_CONTAINER',
+  Bidirectional: 'PROPAGATION_BIDIRECTIONAL',
+} as const;
+
+/** Rejects with why the container cannot be made. */
+export async function makeMounts(input: MountsInput): Promise<readonly Mount[]> {
+  const { container } = input;
+  const mounts: Mount[] = [];
+  if ((container.volumeDevices ?? []).length > 0) throw new Error('block volumes (volumeDevices) are not supported by this kubelet');
+  for (const [index, mount] of (container.volumeMounts ?? []).entries()) mounts.push(await volumeMount(input, mount, index));
+  const mounted = new Set(mounts.map((mount) => mount.containerPath));
+  if (input.hostFiles && !mounted.has(HOSTS_PATH)) mounts.push(await hostsMount(input));
+  const terminationPath = container.terminationMessagePath ?? '';
+  if (input.hostFiles && terminationPath !== '' && !mounted.has(terminationPath)) {
+    mounts.push({ containerPath: terminationPath, hostPath: await makeTerminationFile(input) });
+  }
+  return mounts;
+}
+
+async function volumeMount(input: MountsInput, mount: VolumeMount, index: number): Promise<Mount> {
+  const { pod, container } = input;
+  const path = input.volumes.get(mount.name);
+  if (path === undefined) throw new Error(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);
+  const propagation = mount.mountPropagation === undefined ? 'None' : (mount.mountPropagation as keyof typeof PROPAGATION);
+  if (mount.recursiveReadOnly === 'Enabled') {
+    throw new Error(`volume "${mount.name}" requested recursive read-only mode, but it is not supported by the runtime`);
+  }
+  const subPath = mount.subPathExpr !== undefined ? expandSubpath(mount.subPathExpr, input.environment) : (mount.subPath ?? '');
+  let hostPath = path;
+  if (subPath !== '' && input.hostFiles) {
+    try {
+      hostPath = await prepareSubpath({
+        volumePath: path,
+        subPath,
+        target: subpathDir(input.rootDir, podUid(pod), mount.name, container.name, index),
+        mounter: input.mounter,
+      });
+    } catch (err) {
+      const reason = err instanceof Error ? err.message : String(err);
+      throw new Error(`failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}": ${reason}`, { cause: err });
+    }
+  }
+  return {
+    containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
+    hostPath,
+    readonly: mount.readOnly === true || isReadOnlyVolume(pod, mount.name),
+    propagation: PROPAGATION[propagation],
+  };
+}
+
+/** What shows API objects is not written to. */
+function isReadOnlyVolume(pod: Pod, name: string): boolean {
+  const volume = (pod.spec.volumes ?? []).find((candidate) => candidate.name === name);
+  return (
+    volume?.configMap !== undefined || volume?.secret !== undefined || volume?.downwardAPI !== undefined || volume?.projected !== undefined
+  );
+}
+
+function expandSubpath(expression: string, environment: Environment): string {
+  const missing = new Set<string>();
+  const expanded = expand(expression, (name) => {
+    const value = environment.get(name);
+    if (value === undefined) missing.add(name);
+    return value;
+  });
+  if (missing.size > 0) throw new Error(`missing value for "${[...missing].join(', ')}"`);
+  return expanded;
+}
+
+/** Written anew for each container, since the pod's addresses may have changed with its sandbox. */
+async function hostsMount(input: MountsInput): Promise<Mount> {
+  const path = hostsFilePath(input.rootDir, podUid(input.pod));
+  await mkdir(dirname(path), { recursive: true, mode: 0o750 });
+  await writeFile(path, hostsFile(input.pod, input.hostname, input.podIPs, input.nodeHosts), { mode: 0o644 });
+  return { containerPath: HOSTS_PATH, hostPath: path };
+}
+
+/** A file for each instance, so that one's last words are not taken for another's. */
+async function makeTerminationFile(input: MountsInput): Promise<string> {
+  const directory = containerDir(input.rootDir, podUid(input.pod), input.container.name);
+  await mkdir(directory, { recursive: true, mode: 0o750 });
+  const path = join(directory, Buffer.from(input.random.bytes(4)).toString('hex'));
+  await writeFile(path, '');
+  // Whatever user the container runs as may write to it.
+  await chmod(path, 0o666);
+  return path;
+}

@@ -1,0 +1,176 @@
+// The volumes of the pods on this node: makes them before a pod's containers start, keeps those that show API objects up to
+// date, and removes them with the pod. They are under <root>/pods/<uid>/volumes/kubernetes.io~<plugin>/<name>.
+
+import { chmod, mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import { parseQuantity } from '../../machinery/quantity.ts';
+import { podDir } from '../paths.ts';
+import { podLimits } from '../runtime/resources.ts';
+import { podUid, type Pod, type Volume } from '../types.ts';
+import { writeAtomically } from './atomic-writer.ts';
+import { checkHostPath } from './host-path.ts';
+import type { Mounter } from './mounter.ts';
+import { setVolumeGroup } from './ownership.ts';
+import { volumePayload, type PayloadContext } from './payload.ts';
+
+/** Volumes that could not be made, each with the reason. */
+export class VolumeError extends Error {
+  readonly failures: readonly { readonly volume: string; readonly message: string }[];
+
+  constructor(failures: readonly { readonly volume: string; readonly message: string }[]) {
+    super(failures.map(({ volume, message }) => `volume "${volume}": ${message}`).join(', '));
+    this.name = 'VolumeError';
+    this.failures = failures;
+  }
+}
+
+export interface VolumeManagerConfig {
+  readonly rootDir: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly mounter: Mounter;
+  /** False: nothing is written or mounted (see KubeletConfig.hostFiles); sources are looked up all the same. */
+  readonly hostFiles: boolean;
+}
+
+/** Where each volume of a pod is on this node, by the volume's name. */
+export type VolumePaths = ReadonlyMap<string, string>;
+
+type Plugin = 'empty-dir' | 'host-path' | 'configmap' | 'secret' | 'downward-api' | 'projected';
+
+export class VolumeManager {
+  readonly #config: VolumeManagerConfig;
+  /** Pods whose volumes have been made, each with the version of the pod that they were made for. */
+  readonly #mounted = new Map<string, VolumePaths>();
+  /** Pods of which an object has changed since their volumes were written. */
+  readonly #stale = new Set<string>();
+
+  constructor(config: VolumeManagerConfig) {
+    this.#config = config;
+  }
+
+  /**
+   * Makes the volumes that containers use, if they are not there, and writes anew those whose sources have changed. Rejects
+   * with VolumeError; what could be made stays.
+   */
+  async mount(pod: Pod, context: PayloadContext): Promise<VolumePaths> {
+    const uid = podUid(pod);
+    const made = this.#mounted.get(uid);
+    if (made !== undefined && !this.#stale.has(uid)) return made;
+    this.#stale.delete(uid);
+    const used = usedVolumes(pod);
+    const paths = new Map<string, string>();
+    const failures: { volume: string; message: string }[] = [];
+    for (const volume of pod.spec.volumes ?? []) {
+      if (!used.has(volume.name)) continue;
+      try {
+        paths.set(volume.name, await this.#setUp(pod, volume, context));
+      } catch (err) {
+        failures.push({ volume: volume.name, message: err instanceof Error ? err.message : String(err) });
+      }
+    }
+    if (failures.length > 0) {
+      this.#stale.add(uid);
+      throw new VolumeError(failures);
+    }
+    this.#mounted.set(uid, paths);
+    return paths;
+  }
+
+  /** What the pod's volumes show may have changed: the next `mount` writes them anew. */
+  markStale(uid: string): void {
+    if (this.#mounted.has(uid)) this.#stale.add(uid);
+  }
+
+  /** Unmounts and removes all of the pod's directory. */
+  async unmount(uid: string): Promise<void> {
+    this.#mounted.delete(uid);
+    this.#stale.delete(uid);
+    if (!this.#config.hostFiles) return;
+    const directory = podDir(this.#config.rootDir, uid);
+    const { mounter } = this.#config;
+    for (const target of await mounter.mountsBelow(directory)) await mounter.unmount(target);
+    // Anything still mounted would be emptied: better to leave the directory for the next try.
+    const left = await mounter.mountsBelow(directory);
+    if (left.length > 0) throw new Error(`still mounted: ${left.join(', ')}`);
+    await rm(directory, { recursive: true, force: true });
+  }
+
+  async #setUp(pod: Pod, volume: Volume, context: PayloadContext): Promise<string> {
+    const { hostFiles } = this.#config;
+    const plugin = pluginOf(volume);
+    if (plugin === 'host-path') {
+      const path = volume.hostPath?.path ?? '';
+      if (hostFiles) await checkHostPath(path, volume.hostPath?.type ?? '');
+      return path;
+    }
+    const directory = volumeDir(this.#config.rootDir, podUid(pod), plugin, volume.name);
+    const payload = await volumePayload(pod, volume, context);
+    if (!hostFiles) return directory;
+    if (plugin === 'empty-dir') await this.#setUpEmptyDir(pod, volume, directory);
+    else if (payload !== undefined) {
+      await mkdir(directory, { recursive: true, mode: 0o755 });
+      // Secrets are kept off the disk where that is possible.
+      if (plugin === 'secret' || plugin === 'projected') await this.#ensureTmpfs(directory, { mode: 0o1777 });
+      const stamp = new Date(this.#config.clock.now()).toISOString().slice(0, 19).replace(/[-:T]/g, '_');
+      await writeAtomically(directory, payload, stamp);
+      const group = pod.spec.securityContext?.fsGroup;
+      if (group !== undefined) await setVolumeGroup(directory, group, true);
+    }
+    return directory;
+  }
+
+  async #setUpEmptyDir(pod: Pod, volume: Volume, directory: string): Promise<void> {
+    await mkdir(directory, { recursive: true });
+    const medium = volume.emptyDir?.medium ?? '';
+    if (medium === 'Memory') {
+      const { mounter } = this.#config;
+      if (!mounter.available) throw new Error('emptyDir with medium "Memory" takes a mount, which this kubelet may not make: it takes root on Linux');
+      const sizeBytes = memorySize(pod, volume);
+      await this.#ensureTmpfs(directory, { mode: 0o1777, ...(sizeBytes !== undefined ? { sizeBytes } : {}) });
+    } else if (medium !== '') throw new Error(`unknown storage medium "${medium}"`);
+    await chmod(directory, 0o777);
+    const group = pod.spec.securityContext?.fsGroup;
+    if (group !== undefined) await setVolumeGroup(directory, group, false);
+  }
+
+  async #ensureTmpfs(directory: string, options: { readonly sizeBytes?: number; readonly mode: number }): Promise<void> {
+    const { mounter } = this.#config;
+    if (!mounter.available) return;
+    if ((await mounter.mountsBelow(directory)).includes(directory)) return;
+    await mounter.tmpfs(directory, options);
+  }
+}
+
+/** The lower of the volume's own limit and what the pod's containers may have at most. */
+function memorySize(pod: Pod, volume: Volume): number | undefined {
+  const limit = volume.emptyDir?.sizeLimit;
+  const own = limit === undefined ? 0 : parseQuantity(limit).value();
+  const everyLimited = pod.spec.containers.every((container) => container.resources?.limits?.['memory'] !== undefined);
+  const pods = everyLimited ? (podLimits(pod).get('memory') ?? 0) : 0;
+  const bounds = [own, pods].filter((bytes) => bytes > 0);
+  return bounds.length === 0 ? undefined : Math.min(...bounds);
+}
+
+function pluginOf(volume: Volume): Plugin {
+  if (volume.emptyDir !== undefined) return 'empty-dir';
+  if (volume.hostPath !== undefined) return 'host-path';
+  if (volume.configMap !== undefined) return 'configmap';
+  if (volume.secret !== undefined) return 'secret';
+  if (volume.downwardAPI !== undefined) return 'downward-api';
+  if (volume.projected !== undefined) return 'projected';
+  const kind = Object.keys(volume).find((key) => key !== 'name') ?? 'none';
+  throw new Error(`no volume plugin matched: volumes of type ${kind} are not supported by this kubelet`);
+}
+
+/** Volumes that no container mounts are not made. */
+function usedVolumes(pod: Pod): ReadonlySet<string> {
+  const containers = [...pod.spec.containers, ...(pod.spec.initContainers ?? []), ...(pod.spec.ephemeralContainers ?? [])];
+  return new Set(containers.flatMap((container) => (container.volumeMounts ?? []).map((mount) => mount.name)));
+}
+
+function volumeDir(rootDir: string, uid: string, plugin: Plugin, name: string): string {
+  return join(podDir(rootDir, uid), 'volumes', `kubernetes.io~${plugin}`, name);
+}
