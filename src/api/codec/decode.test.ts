@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { messageDescriptor } from '../schema/compile.ts';
 import { decodeObject, emptyObject } from './decode.ts';
-import { goldenObjects } from './golden.ts';
+import { goldenObjects } from '../testing/golden.ts';
 
 const pod = messageDescriptor('core/v1.Pod');
 const replicaSet = messageDescriptor('apps/v1.ReplicaSet');

@@ -209,10 +209,10 @@ function listDecoder(type: TypeRef & { kind: 'list' }): Decode {
     if (value === null || value === undefined) return undefined;
     if (!Array.isArray(value)) return context.wrongType(value, goType);
     if (value.length === 0) return undefined;
-    const list = new Array<unknown>(value.length);
+    const list: unknown[] = [];
     for (let i = 0; i < value.length; i++) {
       context.push(i);
-      list[i] = item(value[i], context);
+      list.push(item(value[i], context));
       context.pop();
     }
     return list;

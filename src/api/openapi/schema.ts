@@ -3,7 +3,7 @@
 
 import type { FieldDescriptor, GroupVersionKind, MessageDescriptor, Scalar, TypeRef } from '../descriptor.ts';
 import { everywhereKinds } from '../schema/compile.ts';
-import { describeField, describeType } from './descriptions.ts';
+import { describeField, describeType } from './descriptions/index.ts';
 
 /** A JSON schema as OpenAPI writes it. */
 export type OpenApiSchema = { [key: string]: unknown };
@@ -125,7 +125,7 @@ class Builder {
 
   #field(message: MessageDescriptor, field: FieldDescriptor): OpenApiSchema {
     const schema = this.#type(field.type);
-    const description = describeField(message.key, field.name);
+    const description = describeField(message.key, field.name, message.gvk !== undefined);
     if (description !== undefined) schema['description'] = description;
     if (this.#version === 3) {
       const implied = field.pointer || field.omitEmpty ? this.#structDefault(field) : zeroOf(field.type);
