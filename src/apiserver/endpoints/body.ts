@@ -51,7 +51,8 @@ export async function parseBody(request: ApiRequest, mustBe: string): Promise<Pa
     return { value: parseYaml(text), text, mediaType };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    const what = error instanceof JsonError && error.kind !== 'syntax' ? why : `couldn't get version/kind; json parse error: ${why}`;
+    const what =
+      error instanceof JsonError && error.kind !== 'syntax' ? why : `couldn't get version/kind; json parse error: ${why}`;
     throw unrecognized(mustBe, what, text);
   }
 }
@@ -74,14 +75,17 @@ export function decodeBody(request: ApiRequest, body: ParsedBody, config: Decode
   const message = scheme.lookup(kind)?.message;
   if (message === undefined) throw new Error(`the scheme does not know ${kind.kind} in ${apiVersionOf(kind)}`);
   const { value, text = '' } = body;
-  if (!isPlainObject(value)) throw unrecognized(kind.kind, `json: cannot unmarshal ${jsonType(value)} into Go value of type ${kind.kind}`, text);
+  if (!isPlainObject(value))
+    throw unrecognized(kind.kind, `json: cannot unmarshal ${jsonType(value)} into Go value of type ${kind.kind}`, text);
   const given = givenKind(value, kind, text);
   let decoded;
   try {
     decoded = decodeObject(message, value);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw apierrors.badRequest(`${given.kind} in version ${quote(given.version)} cannot be handled as a ${kind.kind}: ${error.message}`);
+    throw apierrors.badRequest(
+      `${given.kind} in version ${quote(given.version)} cannot be handled as a ${kind.kind}: ${error.message}`,
+    );
   }
   if (fieldValidation !== 'Ignore') {
     const problems = decoded.unknownFields.map((path) => `unknown field ${quote(path)}`);

@@ -14,7 +14,7 @@ import { checkDeleteOptions, deleteOptionsOfQuery, parseListQuery } from './quer
 import type { RawDeleteOptions } from './query-options.ts';
 import { notServed } from './read.ts';
 import { listResponse, objectResponse } from './representation.ts';
-import { admissionAttributes, ScopedContext } from './scope.ts';
+import { admissionAttributes, ScopedContext, selectorsOf } from './scope.ts';
 import type { Scope } from './scope.ts';
 
 export async function handleDelete(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
@@ -32,7 +32,7 @@ export async function handleDeleteCollection(scope: Scope, request: ApiRequest):
   const { rest } = scope;
   if (rest.deleteCollection === undefined) throw notServed(scope, 'deletecollection');
   const negotiated = negotiate(request, { transforms: true });
-  const list = parseListQuery(request.query, { selectableFieldNames: rest.selectableFieldNames, name: '' });
+  const list = parseListQuery(request.query, selectorsOf(scope));
   const options = await readDeleteOptions(scope, request);
   const answer = await rest.deleteCollection(new ScopedContext(scope, request), options, list);
   return listResponse(scope, request, negotiated, answer);

@@ -1,13 +1,13 @@
 // What a patch makes of an object. Three kinds are known; applying (server-side apply) is refused by name.
 
-import type { MessageDescriptor, TypeRef } from '../../api/descriptor.ts';
+import type { MessageDescriptor } from '../../api/descriptor.ts';
+import { patchSchema } from '../../api/patch-schema.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { isPlainObject } from '../../machinery/deep.ts';
 import { JsonError, parseJson } from '../../machinery/json.ts';
 import { applyJsonPatch, JsonPatchError, parseJsonPatch } from '../../machinery/json-patch.ts';
 import { applyMergePatch, MergePatchDepthError } from '../../machinery/merge-patch.ts';
-import { applyStrategicMergePatch, mapSchema, StrategicMergePatchError } from '../../machinery/strategic-merge-patch.ts';
-import type { PatchSchema } from '../../machinery/strategic-merge-patch.ts';
+import { applyStrategicMergePatch, StrategicMergePatchError } from '../../machinery/strategic-merge-patch.ts';
 import type { ApiRequest } from '../request.ts';
 import { contentTypeOf } from './body.ts';
 
@@ -98,40 +98,4 @@ function unprocessable(message: string): apierrors.StatusError {
 function objectOrInvalid(value: unknown): Record<string, unknown> {
   if (isPlainObject(value)) return value;
   throw unprocessable('the patch leaves no object');
-}
-
-const schemas = new WeakMap<MessageDescriptor, PatchSchema>();
-
-/** Merge keys and strategies as the API's schema has them. */
-export function patchSchema(message: MessageDescriptor): PatchSchema {
-  let schema = schemas.get(message);
-  if (schema === undefined) {
-    schema = {
-      name: message.shortName,
-      field: (name) => {
-        const field = message.byName.get(name);
-        if (field === undefined) return undefined;
-        return {
-          patchStrategy: field.patchStrategy,
-          patchMergeKey: field.patchMergeKey,
-          schema: schemaOf(field.type),
-        };
-      },
-    };
-    schemas.set(message, schema);
-  }
-  return schema;
-}
-
-function schemaOf(type: TypeRef): PatchSchema | undefined {
-  switch (type.kind) {
-    case 'message':
-      return patchSchema(type.message);
-    case 'list':
-      return schemaOf(type.items);
-    case 'map':
-      return mapSchema(schemaOf(type.values));
-    default:
-      return undefined;
-  }
 }

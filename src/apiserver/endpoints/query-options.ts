@@ -1,5 +1,8 @@
 // Options that come with a request in its query: read and checked. Kubernetes' words for what is wrong with them.
 
+import type { GroupVersionKind } from '../../api/descriptor.ts';
+import { SchemeError } from '../../api/scheme.ts';
+import type { Scheme } from '../../api/scheme.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { FieldPath } from '../../machinery/field.ts';
 import type { FieldErrorList } from '../../machinery/field.ts';
@@ -66,7 +69,9 @@ const PLAIN_LIST: ListQuery = {
 };
 
 export interface SelectorConfig {
-  /** Fields that may be used beside metadata.name and metadata.namespace. Absent: none. */
+  readonly scheme: Scheme;
+  readonly kind: GroupVersionKind;
+  /** Fields that may be used beside those that the scheme knows. */
   readonly selectableFieldNames?: readonly string[];
   /** The name in the path: only that object. '' for none. */
   readonly name: string;
@@ -113,13 +118,16 @@ export function parseWatchQuery(query: URLSearchParams, selectors: SelectorConfi
   const errors: FieldErrorList = [];
   const at = new FieldPath('resourceVersionMatch');
   if (sendInitialEvents === undefined) {
-    if (match !== '') errors.push(field.forbidden(at, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'));
+    if (match !== '')
+      errors.push(field.forbidden(at, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'));
   } else {
     if (match === '') {
       errors.push(field.forbidden(at, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
     } else if (match !== 'NotOlderThan') errors.push(field.notSupported(at, match, ['NotOlderThan']));
     if (sendInitialEvents && !allowBookmarks) {
-      errors.push(field.forbidden(new FieldPath('sendInitialEvents'), 'sendInitialEvents requires setting allowWatchBookmarks to true'));
+      errors.push(
+        field.forbidden(new FieldPath('sendInitialEvents'), 'sendInitialEvents requires setting allowWatchBookmarks to true'),
+      );
     }
   }
   if (errors.length > 0) throw apierrors.invalid({ group: META_GROUP, kind: 'ListOptions' }, '', errors);
@@ -157,21 +165,22 @@ function parseSelection(query: URLSearchParams, selectors: SelectorConfig): Sele
   } catch (error) {
     throw apierrors.badRequest(error instanceof Error ? error.message : String(error));
   }
-  for (const { field: name } of fieldSelector.requirements()) checkSelectable(name, selectors);
+  fieldSelector = fieldSelector.transform((name, value) => resolveField(name, value, selectors));
   if (selectors.name !== '') {
     fieldSelector = fields.andSelectors(fieldSelector, fields.oneTermEqualSelector('metadata.name', selectors.name));
   }
   return new Selection({ labels: labelSelector, fields: fieldSelector });
 }
 
-function checkSelectable(name: string, { selectableFieldNames }: SelectorConfig): void {
-  if (name === 'metadata.name' || name === 'metadata.namespace') return;
-  if (selectableFieldNames?.includes(name) === true) return;
-  throw apierrors.badRequest(
-    selectableFieldNames === undefined
-      ? `${JSON.stringify(name)} is not a known field selector: only "metadata.name", "metadata.namespace"`
-      : `field label not supported: ${name}`,
-  );
+function resolveField(name: string, value: string, config: SelectorConfig): { field: string; value: string } {
+  if (config.selectableFieldNames?.includes(name) === true) return { field: name, value };
+  try {
+    const [field, converted] = config.scheme.convertFieldLabel(config.kind, name, value);
+    return { field, value: converted };
+  } catch (error) {
+    if (error instanceof SchemeError) throw apierrors.badRequest(error.message);
+    throw error;
+  }
 }
 
 function parseInteger(query: URLSearchParams, name: string): number {

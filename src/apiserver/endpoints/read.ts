@@ -7,7 +7,7 @@ import type { ApiRequest, ApiResponse, EncodedWatchEvent } from '../request.ts';
 import { negotiate } from './negotiation.ts';
 import { parseListQuery, parseWatchQuery } from './query-options.ts';
 import { listResponse, objectResponse, watchResponse } from './representation.ts';
-import { ScopedContext } from './scope.ts';
+import { ScopedContext, selectorsOf } from './scope.ts';
 import type { Scope } from './scope.ts';
 
 const LATEST = { resourceVersion: '' };
@@ -26,7 +26,7 @@ export async function handleList(scope: Scope, request: ApiRequest): Promise<Api
   const { rest } = scope;
   if (rest.list === undefined) throw notServed(scope, 'list');
   const negotiated = negotiate(request, { transforms: true });
-  const options = parseListQuery(request.query, { selectableFieldNames: rest.selectableFieldNames, name: '' });
+  const options = parseListQuery(request.query, selectorsOf(scope));
   const answer = await rest.list(new ScopedContext(scope, request), options);
   return listResponse(scope, request, negotiated, answer);
 }
@@ -35,7 +35,7 @@ export async function handleWatch(scope: Scope, request: ApiRequest, pathName: s
   const { rest, services } = scope;
   if (rest.watch === undefined) throw notServed(scope, 'watch');
   const negotiated = negotiate(request, { transforms: true, watch: true });
-  const selectors = { selectableFieldNames: rest.selectableFieldNames, name: pathName };
+  const selectors = selectorsOf(scope, pathName);
   const options = parseWatchQuery(request.query, selectors);
   const events = await rest.watch(new ScopedContext(scope, request), options);
   // Not all at once: what begins together should not end together.

@@ -57,7 +57,13 @@ export function listResponse(scope: Scope, request: ApiRequest, negotiated: Nego
       };
     case 'partialMetadata': {
       const partial = items.map(partialMetadata);
-      const body = { kind: 'list', apiVersion: META_API_VERSION, listKind: 'PartialObjectMetadataList', metadata, items: partial } as const;
+      const body = {
+        kind: 'list',
+        apiVersion: META_API_VERSION,
+        listKind: 'PartialObjectMetadataList',
+        metadata,
+        items: partial,
+      } as const;
       return { code: 200, body, format };
     }
     case 'table': {
@@ -121,13 +127,25 @@ function tableOf(
     apiVersion: META_API_VERSION,
     metadata,
     columnDefinitions: withColumns
-      ? convertor.columns.map(({ name, type, format = '', description, priority = 0 }) => ({ name, type, format, description, priority }))
+      ? convertor.columns.map(({ name, type, format = '', description, priority = 0 }) => ({
+          name,
+          type,
+          format,
+          description,
+          priority,
+        }))
       : null,
     rows: objects.map((object) => rowOf(convertor, include, object, now, bookmark)),
   };
 }
 
-function rowOf(convertor: TableConvertor, include: IncludeObject, encoded: EncodedObject, now: number, bookmark: boolean): unknown {
+function rowOf(
+  convertor: TableConvertor,
+  include: IncludeObject,
+  encoded: EncodedObject,
+  now: number,
+  bookmark: boolean,
+): unknown {
   const object = encoded.object() as KubeObject;
   const conditions = bookmark ? undefined : convertor.conditions?.(object);
   return {

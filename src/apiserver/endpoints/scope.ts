@@ -10,6 +10,7 @@ import type { Rest, ServedResource, ServedSubresource } from '../registry/rest.t
 import type { RequestContext } from '../registry/strategy.ts';
 import type { TableConvertor } from '../registry/table.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
+import type { SelectorConfig } from './query-options.ts';
 
 export interface EndpointServices {
   readonly scheme: Scheme;
@@ -64,6 +65,11 @@ export function messageOf(scope: Scope): MessageDescriptor {
   const known = scope.services.scheme.lookup(scope.kind);
   if (known === undefined) throw new Error(`the scheme does not know ${scope.kind.kind} in ${apiVersionOf(scope.kind)}`);
   return known.message;
+}
+
+/** Which selectors lists of it may have. `name`: only the object of that name. */
+export function selectorsOf(scope: Scope, name = ''): SelectorConfig {
+  return { scheme: scope.services.scheme, kind: scope.kind, selectableFieldNames: scope.rest.selectableFieldNames, name };
 }
 
 /** The namespace that a request is about: none for cluster-scoped resources, whatever the path looks like. */

@@ -48,7 +48,11 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
   const query = parseWriteQuery(request.query, 'UpdateOptions');
   const { name } = request.info;
   const body = await parseBody(request, scope.kind.kind);
-  const decoded = decodeBody(request, body, { scheme: services.scheme, kind: scope.kind, fieldValidation: query.fieldValidation });
+  const decoded = decodeBody(request, body, {
+    scheme: services.scheme,
+    kind: scope.kind,
+    fieldValidation: query.fieldValidation,
+  });
   const object = withNamespace(scope, request, checkName(scope, request, decoded));
   const { uid } = object.metadata;
   const update: ObjectUpdate = {

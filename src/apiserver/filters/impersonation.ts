@@ -31,7 +31,10 @@ function requestedUser(headers: ApiRequest['headers']): UserInfo | undefined {
   const name = headers[USER];
   const uid = headers[UID];
   // Several headers of one name arrive joined by commas; group names have none.
-  const groups = (headers[GROUP] ?? '').split(',').map((group) => group.trim()).filter((group) => group !== '');
+  const groups = (headers[GROUP] ?? '')
+    .split(',')
+    .map((group) => group.trim())
+    .filter((group) => group !== '');
   const extra: Record<string, string[]> = {};
   for (const [header, value] of Object.entries(headers)) {
     if (!header.startsWith(EXTRA_PREFIX) || value === undefined) continue;

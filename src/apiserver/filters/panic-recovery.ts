@@ -13,7 +13,9 @@ export function panicRecovery(logger: Logger): Filter {
     } catch (error) {
       if (!(error instanceof apierrors.StatusError)) {
         logger.error('a request failed unexpectedly', { method: request.method, path: request.path, err: error });
-        return statusResponse(apierrors.internalError('the request failed unexpectedly; the log of the API server says why').status);
+        return statusResponse(
+          apierrors.internalError('the request failed unexpectedly; the log of the API server says why').status,
+        );
       }
       if (error.code >= 500) logger.debug('a request failed', { method: request.method, path: request.path, err: error });
       return statusResponse(error.status);

@@ -46,6 +46,8 @@ export interface StoreServices {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Aborts when the server stops: all watches end normally. */
+  readonly stopped?: AbortSignal;
 }
 
 export interface ResourceStoreConfig<T extends KubeObject> extends StoreServices {
@@ -102,6 +104,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       selectableFields: this.#selectableFields,
       indexField: config.watchIndexField,
     });
+    config.stopped?.addEventListener('abort', () => this.close(), { once: true });
   }
 
   /** Ends all watches normally. Reads and writes go on as long as the storage does. */

@@ -1,0 +1,51 @@
+// Nothing is created in a namespace that does not exist or is going away, and the namespaces that the cluster needs stay.
+
+import type { Namespace } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { AdmissionServices } from './defaults.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from './plugin.ts';
+
+const UNDELETABLE: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
+
+/** Virtual resources that are about a namespace, and may be asked of one that is not there. */
+const ACCESS_REVIEWS: ReadonlySet<string> = new Set(['localsubjectaccessreviews']);
+
+export class NamespaceLifecycle implements AdmissionPlugin {
+  readonly name = 'NamespaceLifecycle';
+  readonly #services: AdmissionServices;
+
+  constructor(services: AdmissionServices) {
+    this.#services = services;
+  }
+
+  handles({ operation }: AdmissionAttributes): boolean {
+    return operation !== 'CONNECT';
+  }
+
+  async admit(attributes: AdmissionAttributes & { readonly object: NonNullable<AdmissionAttributes['object']> }) {
+    await this.#check(attributes);
+    return attributes.object;
+  }
+
+  validate(attributes: AdmissionAttributes): void {
+    const { operation, resource, name } = attributes;
+    if (operation !== 'DELETE' || resource.group !== '' || resource.resource !== 'namespaces' || !UNDELETABLE.has(name)) return;
+    throw apierrors.forbidden(resource, name, 'this namespace may not be deleted');
+  }
+
+  async #check({ operation, namespace, resource, object, name }: AdmissionAttributes): Promise<void> {
+    if (namespace === '' || operation === 'DELETE' || ACCESS_REVIEWS.has(resource.resource)) return;
+    const found = await this.#services.find<Immutable<Namespace>>('', 'namespaces', '', namespace);
+    if (found === undefined) throw apierrors.notFound({ group: '', resource: 'namespaces' }, namespace);
+    if (operation !== 'CREATE' || found.metadata.deletionTimestamp === undefined) return;
+    const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+    const forbidden = apierrors.forbidden(resource, name === '' ? (object?.metadata.name ?? '') : name, why).status;
+    const cause = {
+      reason: 'NamespaceTerminating',
+      message: `namespace ${namespace} is being terminated`,
+      field: 'metadata.namespace',
+    };
+    throw apierrors.fromStatus({ ...forbidden, details: { ...forbidden.details, causes: [cause] } });
+  }
+}

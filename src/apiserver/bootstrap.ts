@@ -1,0 +1,60 @@
+// The objects that every cluster begins with: its namespaces, and the Service by which pods reach the API server.
+
+import { namespaces, services } from '../api/core/v1/index.ts';
+import type { Client } from '../client/client.ts';
+import * as apierrors from '../machinery/apierrors.ts';
+
+const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'] as const;
+
+export interface BootstrapConfig {
+  /** As system:masters. */
+  readonly client: Client;
+  /** The first address of the service range. */
+  readonly serviceIp: string;
+  /** Where the API server listens. */
+  readonly port: number;
+}
+
+/** Safe to be run at every start: what is there stays as it is. */
+export async function createBootstrapObjects(config: BootstrapConfig): Promise<void> {
+  await Promise.all(NAMESPACES.map((name) => createNamespace(config.client, name)));
+  await createKubernetesService(config);
+}
+
+async function createNamespace(client: Client, name: string): Promise<void> {
+  await unlessExists(client.resource(namespaces).create({ metadata: { name } }));
+}
+
+async function createKubernetesService({ client, serviceIp, port }: BootstrapConfig): Promise<void> {
+  const service = {
+    metadata: {
+      name: 'kubernetes',
+      namespace: 'default',
+      labels: { component: 'apiserver', provider: 'kubernetes' },
+    },
+    spec: {
+      type: 'ClusterIP',
+      clusterIP: serviceIp,
+      ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: port }],
+    },
+  } as const;
+  const inDefault = client.resource(services).namespace('default');
+  try {
+    const existing = await inDefault.get('kubernetes');
+    const [first] = existing.spec.ports ?? [];
+    if (first?.targetPort === port) return;
+    const patch = { spec: { ports: service.spec.ports } };
+    await inDefault.patch('kubernetes', 'application/merge-patch+json', patch);
+  } catch (error) {
+    if (!apierrors.isNotFound(error)) throw error;
+    await unlessExists(inDefault.create(service));
+  }
+}
+
+async function unlessExists(creation: Promise<unknown>): Promise<void> {
+  try {
+    await creation;
+  } catch (error) {
+    if (!apierrors.isAlreadyExists(error)) throw error;
+  }
+}

@@ -1,0 +1,59 @@
+// What an API server is made from.
+
+import type { Scheme } from '../api/scheme.ts';
+import type { Clock } from '../machinery/clock.ts';
+import type { Logger } from '../machinery/log.ts';
+import type { Random } from '../machinery/random.ts';
+import type { Storage } from '../storage/interface.ts';
+import type { AdmissionPlugin } from './admission/plugin.ts';
+import type { Authenticator } from './authentication/authenticator.ts';
+import type { Authorizer } from './authorization/authorizer.ts';
+import type { MaxInFlightConfig } from './filters/max-in-flight.ts';
+import type { NodeConnector } from './node-connector.ts';
+import type { UserInfo } from './request.ts';
+
+export interface TlsConfig {
+  /** PEM. */
+  readonly key: string;
+  /** PEM: the server's certificate, then the chain to its authority. */
+  readonly cert: string;
+  /** PEM: clients whose certificates this authority has signed are who the certificates say. */
+  readonly clientCa: string;
+}
+
+export interface ApiServerConfig {
+  /** Not closed by the server: who opened it closes it, after `stop`. */
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Default: every kind that there is. */
+  readonly scheme?: Scheme;
+  /** Needed by `listen`. */
+  readonly tls?: TlsConfig;
+  /** Default: '127.0.0.1'. */
+  readonly bindAddress?: string;
+  /** 0: any that is free. Default: 6443. */
+  readonly port?: number;
+  /** Bearer tokens of the components, and whose they are. Default: none. */
+  readonly tokens?: ReadonlyMap<string, UserInfo>;
+  /** Asked after client certificates and `tokens`. Default: none. */
+  readonly authenticators?: readonly Authenticator[];
+  /** Default: system:masters and the components' own identities, each within its bounds. */
+  readonly authorizer?: Authorizer;
+  /** Run after the server's own. Default: none. */
+  readonly admissionPlugins?: readonly AdmissionPlugin[];
+  /** The range of cluster IPs. Default: '10.96.0.0/12'. */
+  readonly serviceCidr?: string;
+  /** How kubelets are reached, for logs, exec and their like. Absent: those answer 503. */
+  readonly nodeConnector?: NodeConnector;
+  /** What /version says. Default: 'v1.36.0+coxswain'. */
+  readonly version?: string;
+  readonly maxInFlight?: MaxInFlightConfig;
+  /** Of all requests but the long-running ones. Default: one minute. */
+  readonly requestTimeoutMs?: number;
+  /** The least time after which a watch ends whose client did not say; the most is twice that. Default: 30 minutes. */
+  readonly minWatchTimeoutMs?: number;
+  /** How long `stop` waits for requests under way. Default: 10 seconds. */
+  readonly shutdownTimeoutMs?: number;
+}

@@ -1,0 +1,130 @@
+// Counts and durations of requests. Counted in plain numbers, and given to prom-client when somebody asks: its own counters
+// would cost more than the requests that they count.
+
+import { Counter, Gauge, Histogram } from 'prom-client';
+import type { Registry } from 'prom-client';
+
+import type { Clock } from '../../machinery/clock.ts';
+import type { ApiRequest, Filter } from '../request.ts';
+import { isLongRunning } from './request-info.ts';
+
+const BUCKETS_SECONDS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 8, 16, 30, 60];
+
+interface Series {
+  readonly verb: string;
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly code: number;
+  count: number;
+  seconds: number;
+  /** How many took at most the bucket's time and more than the one before; the last is what took longer. */
+  readonly buckets: number[];
+}
+
+export class RequestMetrics {
+  readonly #clock: Clock;
+  readonly #series = new Map<string, Series>();
+  #inFlight = 0;
+
+  constructor(config: { readonly clock: Clock }) {
+    this.#clock = config.clock;
+  }
+
+  readonly filter: Filter = (next) => async (request) => {
+    const start = this.#clock.monotonic();
+    this.#inFlight++;
+    try {
+      const response = await next(request);
+      this.#observe(request, response.code, (this.#clock.monotonic() - start) / 1000);
+      return response;
+    } finally {
+      this.#inFlight--;
+    }
+  };
+
+  #observe({ info }: ApiRequest, code: number, seconds: number): void {
+    // Names are not part of it: there may be any number of them. Nor are unknown resources.
+    const known = code !== 404 && info.isResourceRequest;
+    const resource = known ? info.resource : '';
+    const key = `${info.verb} ${resource} ${info.apiGroup} ${info.subresource} ${code}`;
+    let series = this.#series.get(key);
+    if (series === undefined) {
+      series = {
+        verb: info.verb.toUpperCase(),
+        group: known ? info.apiGroup : '',
+        version: known ? info.apiVersion : '',
+        resource,
+        subresource: known ? info.subresource : '',
+        code,
+        count: 0,
+        seconds: 0,
+        buckets: Array.from({ length: BUCKETS_SECONDS.length + 1 }, () => 0),
+      };
+      if (this.#series.size < 10_000) this.#series.set(key, series);
+    }
+    series.count++;
+    if (isLongRunning(info)) return;
+    series.seconds += seconds;
+    let bucket = 0;
+    while (bucket < BUCKETS_SECONDS.length && seconds > (BUCKETS_SECONDS[bucket] as number)) bucket++;
+    series.buckets[bucket] = (series.buckets[bucket] as number) + 1;
+  }
+
+  /** Makes the counts readable under Kubernetes' own names. */
+  register(registry: Registry): void {
+    const labels = ['verb', 'group', 'version', 'resource', 'subresource'];
+    const series = this.#series;
+    const inFlight = (): number => this.#inFlight;
+    new Counter({
+      name: 'apiserver_request_total',
+      help: 'Requests answered, by verb, resource and code.',
+      labelNames: [...labels, 'code'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const one of series.values()) this.inc(labelsOf(one, true), one.count);
+      },
+    });
+    new Gauge({
+      name: 'apiserver_current_inflight_requests',
+      help: 'Requests that are being worked on.',
+      registers: [registry],
+      collect() {
+        this.set(inFlight());
+      },
+    });
+    registry.registerMetric(durationHistogram(series, labels));
+  }
+}
+
+function labelsOf(series: Series, withCode: boolean): Record<string, string> {
+  const { verb, group, version, resource, subresource, code } = series;
+  return { verb, group, version, resource, subresource, ...(withCode && { code: String(code) }) };
+}
+
+/** A histogram whose values are summed up elsewhere. */
+function durationHistogram(series: ReadonlyMap<string, Series>, labelNames: string[]): Histogram {
+  const name = 'apiserver_request_duration_seconds';
+  const histogram = new Histogram({ name, help: 'How long requests took.', labelNames, buckets: BUCKETS_SECONDS, registers: [] });
+  const get = histogram.get.bind(histogram);
+  histogram.get = async () => {
+    const metric = await get();
+    const values: typeof metric.values = [];
+    for (const one of series.values()) {
+      const labels = labelsOf(one, false);
+      let cumulative = 0;
+      BUCKETS_SECONDS.forEach((le, index) => {
+        cumulative += one.buckets[index] as number;
+        values.push({ value: cumulative, labels: { ...labels, le }, metricName: `${name}_bucket` });
+      });
+      const total = one.buckets.reduce((sum, count) => sum + count, 0);
+      values.push({ value: total, labels: { ...labels, le: '+Inf' }, metricName: `${name}_bucket` });
+      values.push({ value: one.seconds, labels, metricName: `${name}_sum` });
+      values.push({ value: total, labels, metricName: `${name}_count` });
+    }
+    return { ...metric, values };
+  };
+  return histogram;
+}

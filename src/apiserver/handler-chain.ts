@@ -1,0 +1,45 @@
+// The way of every request, from the outside in. In-process requests go the same way; they bring their user, so that
+// authentication has nothing to do for them.
+
+import type { Clock } from '../machinery/clock.ts';
+import type { Logger } from '../machinery/log.ts';
+import type { Authenticator } from './authentication/authenticator.ts';
+import type { Authorizer } from './authorization/authorizer.ts';
+import { audit } from './filters/audit.ts';
+import { authentication } from './filters/authentication.ts';
+import { authorization } from './filters/authorization.ts';
+import type { Deadlines } from './filters/deadline.ts';
+import { impersonation } from './filters/impersonation.ts';
+import { maxInFlight } from './filters/max-in-flight.ts';
+import type { MaxInFlightConfig } from './filters/max-in-flight.ts';
+import { panicRecovery } from './filters/panic-recovery.ts';
+import { requestInfo } from './filters/request-info.ts';
+import type { RequestMetrics } from './filters/request-metrics.ts';
+import type { Handler } from './request.ts';
+
+export interface HandlerChainConfig {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: RequestMetrics;
+  readonly deadlines: Deadlines;
+  readonly authenticators: readonly Authenticator[];
+  readonly authorizer: Authorizer;
+  readonly maxInFlight?: MaxInFlightConfig;
+}
+
+/** `registry` is what comes after authorization: decoding, admission (mutating, validation, validating), and the store. */
+export function buildHandlerChain(config: HandlerChainConfig, registry: Handler): Handler {
+  // Read from the bottom up: the last line is what a request meets first.
+  let handler = registry;
+  handler = authorization(config.authorizer)(handler);
+  handler = maxInFlight(config.maxInFlight)(handler);
+  handler = impersonation(config.authorizer)(handler);
+  handler = audit(handler);
+  handler = authentication(config.authenticators)(handler);
+  handler = config.deadlines.filter(handler);
+  // Whether a request is long-running, and so without deadline, is said by its path.
+  handler = requestInfo(handler);
+  handler = panicRecovery(config.logger)(handler);
+  handler = config.metrics.filter(handler);
+  return handler;
+}

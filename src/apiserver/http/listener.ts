@@ -1,0 +1,323 @@
+// One TLS port that speaks HTTP/2 and HTTP/1.1. HTTP/2 uses the stream API, a third faster than the compatible one; both
+// end in the same handler.
+
+import { createSecureServer } from 'node:http2';
+import type { Http2SecureServer, IncomingHttpHeaders as Http2Headers, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import { STATUS_CODES } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+
+import type { Logger } from '../../machinery/log.ts';
+import type { ApiRequest, ApiResponse, Handler, PeerCertificate, Upgrade } from '../request.ts';
+import { RequestState } from '../request-state.ts';
+import { bodyOf, noBody } from './body-reader.ts';
+import { peerCertificateOf } from './peer-certificate.ts';
+import { respond } from './respond.ts';
+import type { ResponseSink } from './respond.ts';
+
+export interface ListenerConfig {
+  readonly handler: Handler;
+  readonly logger: Logger;
+  readonly bindAddress: string;
+  /** 0: any that is free. */
+  readonly port: number;
+  /** PEM. */
+  readonly key: string;
+  /** PEM, the chain. */
+  readonly cert: string;
+  /** PEM: certificates of clients are believed if it has signed them. */
+  readonly clientCa: string;
+}
+
+export class Listener {
+  readonly #config: ListenerConfig;
+  readonly #server: Http2SecureServer;
+  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #sockets = new Set<TLSSocket>();
+  /** Requests that are being answered. */
+  readonly #requests = new Set<ApiRequest>();
+  readonly #certificates = new WeakMap<object, PeerCertificate | null>();
+  #stopping = false;
+
+  constructor(config: ListenerConfig) {
+    this.#config = config;
+    this.#server = createSecureServer({
+      key: config.key,
+      cert: config.cert,
+      ca: config.clientCa,
+      requestCert: true,
+      // Clients without a certificate may have a token.
+      rejectUnauthorized: false,
+      allowHTTP1: true,
+      minVersion: 'TLSv1.2',
+      settings: { maxConcurrentStreams: 1000, initialWindowSize: 1024 * 1024 },
+    });
+    this.#listen();
+  }
+
+  /** Resolves with the port. Rejects if it cannot be had (in use, no permission). */
+  start(): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(this.#config.port, this.#config.bindAddress, () => {
+        this.#server.off('error', reject);
+        this.#server.on('error', (error) => this.#config.logger.error('the secure port failed', { err: error }));
+        resolve((this.#server.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  /** Takes no new requests; resolves when those under way have been answered and all connections are closed. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const session of this.#sessions) session.close();
+    this.#closeIdle();
+    await closed;
+  }
+
+  /** Ends what `stop` still waits for. */
+  abort(reason: unknown): void {
+    for (const request of this.#requests) request.abort(reason);
+    for (const session of this.#sessions) session.destroy();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Requests that are being answered. */
+  get requests(): ReadonlySet<ApiRequest> {
+    return this.#requests;
+  }
+
+  #listen(): void {
+    const server = this.#server;
+    server.on('secureConnection', (socket: TLSSocket) => {
+      socket.setNoDelay(true);
+      socket.setKeepAlive(true, 15_000);
+      this.#sockets.add(socket);
+      socket.on('error', () => socket.destroy());
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
+    server.on('session', (session) => {
+      this.#sessions.add(session);
+      session.once('close', () => this.#sessions.delete(session));
+      session.on('error', (error) => this.#config.logger.debug('an HTTP/2 session failed', { err: error }));
+    });
+    server.on('sessionError', (error) => this.#config.logger.debug('an HTTP/2 session failed', { err: error }));
+    server.on('tlsClientError', (error) => this.#config.logger.debug('a TLS handshake failed', { err: error }));
+    server.on('request', (message, response) => {
+      this.#http1(message as unknown as IncomingMessage, response as unknown as ServerResponse);
+    });
+    // Listening for requests also makes Node build compatible requests of HTTP/2's streams, which nobody needs here.
+    server.removeAllListeners('stream');
+    server.on('stream', (stream, headers) => this.#http2(stream, headers));
+    server.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => this.#upgrade(message, socket, head));
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.#malformed(error, socket));
+    server.on('unknownProtocol', (socket) => socket.destroy());
+    server.setTimeout(0);
+  }
+
+  #http2(stream: ServerHttp2Stream, headers: Http2Headers): void {
+    const { path, query } = splitTarget(headers[':path'] ?? '');
+    const { session } = stream;
+    const request = new RequestState({
+      method: headers[':method'] ?? '',
+      path,
+      query,
+      headers: headers as Readonly<Record<string, string | undefined>>,
+      body: stream.readableEnded || stream.endAfterHeaders ? noBody : bodyOf(stream, headers['content-length']),
+      remoteAddress: session?.socket?.remoteAddress ?? '',
+      peerCertificate: session === undefined ? undefined : this.#certificateOf(session, session.socket as TLSSocket),
+    });
+    stream.on('error', (error) => request.abort(error));
+    stream.on('close', () => request.abort(CLIENT_GONE));
+    void this.#serve(request, new Http2Sink(stream));
+  }
+
+  #http1(message: IncomingMessage, response: ServerResponse): void {
+    const request = this.#http1Request(message, undefined);
+    message.on('error', () => undefined);
+    response.on('error', (error) => request.abort(error));
+    response.on('close', () => request.abort(CLIENT_GONE));
+    if (this.#stopping) response.setHeader('connection', 'close');
+    void this.#serve(request, new Http1Sink(response)).then(() => {
+      if (this.#stopping) this.#closeIdle();
+    });
+  }
+
+  #http1Request(message: IncomingMessage, upgrade: Upgrade | undefined): RequestState {
+    const { path, query } = splitTarget(message.url ?? '');
+    const hasBody = message.headers['content-length'] !== undefined || message.headers['transfer-encoding'] !== undefined;
+    const socket = message.socket as TLSSocket;
+    return new RequestState({
+      method: message.method ?? '',
+      path,
+      query,
+      headers: flat(message.headers),
+      body: hasBody && upgrade === undefined ? bodyOf(message, message.headers['content-length']) : noBody,
+      remoteAddress: socket.remoteAddress ?? '',
+      peerCertificate: this.#certificateOf(socket, socket),
+      upgrade,
+    });
+  }
+
+  #upgrade(message: IncomingMessage, socket: Duplex, head: Buffer): void {
+    let taken = false;
+    const request = this.#http1Request(message, {
+      take: () => {
+        taken = true;
+        socket.off('error', ignore);
+        return { socket, head };
+      },
+    });
+    const ignore = (): void => undefined;
+    socket.on('error', ignore);
+    socket.once('close', () => request.abort(CLIENT_GONE));
+    this.#requests.add(request);
+    void this.#config
+      .handler(request)
+      .then(async (response) => {
+        if (response.body.kind === 'taken') await response.body.done;
+        else if (!taken) refuseUpgrade(socket, response);
+      })
+      .catch((error: unknown) => {
+        this.#config.logger.error('an upgraded connection failed', { path: request.path, err: error });
+        socket.destroy();
+      })
+      .finally(() => this.#requests.delete(request));
+  }
+
+  async #serve(request: RequestState, sink: ResponseSink): Promise<void> {
+    this.#requests.add(request);
+    try {
+      const response = await this.#config.handler(request);
+      if (!sink.open) {
+        if (response.body.kind === 'watch') response.body.events.stop();
+        return;
+      }
+      await respond(request, response, sink);
+    } catch (error) {
+      this.#config.logger.error('a response could not be sent', { method: request.method, path: request.path, err: error });
+      sink.writable.destroy();
+    } finally {
+      this.#requests.delete(request);
+    }
+  }
+
+  #certificateOf(key: object, socket: TLSSocket): PeerCertificate | undefined {
+    let certificate = this.#certificates.get(key);
+    if (certificate === undefined) {
+      certificate = peerCertificateOf(socket) ?? null;
+      this.#certificates.set(key, certificate);
+    }
+    return certificate ?? undefined;
+  }
+
+  #closeIdle(): void {
+    // HTTP/1.1 connections that are kept alive for a next request, which will not come.
+    (this.#server as unknown as { closeIdleConnections?: () => void }).closeIdleConnections?.();
+  }
+
+  /** What is no HTTP is told so, and its connection closed. */
+  #malformed(error: NodeJS.ErrnoException, socket: Duplex): void {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const [code, reason] =
+      error.code === 'HPE_HEADER_OVERFLOW'
+        ? [431, 'Request Header Fields Too Large']
+        : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+          ? [408, 'Request Timeout']
+          : [400, 'Bad Request'];
+    socket.end(`HTTP/1.1 ${code} ${reason}\r\nConnection: close\r\nContent-Type: text/plain\r\n\r\n${code} ${reason}`);
+  }
+}
+
+const CLIENT_GONE = new Error('the client has gone');
+
+/** Path and query of a request target, which is '/path?query' or (through a proxy) a whole URL. */
+function splitTarget(target: string): { readonly path: string; readonly query: string } {
+  let rest = target;
+  if (!rest.startsWith('/')) {
+    const authority = rest.indexOf('://');
+    const slash = authority < 0 ? -1 : rest.indexOf('/', authority + 3);
+    rest = slash < 0 ? '/' : rest.slice(slash);
+  }
+  const question = rest.indexOf('?');
+  return question < 0 ? { path: rest, query: '' } : { path: rest.slice(0, question), query: rest.slice(question + 1) };
+}
+
+function flat(headers: IncomingHttpHeaders): Readonly<Record<string, string | undefined>> {
+  // Only set-cookie can be a list, which no request has.
+  return headers as Readonly<Record<string, string | undefined>>;
+}
+
+function refuseUpgrade(socket: Duplex, response: ApiResponse): void {
+  const body =
+    response.body.kind === 'object'
+      ? response.body.object.json()
+      : response.body.kind === 'text'
+        ? Buffer.from(response.body.text, 'utf8')
+        : new Uint8Array();
+  const type = response.body.kind === 'text' ? response.body.contentType : 'application/json';
+  socket.write(
+    `HTTP/1.1 ${response.code} ${STATUS_CODES[response.code] ?? 'Error'}\r\nConnection: close\r\nContent-Type: ${type}\r\n` +
+      `Content-Length: ${body.length}\r\n\r\n`,
+  );
+  socket.end(body);
+}
+
+class Http2Sink implements ResponseSink {
+  readonly writable: ServerHttp2Stream;
+
+  constructor(stream: ServerHttp2Stream) {
+    this.writable = stream;
+  }
+
+  get open(): boolean {
+    return !this.writable.destroyed && !this.writable.closed;
+  }
+
+  begin(code: number, headers: Record<string, string | readonly string[]>, length: number | undefined): void {
+    if (!this.open) return;
+    this.writable.respond({ ':status': code, ...(length !== undefined && { 'content-length': length }), ...headers });
+  }
+
+  whole(code: number, headers: Record<string, string | readonly string[]>, body: Uint8Array | undefined): void {
+    if (!this.open) return;
+    if (body === undefined) {
+      this.writable.respond({ ':status': code, ...headers }, { endStream: true });
+      return;
+    }
+    headers['content-length'] = String(body.length);
+    this.writable.respond({ ':status': code, ...headers });
+    this.writable.end(body);
+  }
+}
+
+class Http1Sink implements ResponseSink {
+  readonly writable: ServerResponse;
+
+  constructor(response: ServerResponse) {
+    this.writable = response;
+  }
+
+  get open(): boolean {
+    return !this.writable.destroyed && this.writable.writable;
+  }
+
+  begin(code: number, headers: Record<string, string | readonly string[]>, length: number | undefined): void {
+    if (length !== undefined) headers['content-length'] = String(length);
+    this.writable.writeHead(code, headers as Record<string, string>);
+    // Watchers and followers of logs want to know at once that it works.
+    if (length === undefined) this.writable.flushHeaders();
+  }
+
+  whole(code: number, headers: Record<string, string | readonly string[]>, body: Uint8Array | undefined): void {
+    headers['content-length'] = String(body?.length ?? 0);
+    this.writable.writeHead(code, headers as Record<string, string>);
+    this.writable.end(body);
+  }
+}

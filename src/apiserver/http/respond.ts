@@ -1,0 +1,245 @@
+// From an ApiResponse to bytes on a connection, the same for HTTP/1.1 and HTTP/2.
+
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import { createGzip, gzip } from 'node:zlib';
+
+import type { ApiRequest, ApiResponse, EncodedObject, EncodedWatchEvent, ResponseFormat } from '../request.ts';
+
+/** What differs between the versions of HTTP. */
+export interface ResponseSink {
+  readonly writable: Writable;
+  /** False once the client has gone: nothing need be sent. */
+  readonly open: boolean;
+  /** Sends the status line and headers. `length`: of the body, if it is known. */
+  begin(code: number, headers: Record<string, string | readonly string[]>, length: number | undefined): void;
+  /** Sends a whole response whose body is at hand. */
+  whole(code: number, headers: Record<string, string | readonly string[]>, body: Uint8Array | undefined): void;
+}
+
+export const NO_CACHE = 'no-cache, private';
+/** Bodies are written in pieces of about this size. */
+const CHUNK_BYTES = 256 * 1024;
+/** Bodies larger than this are compressed for those who ask for it. */
+const GZIP_THRESHOLD_BYTES = 128 * 1024;
+/** As fast as it gets: it is the network that should be saved, not the last percent. */
+const GZIP_LEVEL = 1;
+const DEFAULT_FORMAT: ResponseFormat = { mediaType: 'application/json' };
+
+type Headers = Record<string, string | readonly string[]>;
+
+/** Resolves when the response has been handed to the connection entirely, or its client has gone. */
+export async function respond(request: ApiRequest | undefined, response: ApiResponse, sink: ResponseSink): Promise<void> {
+  const { body, code } = response;
+  const format = response.format ?? DEFAULT_FORMAT;
+  const headers: Headers = { 'cache-control': NO_CACHE, ...response.headers };
+  if (request !== undefined && request.warnings.length > 0) headers['warning'] = request.warnings.map(warningHeader);
+  const head = request?.method === 'HEAD';
+  switch (body.kind) {
+    case 'none':
+      sink.whole(code, headers, undefined);
+      return;
+    case 'object': {
+      headers['content-type'] = format.mediaType;
+      await sendWhole(request, sink, code, headers, await encode(body.object, format), head);
+      return;
+    }
+    case 'list': {
+      headers['content-type'] = format.mediaType;
+      if (format.mediaType === 'application/json' && format.pretty !== true) {
+        await sendList(request, sink, code, headers, body);
+        return;
+      }
+      const list = {
+        kind: body.listKind,
+        apiVersion: body.apiVersion,
+        metadata: body.metadata,
+        items: body.items.map((item) => item.object()),
+      };
+      await sendWhole(request, sink, code, headers, await encodeValue(list, format), head);
+      return;
+    }
+    case 'watch':
+      headers['content-type'] = format.mediaType;
+      sink.begin(code, headers, undefined);
+      await sendWatch(sink, body.events);
+      return;
+    case 'text':
+      headers['content-type'] = body.contentType;
+      await sendWhole(request, sink, code, headers, Buffer.from(body.text, 'utf8'), head);
+      return;
+    case 'bytes':
+      headers['content-type'] = body.contentType;
+      await sendWhole(request, sink, code, headers, body.bytes, head);
+      return;
+    case 'stream':
+      headers['content-type'] = body.contentType;
+      sink.begin(code, headers, undefined);
+      await sendStream(sink, body.stream);
+      return;
+    case 'taken':
+      await body.done;
+  }
+}
+
+/** RFC 7234: code 299 (miscellaneous, persistent), no agent, the text quoted. */
+export function warningHeader(text: string): string {
+  // A header takes no control characters, and nobody should have to send kilobytes of them.
+  // eslint-disable-next-line no-control-regex
+  const clean = text.replace(/[\u0000-\u001f\u007f]/g, ' ').slice(0, 4096);
+  const latin = Buffer.from(clean, 'utf8').toString('latin1');
+  return `299 - "${latin.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+}
+
+async function encode(object: EncodedObject, format: ResponseFormat): Promise<Uint8Array> {
+  if (format.mediaType === 'application/json' && format.pretty !== true) return object.json();
+  return encodeValue(object.object(), format);
+}
+
+async function encodeValue(value: unknown, format: ResponseFormat): Promise<Uint8Array> {
+  if (format.mediaType === 'application/json') return Buffer.from(`${JSON.stringify(value, null, 2)}\n`, 'utf8');
+  const { stringify } = await import('yaml');
+  return Buffer.from(stringify(value, { version: '1.1', lineWidth: 0, aliasDuplicateObjects: false }), 'utf8');
+}
+
+async function sendWhole(
+  request: ApiRequest | undefined,
+  sink: ResponseSink,
+  code: number,
+  headers: Headers,
+  body: Uint8Array,
+  head: boolean,
+): Promise<void> {
+  if (head) {
+    sink.begin(code, headers, body.length);
+    sink.writable.end();
+    return;
+  }
+  if (body.length > GZIP_THRESHOLD_BYTES && acceptsGzip(request)) {
+    const compressed = await new Promise<Uint8Array>((resolve, reject) => {
+      gzip(body, { level: GZIP_LEVEL }, (error, result) => (error === null ? resolve(result) : reject(error)));
+    });
+    headers['content-encoding'] = 'gzip';
+    headers['vary'] = 'Accept-Encoding';
+    sink.whole(code, headers, compressed);
+    return;
+  }
+  if (body.length <= CHUNK_BYTES) {
+    sink.whole(code, headers, body);
+    return;
+  }
+  sink.begin(code, headers, body.length);
+  for (let at = 0; at < body.length && sink.open; at += CHUNK_BYTES) {
+    await write(sink, sink.writable, body.subarray(at, at + CHUNK_BYTES));
+  }
+  sink.writable.end();
+}
+
+type ListBody = Extract<ApiResponse['body'], { kind: 'list' }>;
+
+/** The items' bytes, one behind the other, in large pieces. */
+async function sendList(
+  request: ApiRequest | undefined,
+  sink: ResponseSink,
+  code: number,
+  headers: Headers,
+  list: ListBody,
+): Promise<void> {
+  const { items } = list;
+  const head = Buffer.from(
+    `{"kind":${JSON.stringify(list.listKind)},"apiVersion":${JSON.stringify(list.apiVersion)},` +
+      `"metadata":${JSON.stringify(list.metadata)},"items":[`,
+    'utf8',
+  );
+  let length = head.length + 3 + Math.max(items.length - 1, 0);
+  for (const item of items) length += item.itemLength();
+  if (length <= CHUNK_BYTES) {
+    const body = Buffer.allocUnsafe(length);
+    let at = head.copy(body);
+    for (const [index, item] of items.entries()) {
+      if (index > 0) body[at++] = COMMA;
+      at = item.copyItem(body, at);
+    }
+    body.write(']}\n', at, 'latin1');
+    await sendWhole(request, sink, code, headers, body, request?.method === 'HEAD');
+    return;
+  }
+  const compress = acceptsGzip(request);
+  if (compress) {
+    headers['content-encoding'] = 'gzip';
+    headers['vary'] = 'Accept-Encoding';
+  }
+  sink.begin(code, headers, compress ? undefined : length);
+  if (request?.method === 'HEAD') {
+    sink.writable.end();
+    return;
+  }
+  let target = sink.writable;
+  if (compress) {
+    const encoder = createGzip({ level: GZIP_LEVEL });
+    encoder.on('error', () => sink.writable.destroy());
+    encoder.pipe(sink.writable);
+    target = encoder;
+  }
+  let chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  let at = head.copy(chunk);
+  for (const [index, item] of items.entries()) {
+    const itemLength = item.itemLength();
+    if (at + itemLength + 1 > chunk.length) {
+      if (at > 0) await write(sink, target, chunk.subarray(0, at));
+      if (!sink.open) break;
+      chunk = Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, itemLength + 1));
+      at = 0;
+    }
+    if (index > 0) chunk[at++] = COMMA;
+    at = item.copyItem(chunk, at);
+  }
+  if (at > 0) await write(sink, target, chunk.subarray(0, at));
+  target.end(Buffer.from(']}\n', 'latin1'));
+}
+
+const COMMA = 0x2c;
+
+async function sendWatch(sink: ResponseSink, events: AsyncIterable<EncodedWatchEvent>): Promise<void> {
+  for await (const event of events) {
+    if (!sink.open) return;
+    await write(sink, sink.writable, event.frame());
+  }
+  sink.writable.end();
+}
+
+async function sendStream(sink: ResponseSink, stream: AsyncIterable<Uint8Array>): Promise<void> {
+  try {
+    for await (const chunk of stream) {
+      if (!sink.open) return;
+      await write(sink, sink.writable, chunk);
+    }
+    sink.writable.end();
+  } catch (error) {
+    // It is too late for a status: that something is missing can only be shown by not ending properly.
+    sink.writable.destroy(error instanceof Error ? error : undefined);
+  }
+}
+
+/** Waits while the client is slow; resolves at once when it has gone. */
+function write(sink: ResponseSink, writable: Writable, chunk: Uint8Array): Promise<void> | undefined {
+  if (!sink.open || writable.destroyed) return undefined;
+  if (writable.write(chunk)) return undefined;
+  return drained(sink.writable, writable);
+}
+
+async function drained(connection: Writable, writable: Writable): Promise<void> {
+  const abort = new AbortController();
+  const { signal } = abort;
+  try {
+    const waits = [once(writable, 'drain', { signal }), once(connection, 'close', { signal })];
+    await Promise.race(waits.map((wait) => wait.catch(() => undefined)));
+  } finally {
+    abort.abort();
+  }
+}
+
+function acceptsGzip(request: ApiRequest | undefined): boolean {
+  const accept = request?.headers['accept-encoding'];
+  return accept !== undefined && /(^|,)\s*gzip\s*(;(?!\s*q=0(\.0*)?\s*(,|$))|,|$)/.test(accept);
+}

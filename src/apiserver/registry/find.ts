@@ -1,0 +1,31 @@
+// Objects for other parts of the server (admission, proxies), read through the same registry as everybody's.
+
+import type { KubeObject } from '../../client/client.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Rest, ServedResource } from './rest.ts';
+import type { RequestContext } from './strategy.ts';
+
+/** The object; undefined if there is none, or no such resource. */
+export type Find = <T extends KubeObject>(group: string, resource: string, namespace: string, name: string) => Promise<T | undefined>;
+
+const SERVER = { name: 'system:apiserver', groups: ['system:masters'] } as const;
+const NEVER = new AbortController().signal;
+
+export function findIn(resources: readonly ServedResource[]): Find {
+  const rests = new Map<string, Rest>();
+  for (const { type, rest } of resources) {
+    const key = `${type.group}/${type.resource}`;
+    if (!rests.has(key)) rests.set(key, rest);
+  }
+  return async <T extends KubeObject>(group: string, resource: string, namespace: string, name: string) => {
+    const rest = rests.get(`${group}/${resource}`);
+    if (rest?.get === undefined) return undefined;
+    const context: RequestContext = { user: SERVER, namespace, signal: NEVER, warnings: [] };
+    try {
+      return (await rest.get(context, name, { resourceVersion: '' })).object() as T;
+    } catch (error) {
+      if (apierrors.isNotFound(error)) return undefined;
+      throw error;
+    }
+  };
+}

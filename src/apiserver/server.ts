@@ -1,0 +1,208 @@
+// The API server: everything in this folder, put together. `listen` opens its port; without that, only the in-process entry
+// works, and nothing is opened at all.
+
+import { newDefaultScheme } from '../api/default-scheme.ts';
+import { createClient } from '../client/create-client.ts';
+import { createInProcessTransport } from '../client/in-process.ts';
+import type { InProcessHandler } from '../client/in-process.ts';
+import * as apierrors from '../machinery/apierrors.ts';
+import { AdmissionChain } from './admission/chain.ts';
+import { defaultAdmissionPlugins } from './admission/defaults.ts';
+import { ClientCertificateAuthenticator } from './authentication/client-certificate.ts';
+import { StaticTokenAuthenticator } from './authentication/static-tokens.ts';
+import { BOOTSTRAP_POLICY } from './authorization/bootstrap-policy.ts';
+import { RuleAuthorizer } from './authorization/rules.ts';
+import { createBootstrapObjects } from './bootstrap.ts';
+import type { ApiServerConfig } from './config.ts';
+import { createDiscovery } from './discovery/index.ts';
+import { Router } from './endpoints/router.ts';
+import { Deadlines } from './filters/deadline.ts';
+import { RequestMetrics } from './filters/request-metrics.ts';
+import { buildHandlerChain } from './handler-chain.ts';
+import { healthRoute } from './health.ts';
+import type { HealthCheck } from './health.ts';
+import { Listener } from './http/listener.ts';
+import { metricsRoute } from './metrics.ts';
+import { buildRegistry } from './registry/index.ts';
+import { findIn } from './registry/find.ts';
+import type { ServedResource } from './registry/rest.ts';
+import type { ApiRequest, ApiResponse, Handler, UserInfo } from './request.ts';
+import { RequestState } from './request-state.ts';
+import { DEFAULT_VERSION, versionRoute } from './version.ts';
+
+/** The server itself, when it is its own client. */
+export const LOOPBACK_USER: UserInfo = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] };
+
+const DEFAULT_PORT = 6443;
+const STOPPING = apierrors.serviceUnavailable('the API server is shutting down');
+
+export class ApiServer {
+  /** What is served, for those who describe it. */
+  readonly resources: readonly ServedResource[];
+  readonly #config: ApiServerConfig;
+  readonly #handler: Handler;
+  readonly #deadlines: Deadlines;
+  readonly #stopped = new AbortController();
+  #listener: Listener | undefined;
+  #port: number | undefined;
+  /** In-process requests under way. */
+  readonly #inProcess = new Set<ApiRequest>();
+  #bootstrapped = false;
+  #stopping: Promise<void> | undefined;
+
+  constructor(config: ApiServerConfig) {
+    this.#config = config;
+    const { clock, logger, random, storage } = config;
+    const authorizer = config.authorizer ?? new RuleAuthorizer(BOOTSTRAP_POLICY);
+    this.resources = buildRegistry({
+      storage,
+      clock,
+      random,
+      logger,
+      authorizer,
+      serviceCidr: config.serviceCidr ?? '10.96.0.0/12',
+      nodeConnector: config.nodeConnector,
+      stopped: this.#stopped.signal,
+    });
+    const plugins = defaultAdmissionPlugins({ find: findIn(this.resources), clock });
+    const services = {
+      scheme: config.scheme ?? newDefaultScheme(),
+      admission: new AdmissionChain([...plugins, ...(config.admissionPlugins ?? [])]),
+      clock,
+      random,
+      minWatchTimeoutMs: config.minWatchTimeoutMs ?? 30 * 60_000,
+    };
+    const metrics = new RequestMetrics({ clock });
+    const router = new Router(services, this.resources, [
+      ...['/healthz', '/livez', '/readyz'].map((path) => healthRoute(path, () => this.#checks(path), logger)),
+      versionRoute(config.version ?? DEFAULT_VERSION),
+      createDiscovery(this.resources),
+      metricsRoute(metrics),
+    ]);
+    this.#deadlines = new Deadlines({ clock, timeoutMs: config.requestTimeoutMs ?? 60_000 });
+    this.#handler = buildHandlerChain(
+      {
+        clock,
+        logger,
+        metrics,
+        deadlines: this.#deadlines,
+        authenticators: [
+          new ClientCertificateAuthenticator(),
+          new StaticTokenAuthenticator(config.tokens ?? new Map()),
+          ...(config.authenticators ?? []),
+        ],
+        authorizer,
+        maxInFlight: config.maxInFlight,
+      },
+      router.handle,
+    );
+  }
+
+  /** Creates what every cluster begins with. To be called once, before others are let in; safe on a store that has it all. */
+  async start(): Promise<void> {
+    const client = createClient(
+      createInProcessTransport({ handler: this.inProcess(LOOPBACK_USER), userAgent: 'coxswain-apiserver' }),
+    );
+    const port = this.#port ?? this.#config.port ?? DEFAULT_PORT;
+    await createBootstrapObjects({ client, serviceIp: firstAddress(this.#config.serviceCidr ?? '10.96.0.0/12'), port });
+    this.#bootstrapped = true;
+  }
+
+  /** Opens the secure port. Rejects if it cannot be had, or if there is no `tls` in the config. */
+  async listen(): Promise<{ readonly port: number; readonly url: string }> {
+    const { tls, logger } = this.#config;
+    if (tls === undefined) throw new Error('an API server without a certificate cannot listen: its config has no `tls`');
+    if (this.#listener !== undefined) throw new Error('the API server listens already');
+    const bindAddress = this.#config.bindAddress ?? '127.0.0.1';
+    const listener = new Listener({
+      handler: this.#handler,
+      logger,
+      bindAddress,
+      port: this.#config.port ?? DEFAULT_PORT,
+      ...tls,
+    });
+    this.#port = await listener.start();
+    this.#listener = listener;
+    const host = bindAddress === '0.0.0.0' || bindAddress === '::' ? '127.0.0.1' : bindAddress;
+    return { port: this.#port, url: `https://${host.includes(':') ? `[${host}]` : host}:${this.#port}` };
+  }
+
+  /** The entry of clients in this process, as `user`: for createInProcessTransport. Everything but authentication applies. */
+  inProcess(user: UserInfo): InProcessHandler {
+    return async ({ method, path, query, headers, body, signal, remoteAddress, warnings }) => {
+      if (this.#stopped.signal.aborted) throw STOPPING;
+      const request = new RequestState({
+        method,
+        path,
+        query,
+        headers,
+        body,
+        remoteAddress,
+        warnings,
+        user,
+        parentSignal: signal,
+      });
+      this.#inProcess.add(request);
+      let response: ApiResponse;
+      try {
+        response = await this.#handler(request);
+      } finally {
+        this.#inProcess.delete(request);
+      }
+      if (response.body.kind === 'taken') throw new Error('an upgraded connection cannot be answered in-process');
+      return { code: response.code, body: response.body };
+    };
+  }
+
+  /** Ends watches, lets other requests finish for a while, closes the port. Idempotent. The storage stays open. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
+    const closed = this.#listener?.stop();
+    this.#stopped.abort(STOPPING);
+    for (const request of [...this.#inProcess, ...(this.#listener?.requests ?? [])]) {
+      if (request.info.verb === 'watch') request.abort(STOPPING);
+    }
+    const timer = this.#config.clock.setTimer(this.#config.shutdownTimeoutMs ?? 10_000, () => this.#listener?.abort(STOPPING));
+    await closed;
+    timer.cancel();
+    this.#deadlines.stop();
+    for (const request of this.#inProcess) request.abort(STOPPING);
+  }
+
+  #checks(path: string): readonly HealthCheck[] {
+    const ping: HealthCheck = { name: 'ping', check: () => undefined };
+    const etcd: HealthCheck = { name: 'etcd', check: () => this.#config.storage.health() };
+    const bootstrap: HealthCheck = {
+      name: 'poststarthook/start-system-namespaces-controller',
+      check: () => {
+        if (!this.#bootstrapped) throw new Error('not finished');
+      },
+    };
+    const shutdown: HealthCheck = {
+      name: 'shutdown',
+      check: () => {
+        if (this.#stopped.signal.aborted) throw new Error('the server is shutting down');
+      },
+    };
+    switch (path) {
+      case '/livez':
+        return [ping, etcd];
+      case '/readyz':
+        return [ping, etcd, bootstrap, shutdown];
+      default:
+        return [ping, etcd, bootstrap];
+    }
+  }
+}
+
+/** The first address behind the network's own: '10.96.0.1' of '10.96.0.0/12'. */
+function firstAddress(cidr: string): string {
+  const network = cidr.slice(0, cidr.indexOf('/'));
+  if (network.includes(':')) return network.endsWith('::') ? `${network}1` : network;
+  const value = network.split('.').reduce((sum, part) => sum * 256 + Number(part), 0) + 1;
+  return [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.');
+}
