@@ -37,8 +37,9 @@ export function deepEqual(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Equal in meaning, as Kubernetes compares specs: null, an empty list, an empty object and a missing key are one and the
- * same. Zero, false and '' are values of their own (where a type leaves them out, its decoder already has).
+ * Equal in meaning, as Kubernetes compares specs: null, an empty list and a missing key are one and the same. Zero, false, ''
+ * and {} are values of their own: `emptyDir: {}` is not the same as no emptyDir (where a type leaves an empty value out, its
+ * decoder already has).
  */
 export function semanticEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -52,11 +53,7 @@ export function semanticEqual(a: unknown, b: unknown): boolean {
 }
 
 function isNothing(value: unknown): boolean {
-  if (value === undefined || value === null) return true;
-  if (typeof value !== 'object') return false;
-  if (Array.isArray(value)) return value.length === 0;
-  for (const _ in value) return false;
-  return true;
+  return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 }
 
 function sameEntries(

@@ -265,7 +265,7 @@ function mergeItems(
     const position = positions.get(value);
     if (position === undefined) {
       positions.set(value, merged.length);
-      merged.push((withoutDirectives(item) ?? {}) as JsonMap);
+      merged.push(withoutDirectives(item) as JsonMap);
     } else merged[position] = mergeObject(merged[position] as JsonMap, item, schema);
   }
   return merged;
@@ -348,13 +348,13 @@ function elementKind(...lists: readonly List[]): 'map' | 'scalar' | undefined {
 /** A value that is new in the document: nulls and directives in it have nothing to act on. Undefined: the value itself goes. */
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) {
-    return value.map((item: unknown) => withoutDirectives(item)).filter((item) => item !== undefined);
+    // An item with a directive says what is to happen to others, which are not there.
+    const items = value.filter((item: unknown) => !(isPlainObject(item) && Object.hasOwn(item, DIRECTIVE)));
+    return items.map((item: unknown) => withoutDirectives(item));
   }
   if (!isPlainObject(value)) return value;
-  if (Object.hasOwn(value, DIRECTIVE)) {
-    // What is to be replaced or merged is not there, so that the value is simply added; what is to go is not added.
-    if (value[DIRECTIVE] === 'delete') return undefined;
-  }
+  // What was to be replaced is simply added; what was to go is not.
+  if (getOwn(value, DIRECTIVE) === 'delete') return undefined;
   const copy: Record<string, unknown> = {};
   for (const [key, item] of Object.entries(value)) {
     if (item === null || key === DIRECTIVE || key === RETAIN_KEYS) continue;

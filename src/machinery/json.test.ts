@@ -1,0 +1,85 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { JsonError, parseJson } from './json.ts';
+
+const encoder = new TextEncoder();
+
+function kindOf(text: string, options?: Parameters<typeof parseJson>[1]): string {
+  try {
+    parseJson(encoder.encode(text), options);
+  } catch (error) {
+    if (error instanceof JsonError) return error.kind;
+    throw error;
+  }
+  return 'ok';
+}
+
+describe('parseJson', () => {
+  it('reads what JSON.parse reads', () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        const value: unknown = JSON.parse(text);
+        expect(parseJson(encoder.encode(text))).toEqual(value);
+        expect(parseJson(text)).toEqual(value);
+      }),
+    );
+  });
+
+  it('reads from the middle of a buffer', () => {
+    const bytes = encoder.encode('xx{"a":"ä"}yy');
+    expect(parseJson(bytes.subarray(2, bytes.length - 2))).toEqual({ a: 'ä' });
+  });
+
+  it('keeps __proto__ as a key', () => {
+    const value = parseJson('{"__proto__":{"a":1},"constructor":2}') as object;
+    expect(Object.keys(value)).toEqual(['__proto__', 'constructor']);
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+  });
+
+  it.each(['', '{', '[1,]', '{"a":}', 'nul', '"unterminated', '"\\', '{"a":1}}', "{'a':1}"])('refuses %j', (text) => {
+    expect(kindOf(text)).toBe('syntax');
+  });
+
+  it('limits nesting, before anything is built', () => {
+    const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
+    expect(kindOf(nested(256))).toBe('ok');
+    expect(kindOf(nested(257))).toBe('limit');
+    expect(kindOf(nested(3), { maxDepth: 2 })).toBe('limit');
+    expect(kindOf('{"a":{"b":{}}}', { maxDepth: 2 })).toBe('limit');
+    expect(() => parseJson('['.repeat(3_000_000))).toThrow('exceeded max depth of 256');
+  });
+
+  it('counts only what is open at once, and not what is in strings', () => {
+    expect(kindOf(`[${'[],'.repeat(1000)}[]]`, { maxDepth: 2 })).toBe('ok');
+    expect(kindOf(JSON.stringify('[[[{{{'), { maxDepth: 1 })).toBe('ok');
+    expect(kindOf(JSON.stringify({ 'a"[[[': '\\"[[[', b: '\\' }), { maxDepth: 1 })).toBe('ok');
+    expect(kindOf('["\\\\",[1]]', { maxDepth: 1 })).toBe('limit');
+    expect(kindOf('["\\\\\\"",[[1]]]', { maxDepth: 2 })).toBe('limit');
+  });
+
+  it('limits size', () => {
+    expect(kindOf('[1,2,3]', { maxBytes: 7 })).toBe('ok');
+    expect(kindOf('[1,2,3]', { maxBytes: 6 })).toBe('limit');
+  });
+
+  it.each([
+    ['9007199254740991', 'ok'],
+    ['-9007199254740991', 'ok'],
+    ['9007199254740992', 'number'],
+    ['[-9007199254740993]', 'number'],
+    ['{"a":9223372036854775807}', 'number'],
+    ['0.12345678901234567890', 'ok'],
+    ['12345678901234567890.5', 'ok'],
+    ['12345678901234567890e3', 'ok'],
+    ['"12345678901234567890"', 'ok'],
+    ['{"12345678901234567890":1}', 'ok'],
+    ['1e400', 'ok'],
+  ])('lets no integer lose its value: %s', (text, kind) => {
+    expect(kindOf(text)).toBe(kind);
+  });
+
+  it('takes time that grows with the length only, whatever the quotes and backslashes', () => {
+    expect(kindOf(`"${'\\\\'.repeat(500_000)}"`)).toBe('ok');
+    expect(kindOf(`"${'\\"'.repeat(500_000)}"`)).toBe('ok');
+  });
+});
