@@ -7,7 +7,7 @@
 // - A container's log is a file in CRI format (`<RFC 3339 time, nanoseconds> <stdout|stderr> <F|P> <content>`) at the
 //   sandbox's logDirectory joined with the container's logPath, if both are given.
 // - Timestamps are nanoseconds since the epoch; 0 is "not yet".
-// - A call that is aborted rejects with the signal's reason. Its effect is unknown.
+// - A call that is aborted while it waits rejects with the signal's reason. Its effect is unknown.
 // Not promised: any order of lists; that a caller learns of a state change other than by asking (containerEvents is optional).
 
 import type { Duplex, Readable, Writable } from 'node:stream';

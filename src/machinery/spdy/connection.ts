@@ -255,7 +255,7 @@ export class SpdyConnection {
     this.#idleTimer?.cancel();
     for (const { reject } of this.#opening.values()) reject(err ?? new Error('the SPDY connection was closed'));
     this.#opening.clear();
-    for (const stream of [...this.#streams.values()]) stream.receiveReset();
+    for (const stream of this.#streams.values()) stream.receiveReset();
     this.#streams.clear();
     this.#full.clear();
     for (const pong of this.#pings.values()) pong();

@@ -1,0 +1,221 @@
+import { describe, expect, test } from 'vitest';
+import { criConformance } from '../../cri/conformance.ts';
+import { VirtualClock } from '../../machinery/clock.ts';
+import { SeededRandom } from '../../machinery/random.ts';
+import { program } from './program.ts';
+import type { Outcome } from './program.ts';
+import { createSimulatedRuntime } from './runtime.ts';
+
+criConformance(
+  'simulated',
+  async () => {
+    const clock = new VirtualClock();
+    const runtime = createSimulatedRuntime({ clock, random: new SeededRandom(1) });
+    return {
+      runtime,
+      image: 'busybox',
+      waitFor: (condition) => clock.runUntil(condition, '10m'),
+      stubborn: { command: ['sleep', '3600'], annotations: { 'simulation.coxswain.dev/stop-duration': '1h' } },
+      images: {
+        pullable: 'registry.example/team/app:v1',
+        missing: { image: 'missing', annotations: { 'simulation.coxswain.dev/image-pull-error': 'not found' } },
+      },
+      dispose: () => runtime.close(),
+    };
+  },
+  {
+    podNetwork: true,
+    realProcesses: 'commands are only looked at, not run',
+    stdin: true,
+    tty: 'there are no terminals',
+    attach: 'a simulated process reads no input',
+    mounts: 'there are no files',
+    users: 'there are no users',
+    portForward: 'simulated pods do not listen',
+    stats: true,
+    updateResources: true,
+    events: true,
+    restart: 'pods are only in memory',
+    pull: true,
+    removeImage: true,
+  },
+);
+
+describe('the little shell', () => {
+  /** What a command writes, how long it takes and how it ends. */
+  function run(...command: string[]): { out: string; ms: number; outcome: Outcome } {
+    const env = { GREETING: 'hello world', N: '3' };
+    const steps = program(command, { hostname: 'h', env, workingDir: '/w', unknown: 'forever' });
+    let out = '';
+    let ms = 0;
+    for (;;) {
+      const next = steps.next();
+      if (next.done) return { out, ms, outcome: next.value };
+      if (next.value.kind === 'write') out += (next.value.stream === 'stderr' ? '!' : '') + next.value.text;
+      if (next.value.kind === 'sleep') ms += next.value.ms;
+    }
+  }
+  const sh = (script: string): ReturnType<typeof run> => run('/bin/sh', '-c', script);
+
+  test.each<[string, string, number, Outcome]>([
+    ['exit 3', '', 0, 3],
+    ['true && echo yes || echo no', 'yes\n', 0, 0],
+    ['false && echo yes || echo no', 'no\n', 0, 0],
+    ['false || exit 4; echo never', '', 0, 4],
+    ['sleep 1m; sleep 0.5', '', 60_500, 0],
+    ['sleep infinity', '', 0, 'forever'],
+    ['sleep nonsense', '', 0, 1],
+    ['echo "$GREETING" $GREETING \'$GREETING\' ${N}', 'hello world hello world $GREETING 3\n', 0, 0],
+    ['echo one; echo two >&2', 'one\n!two\n', 0, 0],
+    ['echo gone > /tmp/file; echo kept 2>/dev/null', 'kept\n', 0, 0],
+    ['for i in 1 2 $N; do echo -n $i; done; exit $N', '123', 0, 3],
+    ['i=5\nif false; then exit 1; elif true; then echo $i; else exit 2; fi', '5\n', 0, 0],
+    ['until true; do sleep 1; done; while false; do sleep 1; done; exec sh -c "exit 9"', '', 0, 9],
+    ['while true; do sleep 10; exit 2; done', '', 10_000, 2],
+    ['while true; do :; done', '', 0, 'forever'],
+    ['false; echo $?', '1\n', 0, 0],
+    ['# a comment\necho a#b # more', 'a#b\n', 0, 0],
+    ['nginx -g "daemon off;"', '', 0, 'forever'],
+    ['echo first; ./server --port 80', 'first\n', 0, 'forever'],
+    ['echo $(date)', '', 0, 'forever'],
+    ['sleep 5 & wait', '', 0, 'forever'],
+    ['cat /etc/hosts | grep x', '', 0, 'forever'],
+    ['set -e; trap "exit 0" TERM; mkdir -p /x && touch /x/y', '', 0, 0],
+    ['printenv N; hostname; pwd', '3\nh\n/w\n', 0, 0],
+  ])('%j', (script, out, ms, outcome) => {
+    expect(sh(script)).toEqual({ out, ms, outcome });
+  });
+
+  test('commands without a shell', () => {
+    expect(run('/bin/sleep', '2')).toEqual({ out: '', ms: 2000, outcome: 0 });
+    expect(run('busybox', 'echo', 'x', '$N')).toEqual({ out: 'x $N\n', ms: 0, outcome: 0 });
+    expect(run('false')).toEqual({ out: '', ms: 0, outcome: 1 });
+    expect(run()).toEqual({ out: '', ms: 0, outcome: 'forever' });
+  });
+
+  test('a loop that sleeps goes on for ever, in time', () => {
+    const steps = program(['sh', '-c', 'while true; do echo tick; sleep 1; done'], {
+      hostname: '',
+      env: {},
+      workingDir: '',
+      unknown: 0,
+    });
+    let ended = false;
+    for (let i = 0; i < 50_000; i++) ended ||= steps.next().done === true;
+    expect(ended).toBe(false);
+  });
+});
+
+describe('simulation annotations', () => {
+  const clock = new VirtualClock();
+  const { runtime, images } = createSimulatedRuntime({ clock, podCidr: '10.1.2.0/30' });
+  let uid = 0;
+
+  async function start(annotations: Record<string, string>, name = 'main'): Promise<string> {
+    const config = {
+      metadata: { name: 'p', namespace: 'n', uid: `u${++uid}` },
+      annotations,
+      linux: { securityContext: { namespaceOptions: { network: 'NODE' as const } } },
+    };
+    const pod = await runtime.runPodSandbox(config);
+    const id = await runtime.createContainer(pod, { metadata: { name }, image: { image: 'app' } }, config);
+    void runtime.startContainer(id).catch(() => undefined);
+    await clock.settle();
+    return id;
+  }
+  const status = async (
+    id: string,
+  ): Promise<{ state: string; exitCode: number; message: string; startedAt: number; finishedAt: number }> =>
+    (await runtime.containerStatus(id)).status!;
+
+  test('run-duration and exit-code end a container, one by name before all', async () => {
+    const annotations = {
+      'simulation.coxswain.dev/run-duration': '10s',
+      'simulation.coxswain.dev/exit-code': '3',
+      'simulation.coxswain.dev/exit-code.other': '4',
+    };
+    const [main, other] = [await start(annotations), await start(annotations, 'other')];
+    await clock.advance('9s');
+    expect((await status(main)).state).toBe('CONTAINER_RUNNING');
+    await clock.advance('1s');
+    expect(await status(main)).toMatchObject({ state: 'CONTAINER_EXITED', exitCode: 3 });
+    expect(await status(other)).toMatchObject({ state: 'CONTAINER_EXITED', exitCode: 4 });
+    expect((await status(main)).finishedAt - (await status(main)).startedAt).toBe(10e9);
+  });
+
+  test('start-delay and start-error', async () => {
+    const slow = await start({ 'simulation.coxswain.dev/start-delay': '5s' });
+    expect((await status(slow)).state).toBe('CONTAINER_CREATED');
+    await clock.advance('5s');
+    expect((await status(slow)).state).toBe('CONTAINER_RUNNING');
+    const broken = await start({ 'simulation.coxswain.dev/start-error': 'exec: not found' });
+    expect(await status(broken)).toMatchObject({ state: 'CONTAINER_EXITED', exitCode: 128, message: 'exec: not found' });
+  });
+
+  test('stop-duration takes its time, but not more than the grace period', async () => {
+    const id = await start({ 'simulation.coxswain.dev/stop-duration': '20s' });
+    const stopped = runtime.stopContainer(id, 30_000);
+    await clock.advance('19s');
+    expect((await status(id)).state).toBe('CONTAINER_RUNNING');
+    await clock.advance('1s');
+    await stopped;
+    expect(await status(id)).toMatchObject({ state: 'CONTAINER_EXITED', exitCode: 143 });
+  });
+
+  test('exec-exit-code fails probes', async () => {
+    const id = await start({ 'simulation.coxswain.dev/exec-exit-code': '1' });
+    expect((await runtime.execSync(id, ['cat', '/tmp/healthy'])).exitCode).toBe(1);
+  });
+
+  test('image-pull-duration and image-pull-error', async () => {
+    const slow = { image: 'slow', annotations: { 'simulation.coxswain.dev/image-pull-duration': '30s' } };
+    expect((await images.imageStatus(slow)).image).toBeUndefined();
+    const pulled = images.pullImage(slow);
+    await clock.advance('30s');
+    await pulled;
+    expect((await images.imageStatus(slow)).image).toBeDefined();
+    const broken = { image: 'broken', annotations: { 'simulation.coxswain.dev/image-pull-error': 'no basic auth credentials' } };
+    await expect(images.pullImage(broken)).rejects.toMatchObject({ reason: 'ImagePull' });
+  });
+
+  test('a value that cannot be read is an error', async () => {
+    await expect(start({ 'simulation.coxswain.dev/exit-code': 'three' })).rejects.toThrow(/exit-code.*not an exit code/);
+    await expect(start({ 'simulation.coxswain.dev/run-duration': '10 parsecs' })).rejects.toThrow(/run-duration.*not a duration/);
+  });
+
+  test('addresses run out, and come back', async () => {
+    const config = (n: number): object => ({ metadata: { name: 'p', namespace: 'n', uid: `ip${n}` } });
+    const first = await runtime.runPodSandbox(config(1));
+    await expect(runtime.runPodSandbox(config(2))).rejects.toMatchObject({ reason: 'ResourceExhausted' });
+    await runtime.stopPodSandbox(first);
+    await runtime.runPodSandbox(config(2));
+  });
+});
+
+test('the same seed makes the same run', async () => {
+  const run = async (): Promise<string> => {
+    const { runtime } = createSimulatedRuntime({
+      clock: new VirtualClock(),
+      random: new SeededRandom(7),
+      podCidr: 'fd00:10::/64',
+    });
+    const ids = [];
+    for (let i = 0; i < 3; i++) ids.push(await runtime.runPodSandbox({ metadata: { name: 'p', namespace: 'n', uid: `u${i}` } }));
+    return JSON.stringify(await Promise.all(ids.map((id) => runtime.podSandboxStatus(id))));
+  };
+  expect(await run()).toBe(await run());
+  expect(await run()).toContain('"fd00:10::2"');
+});
+
+test('a thousand pods are quick and small', async () => {
+  const { runtime, close } = createSimulatedRuntime({ clock: new VirtualClock() });
+  for (let i = 0; i < 1000; i++) {
+    const config = { metadata: { name: `p${i}`, namespace: 'n', uid: `u${i}` } };
+    const pod = await runtime.runPodSandbox(config);
+    await runtime.startContainer(
+      await runtime.createContainer(pod, { metadata: { name: 'c' }, image: { image: 'nginx' } }, config),
+    );
+  }
+  expect(await runtime.listContainers({ state: { state: 'CONTAINER_RUNNING' } })).toHaveLength(1000);
+  await close();
+});
