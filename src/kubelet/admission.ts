@@ -1,0 +1,147 @@
+// Whether a pod that was bound to this node may run here. The scheduler has decided so, but from what it knew then; and pods
+// can be bound without it.
+
+import type * as v1 from '../api/core/v1/index.ts';
+import type { Immutable } from '../api/meta/v1/index.ts';
+import { amounts, podRequests } from './runtime/resources.ts';
+import type { Node, Pod, ResourceList } from './types.ts';
+
+export interface AdmissionInput {
+  readonly pod: Pod;
+  /** Pods that are admitted and have not ended. */
+  readonly active: readonly Pod[];
+  readonly allocatable: ResourceList;
+  /** As the API has it; undefined if it is not known yet: its labels and taints are then not looked at. */
+  readonly node: Node | undefined;
+}
+
+/** The reason and message of the pod's Failed status. */
+export interface Rejection {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Undefined: it may run. */
+export function admitPod(input: AdmissionInput): Rejection | undefined {
+  return checkOS(input.pod) ?? checkResources(input) ?? checkNode(input) ?? checkPorts(input) ?? checkTaints(input);
+}
+
+function checkOS(pod: Pod): Rejection | undefined {
+  const os = pod.spec.os?.name;
+  if (os === undefined || os === 'linux') return undefined;
+  return { reason: 'PodOSNotSupported', message: 'Failed to admit pod as the OS field does not match node OS' };
+}
+
+function checkResources({ pod, active, allocatable }: AdmissionInput): Rejection | undefined {
+  const capacity = amounts(allocatable);
+  const lacking = (reason: string, resource: string, requested: number, used: number, total: number): Rejection => ({
+    reason,
+    message: `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${total}`,
+  });
+  const pods = capacity.get('pods') ?? 0;
+  if (active.length + 1 > pods) return lacking('OutOfpods', 'pods', 1, active.length, pods);
+  const wanted = podRequests(pod);
+  if (wanted.size === 0) return undefined;
+  const used = new Map<string, number>();
+  for (const other of active) for (const [resource, amount] of podRequests(other)) used.set(resource, (used.get(resource) ?? 0) + amount);
+  for (const [resource, amount] of wanted) {
+    const total = capacity.get(resource) ?? 0;
+    const taken = used.get(resource) ?? 0;
+    if (amount > 0 && amount > total - taken) return lacking(`OutOf${resource}`, resource, amount, taken, total);
+  }
+  return undefined;
+}
+
+function checkNode({ pod, node }: AdmissionInput): Rejection | undefined {
+  if (node === undefined) return undefined;
+  const mismatch: Rejection = { reason: 'NodeAffinity', message: 'Predicate NodeAffinity failed' };
+  const labels = node.metadata.labels ?? {};
+  for (const [key, value] of Object.entries(pod.spec.nodeSelector ?? {})) if (labels[key] !== value) return mismatch;
+  const required = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  if (required === undefined) return undefined;
+  return (required.nodeSelectorTerms ?? []).some((term) => termMatches(term, labels, node.metadata.name)) ? undefined : mismatch;
+}
+
+/** A term without any requirement matches nothing. */
+function termMatches(term: Immutable<v1.NodeSelectorTerm>, labels: Readonly<Record<string, string>>, name: string): boolean {
+  const expressions = term.matchExpressions ?? [];
+  const fields = term.matchFields ?? [];
+  if (expressions.length === 0 && fields.length === 0) return false;
+  return (
+    expressions.every((requirement) => requirementMatches(requirement, labels)) &&
+    fields.every((requirement) => requirement.key === 'metadata.name' && requirementMatches(requirement, { 'metadata.name': name }))
+  );
+}
+
+function requirementMatches(requirement: Immutable<v1.NodeSelectorRequirement>, labels: Readonly<Record<string, string>>): boolean {
+  const { key, operator } = requirement;
+  const values = requirement.values ?? [];
+  const value = labels[key];
+  switch (operator) {
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+    case 'Gt':
+    case 'Lt': {
+      const [left, right] = [Number(value), Number(values[0])];
+      if (value === undefined || !Number.isInteger(left) || !Number.isInteger(right)) return false;
+      return operator === 'Gt' ? left > right : left < right;
+    }
+    default:
+      return false;
+  }
+}
+
+/** Two pods cannot have the same port of the host, unless they have it on different addresses. */
+function checkPorts({ pod, active }: AdmissionInput): Rejection | undefined {
+  const wanted = hostPorts(pod);
+  if (wanted.length === 0) return undefined;
+  const taken = active.flatMap(hostPorts);
+  const clash = wanted.some((port) =>
+    taken.some(
+      (other) =>
+        port.port === other.port && port.protocol === other.protocol && (port.ip === other.ip || isAny(port.ip) || isAny(other.ip)),
+    ),
+  );
+  return clash ? { reason: 'NodePorts', message: 'Predicate NodePorts failed' } : undefined;
+}
+
+interface HostPort {
+  readonly port: number;
+  readonly protocol: string;
+  readonly ip: string;
+}
+
+function hostPorts(pod: Pod): HostPort[] {
+  const sidecars = (pod.spec.initContainers ?? []).filter((container) => container.restartPolicy === 'Always');
+  return [...sidecars, ...pod.spec.containers].flatMap((container) =>
+    (container.ports ?? []).flatMap(({ hostPort, protocol, hostIP }) =>
+      hostPort === undefined || hostPort === 0 ? [] : [{ port: hostPort, protocol: protocol ?? 'TCP', ip: hostIP ?? '0.0.0.0' }],
+    ),
+  );
+}
+
+function isAny(ip: string): boolean {
+  return ip === '0.0.0.0' || ip === '::' || ip === '';
+}
+
+/** Only taints that would have it evicted at once; static pods come with the node and stay. */
+function checkTaints({ pod, node }: AdmissionInput): Rejection | undefined {
+  if (pod.metadata.annotations?.['kubernetes.io/config.source'] === 'file') return undefined;
+  const untolerated = (node?.spec.taints ?? []).filter(
+    (taint) => taint.effect === 'NoExecute' && !(pod.spec.tolerations ?? []).some((toleration) => tolerates(toleration, taint)),
+  );
+  return untolerated.length === 0 ? undefined : { reason: 'TaintToleration', message: 'Predicate TaintToleration failed' };
+}
+
+function tolerates(toleration: Immutable<v1.Toleration>, taint: Immutable<v1.Taint>): boolean {
+  if (toleration.effect !== undefined && toleration.effect !== taint.effect) return false;
+  if (toleration.key !== undefined && toleration.key !== taint.key) return false;
+  if (toleration.operator === 'Exists') return true;
+  return toleration.key !== undefined && (toleration.value ?? '') === (taint.value ?? '');
+}

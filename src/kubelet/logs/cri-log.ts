@@ -1,0 +1,37 @@
+// The lines of a CRI log file: `<RFC 3339 time, nanoseconds> <stdout|stderr> <P|F> <content>`. 'P' is a part of a line that
+// goes on with the next entry, 'F' is a line's end.
+
+export type LogStream = 'stdout' | 'stderr';
+
+export interface LogEntry {
+  /** As written. */
+  readonly timestamp: string;
+  readonly stream: LogStream;
+  /** The line does not end here. */
+  readonly partial: boolean;
+  /** Without the newline. */
+  readonly content: Buffer;
+}
+
+const SPACE = 0x20;
+
+/** Undefined for a line that is not in the format. `line` is without its newline. */
+export function parseLogLine(line: Buffer): LogEntry | undefined {
+  const first = line.indexOf(SPACE);
+  const second = first < 0 ? -1 : line.indexOf(SPACE, first + 1);
+  if (second < 0) return undefined;
+  const third = line.indexOf(SPACE, second + 1);
+  const tags = line.toString('latin1', second + 1, third < 0 ? line.length : third);
+  const stream = line.toString('latin1', first + 1, second);
+  const timestamp = line.toString('latin1', 0, first);
+  if ((stream !== 'stdout' && stream !== 'stderr') || timestamp === '') return undefined;
+  // Further tags may follow the first, after colons.
+  return { timestamp, stream, partial: tags.split(':')[0] === 'P', content: third < 0 ? Buffer.alloc(0) : line.subarray(third + 1) };
+}
+
+/** Milliseconds since the epoch, with the fraction that the timestamp has; NaN if it is none. */
+export function logTime(timestamp: string): number {
+  const fraction = /\.(\d+)/.exec(timestamp)?.[1] ?? '';
+  const base = Date.parse(timestamp.replace(/\.\d+/, ''));
+  return base + (fraction === '' ? 0 : Number(`0.${fraction}`) * 1000);
+}

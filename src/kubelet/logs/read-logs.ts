@@ -1,0 +1,170 @@
+// Reads a container's log file, as `kubectl logs` asks for it: from some line or time on, limited, and followed while the
+// container writes, across rotations of the file.
+
+import { open, stat, type FileHandle } from 'node:fs/promises';
+import type { Clock } from '../../machinery/clock.ts';
+import { logTime, parseLogLine, type LogEntry, type LogStream } from './cri-log.ts';
+
+export interface LogOptions {
+  readonly follow?: boolean;
+  /** Only so many lines at the end. */
+  readonly tailLines?: number;
+  /** Only what was written since then, wall-clock milliseconds. */
+  readonly since?: number;
+  /** Each line begins with its time. */
+  readonly timestamps?: boolean;
+  readonly limitBytes?: number;
+  /** Default: both. */
+  readonly stream?: LogStream;
+}
+
+export interface LogSource {
+  readonly path: string;
+  readonly clock: Clock;
+  /** Whether the container may still write; asked when the end of the file is reached. */
+  readonly isRunning: () => Promise<boolean>;
+  /** How often the file is looked at while following. Default: 250. */
+  readonly pollMs?: number;
+}
+
+const BLOCK_BYTES = 64 * 1024;
+const NEWLINE = 0x0a;
+
+/**
+ * The log's content, line ends included. Rejects if the file cannot be read (ENOENT if it is not there). Ends at the end of
+ * the file or, when following, once the container has ended and all of its log was read, or the signal aborts.
+ */
+export async function* readLogs(source: LogSource, options: LogOptions, signal: AbortSignal): AsyncGenerator<Buffer> {
+  let left = options.limitBytes ?? Number.POSITIVE_INFINITY;
+  const format = makeFormatter(options);
+  for await (const entry of entries(source, options, signal)) {
+    const text = format(entry);
+    if (text === undefined) continue;
+    if (text.length >= left) {
+      yield text.subarray(0, left);
+      return;
+    }
+    left -= text.length;
+    yield text;
+  }
+}
+
+/** What an entry adds to the output; undefined: nothing. */
+function makeFormatter(options: LogOptions): (entry: LogEntry) => Buffer | undefined {
+  // A stream's line that is cut into parts has its time once, at its beginning.
+  const inLine: Record<LogStream, boolean> = { stdout: false, stderr: false };
+  return (entry) => {
+    if (options.stream !== undefined && entry.stream !== options.stream) return undefined;
+    const begins = !inLine[entry.stream];
+    inLine[entry.stream] = entry.partial;
+    if (begins && options.since !== undefined && logTime(entry.timestamp) < options.since) return undefined;
+    const parts: Buffer[] = [];
+    if (options.timestamps === true && begins) parts.push(Buffer.from(`${entry.timestamp} `));
+    parts.push(entry.content);
+    if (!entry.partial) parts.push(Buffer.from('\n'));
+    return Buffer.concat(parts);
+  };
+}
+
+async function* entries(source: LogSource, options: LogOptions, signal: AbortSignal): AsyncGenerator<LogEntry> {
+  let file = await open(source.path, 'r');
+  try {
+    let position = options.tailLines === undefined ? 0 : await findTail(file, options.tailLines, options.stream);
+    let rest: Buffer = Buffer.alloc(0);
+    for (;;) {
+      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(BLOCK_BYTES), 0, BLOCK_BYTES, position);
+      if (bytesRead > 0) {
+        position += bytesRead;
+        const lines = splitLines(Buffer.concat([rest, buffer.subarray(0, bytesRead)]));
+        rest = lines.rest;
+        for (const line of lines.complete) {
+          const entry = parseLogLine(line);
+          if (entry !== undefined) yield entry;
+        }
+        continue;
+      }
+      if (options.follow !== true || signal.aborted) return;
+      // Asked before the file is looked at once more: what was written before the container ended is then surely read.
+      const running = await source.isRunning();
+      const { size } = await file.stat();
+      if (size > position) continue;
+      const rotated = await reopenIfRotated(source.path, file);
+      if (rotated !== undefined) {
+        await file.close();
+        file = rotated;
+        position = 0;
+        rest = Buffer.alloc(0);
+        continue;
+      }
+      if (!running) return;
+      try {
+        await source.clock.sleep(source.pollMs ?? 250, signal);
+      } catch {
+        return;
+      }
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+function splitLines(data: Buffer): { readonly complete: Buffer[]; readonly rest: Buffer } {
+  const complete: Buffer[] = [];
+  let begin = 0;
+  for (let end = data.indexOf(NEWLINE); end >= 0; end = data.indexOf(NEWLINE, begin)) {
+    complete.push(data.subarray(begin, end));
+    begin = end + 1;
+  }
+  return { complete, rest: data.subarray(begin) };
+}
+
+/** The new file at the path, if it is no longer the one that is open. */
+async function reopenIfRotated(path: string, file: FileHandle): Promise<FileHandle | undefined> {
+  try {
+    const [mine, there] = await Promise.all([file.stat(), stat(path)]);
+    if (mine.ino === there.ino && mine.dev === there.dev) return undefined;
+    return await open(path, 'r');
+  } catch (err) {
+    // Between being moved away and being made anew.
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw err;
+  }
+}
+
+/** Where the last `lines` lines begin: parts of one line count once, and only lines of `stream` count if it is given. */
+async function findTail(file: FileHandle, lines: number, stream: LogStream | undefined): Promise<number> {
+  const { size } = await file.stat();
+  if (lines <= 0) return size;
+  let end = size;
+  /** What was read from `end` on up to the first newline after it. */
+  let pending: Buffer = Buffer.alloc(0);
+  let found = 0;
+  /** Where the line that is being counted begins. */
+  let begin = size;
+  while (end > 0) {
+    const length = Math.min(BLOCK_BYTES, end);
+    const { buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, end - length);
+    const data = Buffer.concat([buffer.subarray(0, length), pending]);
+    const base = end - length;
+    let stop = data.length;
+    for (;;) {
+      const newline = stop >= 2 ? data.lastIndexOf(NEWLINE, stop - 2) : -1;
+      if (newline < 0 && base > 0) break;
+      const line = data.subarray(newline + 1, stop);
+      const entry = parseLogLine(line.at(-1) === NEWLINE ? line.subarray(0, -1) : line);
+      if (entry !== undefined && (stream === undefined || entry.stream === stream)) {
+        if (!entry.partial) {
+          // The end of a line further up: everything from `begin` on is complete.
+          if (found === lines) return begin;
+          found++;
+        } else if (found === 0) found = 1;
+        begin = base + newline + 1;
+      }
+      stop = newline + 1;
+      if (newline < 0) return begin;
+    }
+    pending = Buffer.from(data.subarray(0, stop));
+    end = base;
+  }
+  return begin;
+}

@@ -1,0 +1,54 @@
+// A container's last words: what it wrote to its termination log or, if it failed and wrote nothing, the end of its log.
+
+import { open } from 'node:fs/promises';
+import type { ContainerStatus } from '../../cri/index.ts';
+import type { ContainerAnnotations } from '../runtime/labels.ts';
+import { parseLogLine } from './cri-log.ts';
+
+const MAX_MESSAGE_BYTES = 4096;
+const MAX_FALLBACK_BYTES = 2048;
+const MAX_FALLBACK_LINES = 80;
+
+export async function readTerminationMessage(status: ContainerStatus, annotations: ContainerAnnotations): Promise<string> {
+  const path = status.mounts.find((mount) => mount.containerPath === annotations.terminationMessagePath)?.hostPath;
+  if (annotations.terminationMessagePath !== '' && path !== undefined && path !== '') {
+    try {
+      const message = (await readEnd(path, MAX_MESSAGE_BYTES)).toString('utf8');
+      if (message !== '') return message;
+    } catch (err) {
+      const { code, message } = err as NodeJS.ErrnoException;
+      if (code !== 'ENOENT') return `Error on reading termination log ${path}: ${message}`;
+    }
+  }
+  if (annotations.terminationMessagePolicy !== 'FallbackToLogsOnError' || status.exitCode === 0 || status.logPath === '') return '';
+  return await readLogEnd(status.logPath);
+}
+
+async function readLogEnd(path: string): Promise<string> {
+  try {
+    // What an entry has beside its content is about fifty bytes.
+    const data = await readEnd(path, MAX_FALLBACK_BYTES + MAX_FALLBACK_LINES * 64);
+    const lines: string[] = [];
+    for (const line of data.toString('utf8').split('\n')) {
+      const entry = parseLogLine(Buffer.from(line));
+      if (entry !== undefined) lines.push(entry.content.toString('utf8') + (entry.partial ? '' : '\n'));
+    }
+    const text = lines.slice(-MAX_FALLBACK_LINES).join('');
+    return Buffer.from(text).subarray(-MAX_FALLBACK_BYTES).toString('utf8');
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    return `Error on reading termination message from logs: ${(err as Error).message}`;
+  }
+}
+
+async function readEnd(path: string, bytes: number): Promise<Buffer> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    const length = Math.min(size, bytes);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}

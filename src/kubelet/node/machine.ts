@@ -1,0 +1,70 @@
+// Facts about this machine, for its Node object.
+
+import { readFile, statfs } from 'node:fs/promises';
+import { arch, cpus, networkInterfaces, release, totalmem } from 'node:os';
+import type { ResourceList } from '../types.ts';
+
+/** What a Node's status.nodeInfo says of the machine; the rest is the runtime's and the kubelet's own. */
+export interface MachineInfo {
+  readonly machineID: string;
+  readonly systemUUID: string;
+  readonly bootID: string;
+  readonly kernelVersion: string;
+  readonly osImage: string;
+  readonly operatingSystem: string;
+  readonly architecture: string;
+}
+
+const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386', ppc64: 'ppc64le' };
+
+/** What cannot be read is ''. */
+export async function readMachineInfo(): Promise<MachineInfo> {
+  const [machineID, systemUUID, bootID, osRelease] = await Promise.all([
+    readOr('', '/etc/machine-id', '/var/lib/dbus/machine-id'),
+    readOr('', '/sys/class/dmi/id/product_uuid', '/proc/device-tree/system-id'),
+    readOr('', '/proc/sys/kernel/random/boot_id'),
+    readOr('', '/etc/os-release', '/usr/lib/os-release'),
+  ]);
+  return {
+    machineID,
+    systemUUID: systemUUID === '' ? machineID : systemUUID,
+    bootID,
+    kernelVersion: release(),
+    osImage: /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(osRelease)?.[1] ?? 'Linux',
+    // Containers are Linux', wherever the kubelet runs.
+    operatingSystem: 'linux',
+    architecture: ARCHITECTURES[arch()] ?? arch(),
+  };
+}
+
+/** CPUs, memory and disk of this machine, and the usual number of pods. */
+export async function readCapacity(rootDir: string, maxPods: number): Promise<ResourceList> {
+  const disk = await statfs(rootDir).catch(() => undefined);
+  return {
+    cpu: String(cpus().length),
+    memory: `${Math.floor(totalmem() / 1024)}Ki`,
+    ...(disk !== undefined ? { 'ephemeral-storage': `${Math.floor((disk.blocks * disk.bsize) / 1024)}Ki` } : {}),
+    pods: String(maxPods),
+  };
+}
+
+/** The machine's addresses that others may reach it by: the first of each family. */
+export function machineAddresses(): readonly string[] {
+  const all = Object.values(networkInterfaces())
+    .flatMap((entries) => entries ?? [])
+    .filter((entry) => !entry.internal && !entry.address.startsWith('fe80:'));
+  const four = all.find((entry) => entry.family === 'IPv4');
+  const six = all.find((entry) => entry.family === 'IPv6');
+  return [four, six].filter((entry) => entry !== undefined).map((entry) => entry.address);
+}
+
+async function readOr(fallback: string, ...paths: readonly string[]): Promise<string> {
+  for (const path of paths) {
+    try {
+      return (await readFile(path, 'utf8')).trim();
+    } catch {
+      // Not on every machine, or not for every user: the next one.
+    }
+  }
+  return fallback;
+}

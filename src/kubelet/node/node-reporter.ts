@@ -1,0 +1,234 @@
+// The node's life in the API: its Node object is made or taken over, its Lease is renewed every few seconds, and its status
+// is reported when it has changed, or every few minutes to say that it has not.
+
+import { leases } from '../../api/coordination/v1/index.ts';
+import { nodes } from '../../api/core/v1/index.ts';
+import type * as v1 from '../../api/core/v1/index.ts';
+import type { Client } from '../../client/client.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import type { Random } from '../../machinery/random.ts';
+import * as wait from '../../machinery/wait.ts';
+import type { EventReason, EventSink } from '../events.ts';
+import { microTimestamp } from '../time.ts';
+import type { Node, NodeStatus } from '../types.ts';
+import { makeNodeStatus, nodeStatusPatch, sameNodeStatus, type NodeFacts } from './node-status.ts';
+
+export interface NodeReporterConfig {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly events: EventSink;
+  readonly nodeName: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: readonly v1.Taint[];
+  readonly podCIDRs: readonly string[];
+  readonly unschedulable: boolean;
+  /** Gathers what is to be said; called for each check. Never rejects. */
+  readonly facts: () => Promise<NodeFacts>;
+  /** How often the status is checked, and the Lease renewed. */
+  readonly checkMs: number;
+  /** How often a status that has not changed is reported. */
+  readonly reportMs: number;
+  readonly leaseDurationSeconds: number;
+}
+
+const LEASE_NAMESPACE = 'kube-node-lease';
+const MIN_RETRY_MS = 100;
+const MAX_RETRY_MS = 7000;
+
+export class NodeReporter {
+  readonly #config: NodeReporterConfig;
+  #node: Node | undefined;
+  /** Monotonic time of the last status that was written. */
+  #reportedAt = Number.NEGATIVE_INFINITY;
+  #wasReady: boolean | undefined;
+  #nudge: (() => void) | undefined;
+
+  constructor(config: NodeReporterConfig) {
+    this.#config = config;
+  }
+
+  /** Makes the Node, or takes over the one that is there. Tries until it succeeds or the signal aborts. */
+  async register(signal: AbortSignal): Promise<void> {
+    this.#event('Normal', 'Starting', 'Starting kubelet.');
+    await this.#retry('node not registered', signal, async () => {
+      const facts = await this.#config.facts();
+      const status = makeNodeStatus(facts, undefined, this.#config.clock.now());
+      const node = await this.#createOrTakeOver(status, signal);
+      this.#node = node;
+      await this.#report(signal, true);
+    });
+  }
+
+  /** Until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#renewLease(signal), this.#reportStatus(signal)]);
+  }
+
+  /** Something about the node has changed: its status is checked now. */
+  nudge(): void {
+    this.#nudge?.();
+  }
+
+  async #createOrTakeOver(status: NodeStatus, signal: AbortSignal): Promise<Node> {
+    const { client, nodeName, labels, taints, podCIDRs, unschedulable } = this.#config;
+    const resource = client.resource(nodes);
+    try {
+      return await resource.create(
+        {
+          metadata: {
+            name: nodeName,
+            labels,
+            annotations: { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' },
+          },
+          spec: {
+            ...(podCIDRs.length > 0 ? { podCIDR: podCIDRs[0], podCIDRs } : {}),
+            ...(taints.length > 0 ? { taints } : {}),
+            ...(unschedulable ? { unschedulable } : {}),
+          },
+          status,
+        },
+        { signal },
+      );
+    } catch (err) {
+      if (!apierrors.isAlreadyExists(err)) throw err;
+    }
+    const present = await resource.get(nodeName, { signal });
+    const missing = Object.entries(labels).filter(([key, value]) => present.metadata.labels?.[key] !== value);
+    const patch = {
+      metadata: {
+        ...(missing.length > 0 ? { labels: Object.fromEntries(missing) } : {}),
+      },
+      // What a controller has given the node is kept.
+      ...(present.spec.podCIDR === undefined && podCIDRs.length > 0 ? { spec: { podCIDR: podCIDRs[0], podCIDRs } } : {}),
+    };
+    if (missing.length === 0 && !('spec' in patch)) return present;
+    return await resource.patch(nodeName, 'application/strategic-merge-patch+json', patch, { signal });
+  }
+
+  async #reportStatus(signal: AbortSignal): Promise<void> {
+    const { clock, checkMs, random } = this.#config;
+    while (!signal.aborted) {
+      await this.#sleepOrNudge(clock, wait.jitter(random, checkMs, 0.04), signal);
+      if (signal.aborted) return;
+      await this.#retry('node status not reported', signal, () => this.#report(signal, false), 5);
+    }
+  }
+
+  async #report(signal: AbortSignal, always: boolean): Promise<void> {
+    const { client, clock, nodeName, reportMs } = this.#config;
+    const facts = await this.#config.facts();
+    const before = this.#node?.status;
+    const status = makeNodeStatus(facts, before, clock.now());
+    const due = clock.monotonic() - this.#reportedAt >= reportMs;
+    if (!always && !due && before !== undefined && sameNodeStatus(before, status)) return;
+    const patch = { status: nodeStatusPatch(status, before) };
+    try {
+      this.#node = await client
+        .resource(nodes)
+        .patch(nodeName, 'application/strategic-merge-patch+json', patch, { subresource: 'status', signal });
+    } catch (err) {
+      // Somebody has deleted the node while its kubelet runs: it is made again.
+      if (!apierrors.isNotFound(err) || always) throw err;
+      this.#config.logger.warn('node is gone, registering again', { node: nodeName });
+      this.#node = await this.#createOrTakeOver(status, signal);
+    }
+    this.#reportedAt = clock.monotonic();
+    this.#tellReadiness(facts.problems.length === 0);
+  }
+
+  #tellReadiness(ready: boolean): void {
+    if (this.#wasReady === ready) return;
+    if (this.#wasReady === undefined) {
+      for (const reason of ['NodeHasSufficientMemory', 'NodeHasNoDiskPressure', 'NodeHasSufficientPID'] as const) this.#tellStatus(reason);
+    }
+    this.#wasReady = ready;
+    this.#tellStatus(ready ? 'NodeReady' : 'NodeNotReady');
+  }
+
+  #tellStatus(reason: EventReason): void {
+    this.#event('Normal', reason, `Node ${this.#config.nodeName} status is now: ${reason}`);
+  }
+
+  #event(type: 'Normal' | 'Warning', reason: EventReason, message: string): void {
+    const { nodeName, events } = this.#config;
+    // Its name stands for its UID, which is not known before the node is registered.
+    events.event({ apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeName }, type, reason, message);
+  }
+
+  async #renewLease(signal: AbortSignal): Promise<void> {
+    const { clock, checkMs } = this.#config;
+    while (!signal.aborted) {
+      await this.#retry('node lease not renewed', signal, () => this.#renewOnce(signal));
+      try {
+        await clock.sleep(checkMs, signal);
+      } catch {
+        return;
+      }
+    }
+  }
+
+  /** One write, and no read as long as nobody else writes to the Lease. */
+  async #renewOnce(signal: AbortSignal): Promise<void> {
+    const { client, clock, nodeName, leaseDurationSeconds } = this.#config;
+    const resource = client.resource(leases).namespace(LEASE_NAMESPACE);
+    const spec = { holderIdentity: nodeName, leaseDurationSeconds, renewTime: microTimestamp(clock.now()) };
+    try {
+      await resource.patch(nodeName, 'application/merge-patch+json', { spec }, { signal });
+    } catch (err) {
+      if (!apierrors.isNotFound(err)) throw err;
+      const uid = this.#node?.metadata.uid;
+      await resource.create(
+        {
+          metadata: {
+            name: nodeName,
+            namespace: LEASE_NAMESPACE,
+            ...(uid !== undefined ? { ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: nodeName, uid }] } : {}),
+          },
+          spec,
+        },
+        { signal },
+      );
+    }
+  }
+
+  /** Until it succeeds, the signal aborts, or `attempts` are used up. */
+  async #retry(failure: string, signal: AbortSignal, action: () => Promise<void>, attempts = Number.POSITIVE_INFINITY): Promise<void> {
+    const { clock, logger, nodeName } = this.#config;
+    for (let attempt = 1; !signal.aborted; attempt++) {
+      try {
+        await action();
+        return;
+      } catch (err) {
+        if (signal.aborted) return;
+        // While a cluster comes up the first tries fail as a matter of course.
+        const log = attempt < 5 ? logger.debug.bind(logger) : logger.warn.bind(logger);
+        log(failure, { node: nodeName, attempt, err });
+        if (attempt >= attempts) return;
+      }
+      try {
+        await clock.sleep(Math.min(MIN_RETRY_MS * 2 ** (attempt - 1), MAX_RETRY_MS), signal);
+      } catch {
+        return;
+      }
+    }
+  }
+
+  #sleepOrNudge(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        timer.cancel();
+        signal.removeEventListener('abort', finish);
+        this.#nudge = undefined;
+        resolve();
+      };
+      const timer = clock.setTimer(delayMs, finish);
+      this.#nudge = finish;
+      signal.addEventListener('abort', finish, { once: true });
+      if (signal.aborted) finish();
+    });
+  }
+}

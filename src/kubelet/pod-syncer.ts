@@ -1,0 +1,264 @@
+// What a pod's worker does at each step: bring the pod up and keep it so, stop it, tidy up after it. Each step begins with
+// what the runtime shows and ends with the status that follows from it.
+
+import type { Clock } from '../machinery/clock.ts';
+import type { Logger } from '../machinery/log.ts';
+import type { DownwardContext } from './env/downward.ts';
+import type { PodEvents } from './events.ts';
+import type { ObjectTracker } from './objects.ts';
+import type { Pleg } from './pleg.ts';
+import type { PodSyncer, StatusChange, SyncResult } from './pod-workers.ts';
+import type { ProbeManager } from './probes/probe-manager.ts';
+import { Backoff } from './runtime/backoff.ts';
+import { computePodActions } from './runtime/compute-pod-actions.ts';
+import type { ContainerKiller } from './runtime/kill.ts';
+import { emptyPodStatus, runningContainers, type RuntimePodStatus } from './runtime/pod-status.ts';
+import { qosClass } from './runtime/resources.ts';
+import type { RuntimeManager } from './runtime/runtime-manager.ts';
+import { generatePodStatus } from './status/generate.ts';
+import { isTerminal } from './status/phase.ts';
+import type { StatusManager } from './status/status-manager.ts';
+import { terminatedStatus } from './status/terminated.ts';
+import { describePod, podUid, type Pod, type PodStatus, type Secret } from './types.ts';
+import type { PayloadContext } from './volumes/payload.ts';
+import { VolumeError, type VolumeManager } from './volumes/volume-manager.ts';
+
+export interface SyncerConfig {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly events: PodEvents;
+  readonly pleg: Pleg;
+  readonly statuses: StatusManager;
+  readonly probes: ProbeManager;
+  readonly runtimeManager: RuntimeManager;
+  readonly killer: ContainerKiller;
+  readonly volumes: VolumeManager;
+  readonly objects: ObjectTracker;
+  readonly token: PayloadContext['token'];
+  readonly downward: () => DownwardContext;
+  /** The runtime's own name, for container IDs. */
+  readonly runtimeName: () => string;
+  /** Why pods cannot have a network now; undefined if they can. */
+  readonly networkProblem: () => string | undefined;
+  /** Removes dead containers of the pod that nobody needs. */
+  readonly collectGarbage: (status: RuntimePodStatus) => Promise<void>;
+  /** The pod has ended here: what is to become of it outside of its worker. */
+  readonly onFinished: (pod: Pod) => void;
+}
+
+const VOLUME_BACKOFF_MS = 500;
+const MAX_VOLUME_BACKOFF_MS = 122_000;
+const NETWORK_RETRY_MS = 5000;
+
+export class KubeletPodSyncer implements PodSyncer {
+  readonly #config: SyncerConfig;
+  readonly #volumeBackoff: Backoff;
+
+  constructor(config: SyncerConfig) {
+    this.#config = config;
+    this.#volumeBackoff = new Backoff(config.clock, VOLUME_BACKOFF_MS, MAX_VOLUME_BACKOFF_MS);
+  }
+
+  async syncPod(pod: Pod, _first: boolean, signal: AbortSignal): Promise<SyncResult> {
+    const { pleg, probes } = this.#config;
+    const uid = podUid(pod);
+    pleg.hold(uid);
+    try {
+      const status = this.#observed(pod);
+      probes.sync(pod, status, this.#previous(pod));
+      const deadline = this.#deadline(pod);
+      const reported = this.#report(pod, status, { ended: false, deadlineExceeded: deadline?.exceeded === true });
+      if (isTerminal(reported.phase)) return { ended: true };
+      const result = await this.#act(pod, status, signal);
+      return deadline === undefined ? result : { ...result, retryAt: Math.min(result.retryAt ?? deadline.at, deadline.at) };
+    } finally {
+      pleg.release(uid);
+    }
+  }
+
+  async syncTerminatingPod(pod: Pod, gracePeriodSeconds: number, change: StatusChange | undefined, signal: AbortSignal): Promise<void> {
+    const { pleg, probes, killer } = this.#config;
+    const uid = podUid(pod);
+    pleg.hold(uid);
+    try {
+      const status = this.#observed(pod);
+      probes.sync(pod, status, this.#previous(pod));
+      probes.stopLivenessAndStartup(uid);
+      if (change !== undefined) this.#config.statuses.set(pod, change(this.#generate(pod, status, false)));
+      else this.#report(pod, status, { ended: false, deadlineExceeded: this.#deadline(pod)?.exceeded === true });
+      if (status.sandboxes.some((sandbox) => sandbox.ready) || runningContainers(status).length > 0) {
+        await killer.killPod(pod, status, gracePeriodSeconds, signal);
+      }
+      const stopped = await pleg.refresh(uid);
+      const running = runningContainers(stopped);
+      if (running.length > 0) {
+        throw new Error(`detected running containers after a successful stop: ${running.map(({ name }) => name).join(', ')}`);
+      }
+      probes.remove(uid);
+    } finally {
+      pleg.release(uid);
+    }
+  }
+
+  async syncTerminatingRuntimePod(pod: Pod, signal: AbortSignal): Promise<void> {
+    const { pleg, killer } = this.#config;
+    const uid = podUid(pod);
+    pleg.hold(uid);
+    try {
+      const status = await pleg.refresh(uid);
+      // Nobody wants it, and nobody waits for it.
+      await killer.killPod(pod, status, 1, signal);
+      const running = runningContainers(await pleg.refresh(uid));
+      if (running.length > 0) throw new Error('detected running containers after a successful stop');
+    } finally {
+      pleg.release(uid);
+    }
+  }
+
+  async syncTerminatedPod(pod: Pod, signal: AbortSignal): Promise<void> {
+    const { volumes, objects, probes, statuses, runtimeManager } = this.#config;
+    const uid = podUid(pod);
+    const status = this.#observed(pod);
+    statuses.set(pod, terminatedStatus(this.#generate(pod, status, true)));
+    probes.remove(uid);
+    await volumes.unmount(uid);
+    signal.throwIfAborted();
+    objects.unregister(uid);
+    runtimeManager.forget(uid);
+    this.#volumeBackoff.reset(uid);
+  }
+
+  podFinished(pod: Pod): void {
+    this.#config.onFinished(pod);
+  }
+
+  /** Volumes, containers, and what came of it. */
+  async #act(pod: Pod, status: RuntimePodStatus, signal: AbortSignal): Promise<SyncResult> {
+    const { clock, events, objects, runtimeManager, networkProblem } = this.#config;
+    const problem = pod.spec.hostNetwork === true ? undefined : networkProblem();
+    if (problem !== undefined) {
+      events.warning(pod, 'NetworkNotReady', `network is not ready: ${problem}`);
+      return { ended: false, retryAt: clock.now() + NETWORK_RETRY_MS };
+    }
+    objects.register(pod);
+    const mounted = await this.#mount(pod);
+    if ('retryAt' in mounted) return { ended: false, retryAt: mounted.retryAt };
+    const secrets = await this.#pullSecrets(pod);
+    signal.throwIfAborted();
+    const result = await runtimeManager.sync(pod, status, secrets, mounted.volumes, signal);
+    const after = result.acted ? await this.#config.pleg.refresh(podUid(pod)) : status;
+    const reported = this.#report(pod, after, { ended: false, deadlineExceeded: false });
+    if (isTerminal(reported.phase)) return { ended: true };
+    if (!result.acted) return withRetry(result.retryAt);
+    this.#config.probes.sync(pod, after, this.#previous(pod));
+    await this.#config.collectGarbage(after);
+    return { ...withRetry(result.retryAt), again: this.#hasWork(pod, after) };
+  }
+
+  /** Something more can be done at once: an init container has ended already, a sandbox has gone again. */
+  #hasWork(pod: Pod, status: RuntimePodStatus): boolean {
+    const actions = computePodActions(pod, status, this.#config.probes);
+    const uid = podUid(pod);
+    const startable = (name: string | undefined): boolean =>
+      name !== undefined && this.#config.runtimeManager.startFailure(uid, name) === undefined;
+    return (
+      actions.containersToKill.length > 0 ||
+      (actions.killPod && status.sandboxes.some((sandbox) => sandbox.ready)) ||
+      actions.initContainersToStart.some((index) => startable(pod.spec.initContainers?.[index]?.name)) ||
+      actions.containersToStart.some((index) => startable(pod.spec.containers[index]?.name))
+    );
+  }
+
+  async #mount(pod: Pod): Promise<{ readonly volumes: ReadonlyMap<string, string> } | { readonly retryAt: number }> {
+    const { clock, events, objects, token, downward, volumes } = this.#config;
+    const uid = podUid(pod);
+    try {
+      const mounted = await volumes.mount(pod, { objects, token, downward: downward() });
+      this.#volumeBackoff.reset(uid);
+      return { volumes: mounted };
+    } catch (err) {
+      if (!(err instanceof VolumeError)) throw err;
+      for (const { volume, message } of err.failures) {
+        events.warning(pod, 'FailedMount', `MountVolume.SetUp failed for volume "${volume}" : ${message}`);
+      }
+      this.#config.logger.warn('volumes not mounted', { pod: describePod(pod), err });
+      this.#volumeBackoff.next(uid, clock.now());
+      return { retryAt: clock.now() + this.#volumeBackoff.get(uid) };
+    }
+  }
+
+  /** Those that are there: a missing one is told, and the pull shows whether it was needed. */
+  async #pullSecrets(pod: Pod): Promise<readonly Secret[]> {
+    const wanted = pod.spec.imagePullSecrets ?? [];
+    if (wanted.length === 0) return [];
+    const secrets: Secret[] = [];
+    const missing: string[] = [];
+    for (const { name = '' } of wanted) {
+      try {
+        secrets.push(await this.#config.objects.secret(pod.metadata.namespace ?? '', name));
+      } catch (err) {
+        missing.push(name);
+        this.#config.logger.debug('image pull secret not read', { pod: describePod(pod), secret: name, err });
+      }
+    }
+    if (missing.length > 0) {
+      this.#config.events.warning(
+        pod,
+        'FailedToRetrieveImagePullSecret',
+        `Unable to retrieve some image pull secrets (${missing.join(', ')}); attempting to pull the image may not succeed.`,
+      );
+    }
+    return secrets;
+  }
+
+  /** What the runtime was last seen to have of the pod: nothing, if it was never seen. */
+  #observed(pod: Pod): RuntimePodStatus {
+    return this.#config.pleg.get(podUid(pod)) ?? emptyPodStatus(podUid(pod), pod.metadata.name, pod.metadata.namespace ?? '');
+  }
+
+  #previous(pod: Pod): PodStatus {
+    return this.#config.statuses.get(podUid(pod)) ?? pod.status;
+  }
+
+  #generate(pod: Pod, runtimeStatus: RuntimePodStatus, ended: boolean): PodStatus {
+    const uid = podUid(pod);
+    return generatePodStatus({
+      pod,
+      runtimeStatus,
+      previous: this.#previous(pod),
+      runtimeName: this.#config.runtimeName(),
+      startFailure: (name) => this.#config.runtimeManager.startFailure(uid, name),
+      probes: this.#config.probes,
+      hostIPs: this.#config.downward().hostIPs,
+      qosClass: qosClass(pod),
+      ended,
+    });
+  }
+
+  #report(pod: Pod, status: RuntimePodStatus, how: { readonly ended: boolean; readonly deadlineExceeded: boolean }): PodStatus {
+    let reported = this.#generate(pod, status, how.ended);
+    if (how.deadlineExceeded) {
+      reported = {
+        ...reported,
+        phase: 'Failed',
+        reason: 'DeadlineExceeded',
+        message: 'Pod was active on the node longer than the specified deadline',
+      };
+    }
+    this.#config.statuses.set(pod, reported);
+    return reported;
+  }
+
+  /** When the pod has been active for as long as it may. */
+  #deadline(pod: Pod): { readonly at: number; readonly exceeded: boolean } | undefined {
+    const seconds = pod.spec.activeDeadlineSeconds;
+    const started = this.#previous(pod).startTime;
+    if (seconds === undefined || started === undefined) return undefined;
+    const at = Date.parse(started) + seconds * 1000;
+    return { at, exceeded: this.#config.clock.now() >= at };
+  }
+}
+
+function withRetry(retryAt: number | undefined): SyncResult {
+  return retryAt === undefined ? { ended: false } : { ended: false, retryAt };
+}

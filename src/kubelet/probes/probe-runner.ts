@@ -1,0 +1,84 @@
+// Runs one probe once.
+
+import { isCriError, type RuntimeService } from '../../cri/index.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import { quote } from '../../machinery/go-format.ts';
+import { actionUrl, httpGet, NetworkError, resolvePort, tcpConnect } from '../handlers/network.ts';
+import { withTimeout } from '../handlers/timeout.ts';
+import type { Container, Probe } from '../types.ts';
+
+export type ProbeOutcome =
+  | { readonly result: 'success' }
+  /** What it found wrong. */
+  | { readonly result: 'failure'; readonly message: string }
+  /** It could not be run; counts as a failure. */
+  | { readonly result: 'error'; readonly message: string };
+
+export interface ProbeTarget {
+  readonly container: Container;
+  readonly containerId: string;
+  readonly podIP: string;
+}
+
+export interface ProbeRunnerConfig {
+  readonly runtime: RuntimeService;
+  readonly clock: Clock;
+  readonly userAgent: string;
+  /** False: pods have no network that could be called (see KubeletConfig.podNetwork): calls to it are taken to succeed. */
+  readonly podNetwork: boolean;
+}
+
+const SUCCESS: ProbeOutcome = { result: 'success' };
+
+export class ProbeRunner {
+  readonly #config: ProbeRunnerConfig;
+
+  constructor(config: ProbeRunnerConfig) {
+    this.#config = config;
+  }
+
+  /** Never rejects, except with the signal's reason when the caller gives it up. */
+  async run(probe: Probe, target: ProbeTarget, signal: AbortSignal): Promise<ProbeOutcome> {
+    const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
+    try {
+      if (probe.exec !== undefined) return await this.#exec(probe.exec.command ?? [], target, timeoutMs, signal);
+      if (!this.#config.podNetwork && (probe.httpGet ?? probe.tcpSocket) !== undefined) return SUCCESS;
+      if (probe.httpGet !== undefined) return await this.#http(probe, target, timeoutMs, signal);
+      if (probe.tcpSocket !== undefined) return await this.#tcp(probe, target, timeoutMs, signal);
+      if (probe.grpc !== undefined) return { result: 'error', message: 'gRPC probes are not supported by this kubelet' };
+      return { result: 'error', message: `missing probe handler for ${target.container.name}` };
+    } catch (err) {
+      signal.throwIfAborted();
+      const message = err instanceof Error ? err.message : String(err);
+      return { result: err instanceof NetworkError ? 'failure' : 'error', message };
+    }
+  }
+
+  async #exec(command: readonly string[], target: ProbeTarget, timeoutMs: number, signal: AbortSignal): Promise<ProbeOutcome> {
+    try {
+      const result = await this.#config.runtime.execSync(target.containerId, command, { timeoutMs, signal });
+      if (result.exitCode === 0) return SUCCESS;
+      return { result: 'failure', message: Buffer.concat([result.stdout, result.stderr]).subarray(0, 10 * 1024).toString('utf8') };
+    } catch (err) {
+      if (!isCriError(err, 'DeadlineExceeded')) throw err;
+      const seconds = Math.round(timeoutMs / 1000);
+      return { result: 'failure', message: `command timed out: ${quote(command.join(' '))} timed out after ${seconds}s` };
+    }
+  }
+
+  async #http(probe: Probe, target: ProbeTarget, timeoutMs: number, signal: AbortSignal): Promise<ProbeOutcome> {
+    const action = probe.httpGet;
+    if (action === undefined) return SUCCESS;
+    const url = actionUrl(action, target.container, target.podIP);
+    const answer = await withTimeout(this.#config.clock, timeoutMs, signal, (expired) => httpGet(url, action, this.#config.userAgent, expired));
+    if (answer.statusCode >= 200 && answer.statusCode < 400) return SUCCESS;
+    return { result: 'failure', message: `HTTP probe failed with statuscode: ${answer.statusCode}` };
+  }
+
+  async #tcp(probe: Probe, target: ProbeTarget, timeoutMs: number, signal: AbortSignal): Promise<ProbeOutcome> {
+    const host = probe.tcpSocket?.host ?? target.podIP;
+    const port = resolvePort(probe.tcpSocket?.port ?? 0, target.container);
+    await withTimeout(this.#config.clock, timeoutMs, signal, (expired) => tcpConnect(host, port, expired));
+    return SUCCESS;
+  }
+}

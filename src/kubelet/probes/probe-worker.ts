@@ -1,0 +1,79 @@
+// Probes one instance of a container, again and again, and tells when the verdict changes.
+
+import type { Clock, Timer } from '../../machinery/clock.ts';
+import type { Probe } from '../types.ts';
+import type { ProbeOutcome } from './probe-runner.ts';
+
+export type ProbeType = 'startup' | 'liveness' | 'readiness';
+export type Verdict = 'success' | 'failure';
+
+export interface ProbeWorkerConfig {
+  readonly type: ProbeType;
+  readonly probe: Probe;
+  /** Wall-clock milliseconds. */
+  readonly startedAt: number;
+  readonly clock: Clock;
+  /** Added to the first delay, so that after a restart not everything is probed at once. Milliseconds. */
+  readonly jitterMs: number;
+  readonly run: (probe: Probe, signal: AbortSignal) => Promise<ProbeOutcome>;
+  readonly onOutcome: (outcome: ProbeOutcome) => void;
+  /** The verdict has changed; not called again for a liveness or startup probe that has failed. */
+  readonly onVerdict: (verdict: Verdict) => void;
+}
+
+const DEFAULT_PERIOD_SECONDS = 10;
+const DEFAULT_FAILURE_THRESHOLD = 3;
+
+export class ProbeWorker {
+  readonly #config: ProbeWorkerConfig;
+  readonly #abort = new AbortController();
+  #timer: Timer | undefined;
+  /** The last outcomes in a row that said the same. */
+  #streak = 0;
+  #last: Verdict | undefined;
+  #verdict: Verdict | undefined;
+
+  constructor(config: ProbeWorkerConfig) {
+    this.#config = config;
+    const delay = (config.probe.initialDelaySeconds ?? 0) * 1000 - (config.clock.now() - config.startedAt);
+    this.#schedule(Math.max(delay, 0) + config.jitterMs);
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#abort.abort(new Error('the probe is stopped'));
+  }
+
+  #schedule(delayMs: number): void {
+    this.#timer = this.#config.clock.setTimer(delayMs, () => void this.#tick());
+  }
+
+  async #tick(): Promise<void> {
+    const { signal } = this.#abort;
+    const { probe, type } = this.#config;
+    let outcome: ProbeOutcome;
+    try {
+      outcome = await this.#config.run(probe, signal);
+    } catch (err) {
+      if (signal.aborted) return;
+      outcome = { result: 'error', message: err instanceof Error ? err.message : String(err) };
+    }
+    if (signal.aborted) return;
+    this.#config.onOutcome(outcome);
+    this.#count(outcome.result === 'success' ? 'success' : 'failure');
+    if (signal.aborted) return;
+    // A container that failed is about to be restarted: its next instance has a worker of its own.
+    if (type !== 'readiness' && this.#verdict === 'failure') return;
+    this.#schedule((probe.periodSeconds ?? DEFAULT_PERIOD_SECONDS) * 1000);
+  }
+
+  #count(verdict: Verdict): void {
+    const { probe } = this.#config;
+    this.#streak = this.#last === verdict ? this.#streak + 1 : 1;
+    this.#last = verdict;
+    const needed = verdict === 'success' ? (probe.successThreshold ?? 1) : (probe.failureThreshold ?? DEFAULT_FAILURE_THRESHOLD);
+    if (this.#streak < needed || this.#verdict === verdict) return;
+    this.#verdict = verdict;
+    this.#config.onVerdict(verdict);
+  }
+}

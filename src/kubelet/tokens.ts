@@ -1,0 +1,72 @@
+// Tokens of service accounts, for pods. One is asked for when a pod's volume needs it, kept while it is good, and asked for
+// anew when four fifths of its time (or a day) have gone by.
+
+import { serviceAccounts } from '../api/core/v1/index.ts';
+import type { TokenRequest as TokenRequestObject } from '../api/authentication/v1/index.ts';
+import type { Client } from '../client/client.ts';
+import type { Clock } from '../machinery/clock.ts';
+import { podUid } from './types.ts';
+import type { TokenRequest } from './volumes/payload.ts';
+
+interface Token {
+  readonly token: string;
+  /** Wall-clock milliseconds. */
+  readonly refreshAt: number;
+}
+
+const MAX_AGE_MS = 24 * 3_600_000;
+const SHARE_OF_LIFE = 0.8;
+
+export class TokenManager {
+  readonly #client: Client;
+  readonly #clock: Clock;
+  readonly #tokens = new Map<string, Map<string, Token>>();
+
+  constructor(client: Client, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  /** Rejects with what a pod's owner should know. */
+  async get(request: TokenRequest): Promise<string> {
+    const uid = podUid(request.pod);
+    const key = JSON.stringify([request.audience ?? null, request.expirationSeconds]);
+    const known = this.#tokens.get(uid)?.get(key);
+    if (known !== undefined && this.#clock.now() < known.refreshAt) return known.token;
+    const { metadata, spec } = request.pod;
+    const account = spec.serviceAccountName ?? 'default';
+    let answer: TokenRequestObject;
+    try {
+      answer = await this.#client
+        .resource(serviceAccounts)
+        .namespace(metadata.namespace ?? '')
+        .subresource<TokenRequestObject>(account, 'token', {
+          apiVersion: 'authentication.k8s.io/v1',
+          kind: 'TokenRequest',
+          spec: {
+            audiences: request.audience === undefined ? [] : [request.audience],
+            expirationSeconds: request.expirationSeconds,
+            boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: metadata.name, uid: metadata.uid },
+          },
+        });
+    } catch (err) {
+      throw new Error(`failed to fetch token: ${err instanceof Error ? err.message : String(err)}`, { cause: err });
+    }
+    const now = this.#clock.now();
+    const expires = Date.parse(answer.status.expirationTimestamp ?? '');
+    const life = Number.isNaN(expires) ? request.expirationSeconds * 1000 : expires - now;
+    const tokens = this.#tokens.get(uid) ?? new Map<string, Token>();
+    this.#tokens.set(uid, tokens.set(key, { token: answer.status.token, refreshAt: now + Math.min(life * SHARE_OF_LIFE, MAX_AGE_MS) }));
+    return answer.status.token;
+  }
+
+  /** Pods with a token that is to be asked for anew. */
+  due(): readonly string[] {
+    const now = this.#clock.now();
+    return [...this.#tokens].filter(([, tokens]) => [...tokens.values()].some((token) => token.refreshAt <= now)).map(([uid]) => uid);
+  }
+
+  forget(uid: string): void {
+    this.#tokens.delete(uid);
+  }
+}
