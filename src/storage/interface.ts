@@ -98,7 +98,10 @@ export interface Storage {
    * Deletes the key if its modRevision is `expectedRevision` (absent: whatever it is); answers the value deleted.
    * Throws KeyNotFound, Conflict. `revision` is that of the deletion.
    */
-  delete(key: string, options?: { readonly expectedRevision?: Revision }): Promise<{ readonly previous: KeyValue; readonly revision: Revision }>;
+  delete(
+    key: string,
+    options?: { readonly expectedRevision?: Revision },
+  ): Promise<{ readonly previous: KeyValue; readonly revision: Revision }>;
   /**
    * Throws Expired if events after `afterRevision` have been compacted. A watch cut off later (slow consumer, engine closed)
    * ends by throwing StorageError from its iterator; the consumer resumes from the last revision it saw.

@@ -1,0 +1,56 @@
+// The default engine: the in-memory core, with a durable log in SQLite that a worker thread writes. See README.md in src/storage.
+
+import { Worker } from 'node:worker_threads';
+import type { Storage } from '../interface.ts';
+import type { EngineOptions } from '../mvcc/engine.ts';
+import { MvccEngine } from '../mvcc/engine.ts';
+import { load } from './load.ts';
+import type { WorkerConfig } from './protocol.ts';
+import { WorkerLog } from './worker-log.ts';
+import { workerSource } from './worker-source.ts';
+
+export interface EmbeddedStorageConfig extends EngineOptions {
+  /** The directory of the store, for nothing else; created (mode 0700) if it does not exist. */
+  readonly dataDir: string;
+  /** The database refuses to grow beyond this many bytes, with NoSpace. Default: no limit but the disk's. */
+  readonly maxBytes?: number;
+}
+
+/**
+ * Opens the store in the directory, or makes an empty one there. Throws StorageError: Unavailable (somebody has it open, or no
+ * access), Corrupt (damaged, of another program, or of a newer version), NoSpace.
+ */
+export async function openEmbeddedStorage(config: EmbeddedStorageConfig): Promise<Storage> {
+  const { dataDir, maxBytes, logger, clock } = config;
+  const source = workerSource();
+  const workerData: WorkerConfig = { dataDir, maxBytes };
+  const worker = new Worker(source.url, {
+    workerData,
+    execArgv: source.execArgv,
+    name: 'storage',
+    // The thread keeps next to nothing; its young generation need not grow as the main thread's does.
+    resourceLimits: { maxYoungGenerationSizeMb: 4 },
+  });
+  const began = clock.monotonic();
+  const { store, expirations, obsolete } = await load(worker, dataDir);
+  logger.debug('store opened', {
+    dataDir,
+    revision: store.revision,
+    compactedRevision: store.compactedRevision,
+    ms: Math.round(clock.monotonic() - began),
+  });
+  return new MvccEngine({
+    ...config,
+    store,
+    expirations,
+    openLog: (sink) => {
+      const log = new WorkerLog(worker, sink);
+      if (obsolete.length > 0) {
+        log.compact(store.compactedRevision, obsolete).catch((err: unknown) => {
+          logger.warn('history could not be deleted, it stays until the next start', { dataDir, err });
+        });
+      }
+      return log;
+    },
+  });
+}

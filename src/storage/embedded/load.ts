@@ -1,0 +1,84 @@
+// The start of the embedded engine: makes the in-memory state from the rows that the worker reads.
+
+import type { Worker } from 'node:worker_threads';
+import type { Revision } from '../interface.ts';
+import { StorageError } from '../interface.ts';
+import type { Expiration } from '../mvcc/expiry.ts';
+import { MvccStore } from '../mvcc/store.ts';
+import { corrupt } from './corrupt.ts';
+import type { LoadMessage } from './protocol.ts';
+import { readWrites } from './record.ts';
+
+/** What is on disk, read back. */
+export interface Loaded {
+  readonly store: MvccStore;
+  readonly expirations: readonly Expiration[];
+  /** Rows that a compaction had not come to when the process ended, in the order in which to delete them. */
+  readonly obsolete: readonly Revision[];
+}
+
+/**
+ * Takes what the worker sends until it has sent everything. Rejects, once the thread has ended and so holds nothing any more,
+ * with the StorageError that says why it could not.
+ */
+export function load(worker: Worker, dataDir: string): Promise<Loaded> {
+  return new Promise((resolve, reject) => {
+    let rows = new Rows(1);
+    let refusal: StorageError | undefined;
+    const cannotOpen = (problem: string, cause?: unknown): StorageError =>
+      new StorageError('Unavailable', `the store in ${dataDir} cannot be opened: ${problem}`, { cause });
+    const onMessage = (message: LoadMessage): void => {
+      if (refusal !== undefined) return;
+      switch (message.type) {
+        case 'opened':
+          rows = new Rows(message.compactedRevision);
+          return;
+        case 'rows':
+          try {
+            rows.take(message.records);
+          } catch (error) {
+            // Each row is whole, but together they make no sense.
+            refusal = corrupt(dataDir, error instanceof Error ? error.message : String(error));
+            void worker.terminate();
+          }
+          return;
+        case 'loaded':
+          worker.off('message', onMessage).off('error', onError).off('exit', onExit);
+          resolve(rows.loaded());
+          return;
+        case 'refused':
+          refusal = new StorageError(message.reason, message.message);
+          return;
+      }
+    };
+    const onError = (error: unknown): void => {
+      refusal ??= cannotOpen(error instanceof Error ? error.message : String(error), error);
+    };
+    const onExit = (code: number): void => reject(refusal ?? cannotOpen(`its thread ended with code ${code}`));
+    worker.on('message', onMessage).on('error', onError).on('exit', onExit);
+  });
+}
+
+/** Rows in order of revision, becoming a store. */
+class Rows {
+  readonly #store: MvccStore;
+  readonly #expirations = new Map<string, Expiration>();
+  readonly #obsolete: Revision[] = [];
+
+  constructor(compactedRevision: Revision) {
+    this.#store = new MvccStore(compactedRevision);
+  }
+
+  take(records: Uint8Array): void {
+    for (const { key, revision, kv, expiresAt } of readWrites(records)) {
+      if (revision > this.#store.compactedRevision) this.#store.apply(key, kv);
+      else this.#obsolete.push(...this.#store.restore(key, revision, kv));
+      if (expiresAt === undefined) this.#expirations.delete(key);
+      else this.#expirations.set(key, { key, modRevision: revision, deadline: expiresAt });
+    }
+  }
+
+  loaded(): Loaded {
+    return { store: this.#store, expirations: [...this.#expirations.values()], obsolete: this.#obsolete };
+  }
+}

@@ -1,0 +1,305 @@
+// The durable log on disk: one SQLite table with a row per revision.
+//
+// A write appends a row; what a row replaces is deleted when its history is compacted. So the newest row of a key is its
+// current value, and the rows after the compaction revision are the history. The state lives in memory: nothing here is ever
+// looked up by key, so the only index is the revision, and a commit touches few pages.
+//
+// Runs in the worker thread. Its errors are StorageError, except those of `commit`, `compact` and `probe`, which come from SQLite.
+
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Revision } from '../interface.ts';
+import { StorageError } from '../interface.ts';
+import { corrupt } from './corrupt.ts';
+import type { WorkerConfig } from './protocol.ts';
+import { isIntact, sealRecords } from './record.ts';
+import type { Database } from './sqlite.ts';
+import { loadSqlite, sqliteFailure } from './sqlite.ts';
+
+export const DATABASE_FILE = 'storage.db';
+/** Holds the process id of whoever has the database open. Only to tell people: the lock itself is SQLite's. */
+const PID_FILE = 'storage.pid';
+
+/** Marks the file as ours («Cox1» in ASCII). */
+const APPLICATION_ID = 0x436f7831;
+/** The version of the tables. Higher ones are refused. */
+const FORMAT_VERSION = 1;
+const PAGE_BYTES = 4096;
+/** Pages in the write-ahead log before it is copied into the database. */
+const CHECKPOINT_PAGES = 2000;
+/** Rows are handed over in pieces of at most this many bytes (but for one large record), which stay in memory while one of their values does. */
+const LOAD_PIECE_BYTES = 256 * 1024;
+/** Rows looked at together when the pieces are cut. */
+const LOAD_ROWS = 1024;
+/** Free pages given back to the file system per compaction request. */
+const VACUUM_PAGES = 256;
+/** Fewer free pages than this are kept for rows to come. */
+const SPARE_PAGES = 4096;
+/** With room for this much, the store counts as able to write. */
+const PROBE_BYTES = 4 * PAGE_BYTES;
+
+const SCHEMA = `
+  CREATE TABLE meta (
+    name  TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  INSERT INTO meta VALUES ('compacted_revision', 1);
+  -- Always empty between probes.
+  CREATE TABLE probe (data BLOB NOT NULL);
+  -- One row per write.
+  CREATE TABLE log (
+    revision INTEGER PRIMARY KEY,
+    record   BLOB NOT NULL
+  );
+`;
+
+/** The revision of a row, and the bytes of its record. */
+type RowSize = [revision: Revision, bytes: number];
+
+type Statement = ReturnType<Database['prepare']>;
+
+export class LogDatabase {
+  readonly #database: Database;
+  readonly #dataDir: string;
+  readonly #insert: Statement;
+  readonly #delete: Statement;
+  readonly #concatenate: Statement;
+  readonly #setCompacted: Statement;
+  readonly compactedRevision: Revision;
+
+  private constructor(database: Database, dataDir: string) {
+    this.#database = database;
+    this.#dataDir = dataDir;
+    this.#insert = database.prepare('INSERT INTO log VALUES (?, ?)');
+    this.#delete = database.prepare('DELETE FROM log WHERE revision = ?');
+    // Text in SQLite may be any bytes, and only text can be concatenated. 40 times faster than to fetch each row.
+    this.#concatenate = database.prepare(
+      "SELECT CAST(group_concat(CAST(record AS TEXT), '') AS BLOB) FROM " +
+        '(SELECT record FROM log WHERE revision BETWEEN ? AND ? ORDER BY revision)',
+    );
+    this.#concatenate.setReturnArrays(true);
+    this.#setCompacted = database.prepare("UPDATE meta SET value = ? WHERE name = 'compacted_revision'");
+    this.compactedRevision = readNumber(database, "SELECT value FROM meta WHERE name = 'compacted_revision'");
+  }
+
+  /** Opens or creates the database in the directory, and locks it for this thread until `close`. */
+  static async open(config: WorkerConfig): Promise<LogDatabase> {
+    const { dataDir } = config;
+    const { DatabaseSync } = await loadSqlite();
+    let database: Database | undefined;
+    try {
+      const path = join(dataDir, DATABASE_FILE);
+      mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+      createPrivately(path, dataDir);
+      database = new DatabaseSync(path);
+      const opened = openTables(database, dataDir, config.maxBytes);
+      writeFileSync(join(dataDir, PID_FILE), `${process.pid}\n`, { mode: 0o600 });
+      return new LogDatabase(opened, dataDir);
+    } catch (error) {
+      // It holds a lock, and nobody else can close it.
+      database?.close();
+      throw openError(error, dataDir);
+    }
+  }
+
+  /** Reads every row in order of revision and hands them over in pieces. Throws Corrupt. */
+  load(handOver: (records: Uint8Array<ArrayBuffer>) => void): void {
+    try {
+      const sizes = this.#database.prepare(
+        'SELECT revision, length(record) FROM log WHERE revision > ? ORDER BY revision LIMIT ?',
+      );
+      sizes.setReturnArrays(true);
+      let last = 0;
+      for (;;) {
+        const rows = sizes.all(last, LOAD_ROWS) as RowSize[];
+        this.#checkGaps(last, rows);
+        for (let begin = 0, end = 0; begin < rows.length; begin = end) {
+          let bytes = 0;
+          while (end < rows.length && (end === begin || bytes + (rows[end] as RowSize)[1] <= LOAD_PIECE_BYTES)) {
+            bytes += (rows[end] as RowSize)[1];
+            end++;
+          }
+          handOver(this.#readPiece(rows.slice(begin, end), bytes));
+        }
+        if (rows.length < LOAD_ROWS) return;
+        last = (rows.at(-1) as RowSize)[0];
+      }
+    } catch (error) {
+      throw openError(error, this.#dataDir);
+    }
+  }
+
+  /** After the compaction revision there is a row for every revision. `last`: the revision before these rows. */
+  #checkGaps(last: Revision, rows: readonly RowSize[]): void {
+    let before = Math.max(last, this.compactedRevision);
+    for (const [revision] of rows) {
+      if (revision <= this.compactedRevision) continue;
+      if (revision !== before + 1) throw corrupt(this.#dataDir, `revision ${before + 1} is missing`);
+      before = revision;
+    }
+  }
+
+  /** The records of these rows, which are all that there are between the first and the last of them. */
+  #readPiece(rows: readonly RowSize[], bytes: number): Uint8Array<ArrayBuffer> {
+    const records = this.#concatenation((rows[0] as RowSize)[0], (rows.at(-1) as RowSize)[0]);
+    if (records.length !== bytes) throw corrupt(this.#dataDir, `${rows.length} rows have ${records.length} bytes, not ${bytes}`);
+    let at = 0;
+    for (const [revision, size] of rows) {
+      if (!isIntact(records.subarray(at, at + size), revision)) {
+        throw corrupt(this.#dataDir, `the row of revision ${revision} does not match its checksum`);
+      }
+      at += size;
+    }
+    return records;
+  }
+
+  #concatenation(first: Revision, last: Revision): Uint8Array<ArrayBuffer> {
+    const row: unknown = this.#concatenate.get(first, last);
+    const records: unknown = Array.isArray(row) ? row[0] : undefined;
+    if (!(records instanceof Uint8Array)) throw corrupt(this.#dataDir, `the rows of revisions ${first} to ${last} have no data`);
+    // It must have its buffer for itself, to be handed over.
+    return records.buffer instanceof ArrayBuffer && records.buffer.byteLength === records.length
+      ? new Uint8Array(records.buffer)
+      : new Uint8Array(records);
+  }
+
+  /** Commits the records durably, all or none. */
+  commit(records: Uint8Array): void {
+    this.#transaction(() => {
+      for (const { revision, record } of sealRecords(records)) this.#insert.run(revision, record);
+    });
+  }
+
+  /** Deletes rows that nothing needs any more. The order matters only between calls. */
+  compact(compactedRevision: Revision, obsolete: Float64Array): void {
+    this.#transaction(() => {
+      this.#setCompacted.run(compactedRevision);
+      for (const revision of obsolete) this.#delete.run(revision);
+    });
+    // Where writes go on at the same rate, the rows to come need the free pages again: only a surplus is given back.
+    const free = readNumber(this.#database, 'PRAGMA freelist_count');
+    if (free > SPARE_PAGES && free > readNumber(this.#database, 'PRAGMA page_count') / 2) {
+      this.#database.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`);
+    }
+  }
+
+  /** Throws what a commit would throw now. */
+  probe(): void {
+    this.#transaction(() => this.#database.exec(`INSERT INTO probe VALUES (zeroblob(${PROBE_BYTES}))`));
+    this.#transaction(() => this.#database.exec('DELETE FROM probe'));
+  }
+
+  /**
+   * No other call may follow. On some versions of Node the lock is released only when the thread ends, since statements cannot
+   * be disposed of.
+   */
+  close(): void {
+    try {
+      this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    } finally {
+      rmSync(join(this.#dataDir, PID_FILE), { force: true });
+      this.#database.close();
+    }
+  }
+
+  #transaction(run: () => void): void {
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      run();
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      try {
+        this.#database.exec('ROLLBACK');
+      } catch {
+        // After some errors SQLite has rolled back by itself, and there is no transaction any more. If there were one, the next
+        // BEGIN would fail.
+      }
+      throw error;
+    }
+  }
+}
+
+/** Creates the file, if there is none, for nobody else to read. Never opens one that exists: closing it would drop SQLite's lock. */
+function createPrivately(path: string, dataDir: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
+    throw error;
+  }
+  const directory = openSync(dataDir, 'r');
+  fsyncSync(directory);
+  closeSync(directory);
+}
+
+function openTables(database: Database, dataDir: string, maxBytes: number | undefined): Database {
+  // The lock is taken by the first access and held until the database is closed. It also spares the shared-memory file.
+  database.exec(`PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL`);
+  const tables = readNumber(database, 'SELECT count(*) FROM sqlite_schema');
+  const applicationId = readNumber(database, 'PRAGMA application_id');
+  const version = readNumber(database, 'PRAGMA user_version');
+  if (tables > 0 && applicationId !== APPLICATION_ID) {
+    throw new StorageError(
+      'Corrupt',
+      `${join(dataDir, DATABASE_FILE)} is some other program's database: choose another data directory`,
+    );
+  }
+  if (version > FORMAT_VERSION) {
+    throw new StorageError(
+      'Corrupt',
+      `the store in ${dataDir} has format ${version}, and this program knows formats up to ${FORMAT_VERSION}: ` +
+        'run the newer version that wrote it, or choose another data directory',
+    );
+  }
+  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  if (maxBytes !== undefined) database.exec(`PRAGMA max_page_count = ${Math.max(16, Math.floor(maxBytes / PAGE_BYTES))}`);
+  database.exec('BEGIN EXCLUSIVE');
+  if (tables === 0) {
+    database.exec(SCHEMA);
+    database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT_VERSION}`);
+  }
+  database.exec('COMMIT');
+  return database;
+}
+
+function readNumber(database: Database, sql: string): number {
+  const statement = database.prepare(sql);
+  statement.setReturnArrays(true);
+  const row: unknown = statement.get();
+  const value: unknown = Array.isArray(row) ? row[0] : undefined;
+  if (typeof value !== 'number') throw new StorageError('Corrupt', `the store's database is damaged: ${sql} has no answer`);
+  return value;
+}
+
+/** The StorageError for whatever was thrown while the database was opened or read. */
+function openError(error: unknown, dataDir: string): StorageError {
+  if (error instanceof StorageError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  switch (sqliteFailure(error)) {
+    case 'Busy':
+      return new StorageError(
+        'Unavailable',
+        `the store in ${dataDir} is in use by ${holder(dataDir)}: stop it, or choose another data directory`,
+      );
+    case 'Corrupt':
+      return corrupt(dataDir, message);
+    case 'NoSpace':
+      return new StorageError('NoSpace', `no space for the store in ${dataDir}: ${message}`, { cause: error });
+    default:
+      if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') {
+        return new StorageError('NoSpace', `no space for the store in ${dataDir}: ${message}`, { cause: error });
+      }
+      return new StorageError('Unavailable', `the store in ${dataDir} cannot be opened: ${message}`, { cause: error });
+  }
+}
+
+function holder(dataDir: string): string {
+  try {
+    const pid = Number.parseInt(readFileSync(join(dataDir, PID_FILE), 'utf8'), 10);
+    if (pid === process.pid) return 'this process itself';
+    if (pid > 0) return `process ${pid}`;
+  } catch {
+    // It is only a hint: whoever has the lock may not have written it yet.
+  }
+  return 'another process';
+}

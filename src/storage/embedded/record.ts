@@ -1,0 +1,123 @@
+// A record: one write as bytes. It is what travels to the worker (many, one after the other in one buffer, which is handed over
+// without a copy), what is a row on disk, and what travels back when the store is opened.
+//
+//   0  u32  CRC-32 of everything after it; 0 until the worker seals the record
+//   4  u32  bytes of the key
+//   8  u32  bytes of the value; NO_VALUE: the key is deleted
+//  12  f64  revision
+//  20  f64  revision at which the key was created; 0 when deleted
+//  28  f64  when the key expires, wall-clock ms since the epoch; 0: never
+//  36       the key in UTF-8, then the value
+//
+// All little-endian.
+
+import { crc32 } from 'node:zlib';
+import type { KeyValue, Revision } from '../interface.ts';
+import type { PendingWrite } from '../mvcc/commit-log.ts';
+
+const CHECKSUM_BYTES = 4;
+const HEADER_BYTES = 36;
+const NO_VALUE = 0xffffffff;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Collects records in one buffer that grows as needed. */
+export class RecordWriter {
+  #bytes: Uint8Array<ArrayBuffer>;
+  #view: DataView;
+  #length = 0;
+
+  constructor(capacity: number) {
+    this.#bytes = new Uint8Array(capacity);
+    this.#view = new DataView(this.#bytes.buffer);
+  }
+
+  /** Bytes written. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** At most this many bytes for a write. */
+  static sizeOf(write: PendingWrite): number {
+    return HEADER_BYTES + 3 * write.key.length + (write.kv?.value.length ?? 0);
+  }
+
+  add(write: PendingWrite): void {
+    this.#reserve(RecordWriter.sizeOf(write));
+    const begin = this.#length;
+    const keyBegin = begin + HEADER_BYTES;
+    const keyBytes = encoder.encodeInto(write.key, this.#bytes.subarray(keyBegin)).written;
+    const value = write.kv?.value;
+    const view = this.#view;
+    view.setUint32(begin, 0, true);
+    view.setUint32(begin + 4, keyBytes, true);
+    view.setUint32(begin + 8, value?.length ?? NO_VALUE, true);
+    view.setFloat64(begin + 12, write.revision, true);
+    view.setFloat64(begin + 20, write.kv?.createRevision ?? 0, true);
+    view.setFloat64(begin + 28, write.expiresAt ?? 0, true);
+    if (value !== undefined) this.#bytes.set(value, keyBegin + keyBytes);
+    this.#length = keyBegin + keyBytes + (value?.length ?? 0);
+  }
+
+  /** The records, a view of a buffer that may be larger. The writer must not be used afterwards. */
+  finish(): Uint8Array<ArrayBuffer> {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#length + bytes;
+    if (needed <= this.#bytes.length) return;
+    const grown = new Uint8Array(Math.max(needed, 2 * this.#bytes.length));
+    grown.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = grown;
+    this.#view = new DataView(grown.buffer);
+  }
+}
+
+/** Completes the records in the buffer with their checksums; answers each with its revision, as a view of the buffer. */
+export function* sealRecords(buffer: Uint8Array): Generator<{ readonly revision: Revision; readonly record: Uint8Array }> {
+  const view = viewOf(buffer);
+  for (let at = 0; at < buffer.length;) {
+    const end = at + recordBytes(view, at);
+    view.setUint32(at, crc32(buffer.subarray(at + CHECKSUM_BYTES, end)), true);
+    yield { revision: view.getFloat64(at + 12, true), record: buffer.subarray(at, end) };
+    at = end;
+  }
+}
+
+/** Whether these bytes are the sealed record of this revision, undamaged. */
+export function isIntact(record: Uint8Array, revision: Revision): boolean {
+  if (record.length < HEADER_BYTES) return false;
+  const view = viewOf(record);
+  if (view.getUint32(0, true) !== crc32(record.subarray(CHECKSUM_BYTES))) return false;
+  return recordBytes(view, 0) === record.length && view.getFloat64(12, true) === revision;
+}
+
+/** The writes that the records in the buffer are. Their values are views of it. */
+export function* readWrites(buffer: Uint8Array): Generator<PendingWrite> {
+  const view = viewOf(buffer);
+  for (let at = 0; at < buffer.length;) {
+    const keyBegin = at + HEADER_BYTES;
+    const keyEnd = keyBegin + view.getUint32(at + 4, true);
+    const end = at + recordBytes(view, at);
+    const key = decoder.decode(buffer.subarray(keyBegin, keyEnd));
+    const revision = view.getFloat64(at + 12, true);
+    const createRevision = view.getFloat64(at + 20, true);
+    const deleted = view.getUint32(at + 8, true) === NO_VALUE;
+    const kv: KeyValue | undefined = deleted
+      ? undefined
+      : { key, value: buffer.subarray(keyEnd, end), createRevision, modRevision: revision };
+    yield { key, revision, kv, expiresAt: view.getFloat64(at + 28, true) || undefined };
+    at = end;
+  }
+}
+
+function viewOf(buffer: Uint8Array): DataView {
+  return new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
+}
+
+/** The length of the record that begins here, as its header has it. */
+function recordBytes(view: DataView, at: number): number {
+  const valueBytes = view.getUint32(at + 8, true);
+  return HEADER_BYTES + view.getUint32(at + 4, true) + (valueBytes === NO_VALUE ? 0 : valueBytes);
+}

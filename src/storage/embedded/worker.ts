@@ -1,0 +1,57 @@
+// The worker thread's entry: owns the database and does what the main thread asks (protocol.ts), in order.
+
+import type { MessagePort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
+import { StorageError } from '../interface.ts';
+import { LogDatabase } from './log-database.ts';
+import type { LoadMessage, Request, Response, WorkerConfig } from './protocol.ts';
+import { sqliteFailure } from './sqlite.ts';
+
+async function run(port: MessagePort, config: WorkerConfig): Promise<void> {
+  const tell = (message: LoadMessage | Response, transfer: ArrayBuffer[] = []): void => port.postMessage(message, transfer);
+  let database: LogDatabase;
+  try {
+    database = await LogDatabase.open(config);
+    tell({ type: 'opened', compactedRevision: database.compactedRevision });
+    database.load((records) => tell({ type: 'rows', records }, [records.buffer]));
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    // The thread has nothing to listen to and ends, which closes the database.
+    tell({ type: 'refused', reason: error.reason, message: error.message });
+    return;
+  }
+  port.on('message', (request: Request) => {
+    tell(answer(database, request));
+    // Without a listener the port does not keep the thread alive.
+    if (request.type === 'close') port.close();
+  });
+  tell({ type: 'loaded' });
+}
+
+function answer(database: LogDatabase, request: Request): Response {
+  try {
+    perform(database, request);
+    return { type: 'done' };
+  } catch (error) {
+    const failure = sqliteFailure(error);
+    if (failure === undefined) throw error;
+    const reason = failure === 'NoSpace' ? 'NoSpace' : 'Unavailable';
+    return { type: 'failed', reason, message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function perform(database: LogDatabase, request: Request): void {
+  switch (request.type) {
+    case 'commit':
+      return database.commit(request.records);
+    case 'compact':
+      return database.compact(request.compactedRevision, request.obsolete);
+    case 'probe':
+      return database.probe();
+    case 'close':
+      return database.close();
+  }
+}
+
+if (parentPort === null) throw new Error('the storage worker runs in a worker thread only');
+await run(parentPort, workerData as WorkerConfig);

@@ -1,0 +1,239 @@
+// An ordered map from string keys to items: a B+ tree whose nodes know how many of the items under them count, so that the
+// number of keys in a range is known without visiting them.
+
+import { lessFor } from './key-order.ts';
+import type { KeyLess } from './key-order.ts';
+
+export interface Keyed {
+  readonly key: string;
+}
+
+interface Leaf<T> {
+  readonly leaf: true;
+  /** In ascending order of key. */
+  items: T[];
+  /** How many of the items count. */
+  counted: number;
+}
+
+interface Branch<T> {
+  readonly leaf: false;
+  children: Node<T>[];
+  /** Keys under children[i] are >= bounds[i] and, where there is a next one, < bounds[i + 1]. bounds[0] is never looked at. */
+  bounds: string[];
+  counted: number;
+}
+
+type Node<T> = Leaf<T> | Branch<T>;
+
+/** A full node is split in two halves; a node below a quarter is merged with its neighbour if they fit with room to spare. */
+const MAX_SIZE = 64;
+const MIN_SIZE = MAX_SIZE / 4;
+const MAX_MERGED_SIZE = (MAX_SIZE * 3) / 4;
+
+/** Everything is O(log n) in the number of items, plus what is visited. Must not be changed while a scan visits it. */
+export class CountedTree<T extends Keyed> {
+  readonly #counts: (item: T) => boolean;
+  #root: Node<T> = newLeaf([], 0);
+  #size = 0;
+
+  /** `counts`: whether an item counts now. Whoever changes the answer for an item in the tree calls `recount`. */
+  constructor(counts: (item: T) => boolean) {
+    this.#counts = counts;
+  }
+
+  /** Items in the tree, whether they count or not. */
+  get size(): number {
+    return this.#size;
+  }
+
+  get(key: string): T | undefined {
+    const less = lessFor(key);
+    let node = this.#root;
+    while (!node.leaf) node = node.children[childIndex(node, key, less)] as Node<T>;
+    const item = node.items[lowerBound(node.items, key, less)];
+    return item !== undefined && item.key === key ? item : undefined;
+  }
+
+  /** The item's key must not be in the tree yet. */
+  insert(item: T): void {
+    const right = this.#insert(this.#root, item, lessFor(item.key), this.#counts(item) ? 1 : 0);
+    if (right !== undefined)
+      this.#root = newBranch([this.#root, right.node], ['', right.bound], this.#root.counted + right.node.counted);
+    this.#size++;
+  }
+
+  /** False if there is no such key. */
+  delete(key: string): boolean {
+    const item = this.get(key);
+    if (item === undefined) return false;
+    this.#delete(this.#root, key, lessFor(key), this.#counts(item) ? 1 : 0);
+    while (!this.#root.leaf && this.#root.children.length <= 1) this.#root = this.#root.children[0] ?? newLeaf([], 0);
+    this.#size--;
+    return true;
+  }
+
+  /** The item with this key, which is in the tree, began to count (1) or ceased to (-1). */
+  recount(key: string, change: 1 | -1): void {
+    const less = lessFor(key);
+    let node = this.#root;
+    for (;;) {
+      node.counted += change;
+      if (node.leaf) return;
+      node = node.children[childIndex(node, key, less)] as Node<T>;
+    }
+  }
+
+  /** How many items that count have a key less than this one. */
+  countBefore(key: string): number {
+    const less = lessFor(key);
+    let node = this.#root;
+    let count = 0;
+    while (!node.leaf) {
+      const index = childIndex(node, key, less);
+      for (let i = 0; i < index; i++) count += (node.children[i] as Node<T>).counted;
+      node = node.children[index] as Node<T>;
+    }
+    const end = lowerBound(node.items, key, less);
+    for (let i = 0; i < end; i++) if (this.#counts(node.items[i] as T)) count++;
+    return count;
+  }
+
+  /** Visits the items with a key >= `from` and < `to`, in order, until `visit` answers false. */
+  scan(from: string, to: string, visit: (item: T) => boolean): void {
+    if (lessFor(from)(from, to)) scanNode(this.#root, { key: from, less: lessFor(from) }, { key: to, less: lessFor(to) }, visit);
+  }
+
+  #insert(node: Node<T>, item: T, less: KeyLess, counted: number): { node: Node<T>; bound: string } | undefined {
+    node.counted += counted;
+    if (node.leaf) {
+      node.items.splice(lowerBound(node.items, item.key, less), 0, item);
+      return node.items.length > MAX_SIZE ? this.#splitLeaf(node) : undefined;
+    }
+    const index = childIndex(node, item.key, less);
+    const right = this.#insert(node.children[index] as Node<T>, item, less, counted);
+    if (right === undefined) return undefined;
+    node.children.splice(index + 1, 0, right.node);
+    node.bounds.splice(index + 1, 0, right.bound);
+    return node.children.length > MAX_SIZE ? splitBranch(node) : undefined;
+  }
+
+  #splitLeaf(leaf: Leaf<T>): { node: Node<T>; bound: string } {
+    const items = leaf.items.splice(leaf.items.length >> 1);
+    let counted = 0;
+    for (const item of items) if (this.#counts(item)) counted++;
+    leaf.counted -= counted;
+    return { node: newLeaf(items, counted), bound: (items[0] as T).key };
+  }
+
+  #delete(node: Node<T>, key: string, less: KeyLess, counted: number): void {
+    node.counted -= counted;
+    if (node.leaf) {
+      node.items.splice(lowerBound(node.items, key, less), 1);
+      return;
+    }
+    const index = childIndex(node, key, less);
+    const child = node.children[index] as Node<T>;
+    this.#delete(child, key, less, counted);
+    if (sizeOf(child) >= MIN_SIZE) return;
+    if (node.children.length === 1) {
+      // Without neighbours an empty child cannot be merged: this node is empty, too, and its parent sees to it.
+      if (sizeOf(child) === 0) {
+        node.children = [];
+        node.bounds = [];
+      }
+      return;
+    }
+    mergeAt(node, index > 0 ? index - 1 : index);
+  }
+}
+
+function newLeaf<T>(items: T[], counted: number): Leaf<T> {
+  return { leaf: true, items, counted };
+}
+
+function newBranch<T>(children: Node<T>[], bounds: string[], counted: number): Branch<T> {
+  return { leaf: false, children, bounds, counted };
+}
+
+function sizeOf<T>(node: Node<T>): number {
+  return node.leaf ? node.items.length : node.children.length;
+}
+
+/** The index of the first item whose key is not less than `key`. */
+function lowerBound<T extends Keyed>(items: readonly T[], key: string, less: KeyLess): number {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (less((items[middle] as T).key, key)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The index of the child that has `key`, if any has. */
+function childIndex<T>(branch: Branch<T>, key: string, less: KeyLess): number {
+  let low = 1;
+  let high = branch.bounds.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (less(key, branch.bounds[middle] as string)) high = middle;
+    else low = middle + 1;
+  }
+  return low - 1;
+}
+
+function splitBranch<T>(branch: Branch<T>): { node: Node<T>; bound: string } {
+  const middle = branch.children.length >> 1;
+  const children = branch.children.splice(middle);
+  const bounds = branch.bounds.splice(middle);
+  const counted = children.reduce((sum, child) => sum + child.counted, 0);
+  branch.counted -= counted;
+  return { node: newBranch(children, bounds, counted), bound: bounds[0] as string };
+}
+
+/** Merges the children at `index` and `index + 1` if they are small enough together, or one is empty. */
+function mergeAt<T>(parent: Branch<T>, index: number): void {
+  const left = parent.children[index] as Node<T>;
+  const right = parent.children[index + 1] as Node<T>;
+  const [leftSize, rightSize] = [sizeOf(left), sizeOf(right)];
+  if (leftSize > 0 && rightSize > 0 && leftSize + rightSize > MAX_MERGED_SIZE) return;
+  const bound = parent.bounds[index + 1] as string;
+  if (left.leaf && right.leaf) left.items = left.items.concat(right.items);
+  else if (!left.leaf && !right.leaf) {
+    left.children = left.children.concat(right.children);
+    if (rightSize > 0) left.bounds = left.bounds.concat(bound, right.bounds.slice(1));
+  } else throw new Error('counted tree: leaves at different depths');
+  left.counted += right.counted;
+  parent.children.splice(index + 1, 1);
+  parent.bounds.splice(index + 1, 1);
+}
+
+interface Bound {
+  readonly key: string;
+  readonly less: KeyLess;
+}
+
+/** False if `visit` ended the scan. A bound is absent where the whole node is on the right side of it. */
+function scanNode<T extends Keyed>(
+  node: Node<T>,
+  from: Bound | undefined,
+  to: Bound | undefined,
+  visit: (item: T) => boolean,
+): boolean {
+  if (node.leaf) {
+    const { items } = node;
+    const end = to === undefined ? items.length : lowerBound(items, to.key, to.less);
+    for (let i = from === undefined ? 0 : lowerBound(items, from.key, from.less); i < end; i++)
+      if (!visit(items[i] as T)) return false;
+    return true;
+  }
+  const first = from === undefined ? 0 : childIndex(node, from.key, from.less);
+  const last = to === undefined ? node.children.length - 1 : childIndex(node, to.key, to.less);
+  for (let i = first; i <= last; i++) {
+    const child = node.children[i] as Node<T>;
+    if (!scanNode(child, i === first ? from : undefined, i === last ? to : undefined, visit)) return false;
+  }
+  return true;
+}

@@ -1,0 +1,380 @@
+// The storage contract on the in-memory core: compare-and-swap, watches, expiry, compaction. With a commit log every write is
+// durable before anyone sees it; without one it is done at once.
+//
+// There are two states. The **committed** one (`MvccStore`) is what is read, listed and watched. The **head** is the committed
+// one with the pending writes on top: a new write is checked against the head and gets its revision there, so that many writes,
+// also of one key, can be on their way to the disk together. Whatever is answered because of a pending write (a conflict, for
+// example) waits until that write is committed; if it is rolled back instead, the operation looks again. So nobody ever learns
+// of a value that did not come to be.
+
+import type { Clock } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import type { WatchStream } from '../../machinery/watch.ts';
+import { WatchQueue } from '../../machinery/watch.ts';
+import type {
+  GetOptions,
+  KeyValue,
+  ListOptions,
+  ListResult,
+  Revision,
+  Storage,
+  StorageEvent,
+  UpdateDecision,
+  UpdateResult,
+  WatchOptions,
+} from '../interface.ts';
+import { StorageError } from '../interface.ts';
+import type { CommitLog, CommitSink, PendingWrite } from './commit-log.ts';
+import { Expiry } from './expiry.ts';
+import type { Expiration } from './expiry.ts';
+import type { HistoryLimits } from './history-keeper.ts';
+import { DEFAULT_HISTORY_LIMITS, HistoryKeeper } from './history-keeper.ts';
+import { assertKey, assertPrefix } from './key-order.ts';
+import type { ChangeEvent, MvccStore } from './store.ts';
+import { WatchHub } from './watch-hub.ts';
+
+export interface EngineOptions extends Partial<HistoryLimits> {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How many events may wait for a watcher, beyond those from the past that it asked for, before it is cut off. Default: 10,000. */
+  readonly watchBufferEvents?: number;
+}
+
+export interface EngineConfig extends EngineOptions {
+  /** The committed state to begin with; from now on the engine's own. */
+  readonly store: MvccStore;
+  /** When which key of `store` expires. */
+  readonly expirations?: readonly Expiration[];
+  /** Makes the log that makes writes durable. Absent: writes are committed at once, in memory. */
+  readonly openLog?: (sink: CommitSink<EngineWrite>) => CommitLog<EngineWrite>;
+}
+
+/** A pending write and who waits for it. */
+export interface EngineWrite extends PendingWrite {
+  /** Resolves when the write is committed and visible; rejects with the StorageError that says what became of it. */
+  readonly done: Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (error: StorageError) => void;
+}
+
+/** How long to wait with the deletion of expired keys after it failed for lack of space. */
+const EXPIRY_RETRY_MS = 5000;
+/** A store whose oldest write waits longer than this is not healthy. */
+const STALLED_MS = 10_000;
+const DEFAULT_WATCH_BUFFER_EVENTS = 10_000;
+
+export class MvccEngine implements Storage {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #store: MvccStore;
+  readonly #log: CommitLog<EngineWrite> | undefined;
+  readonly #hub: WatchHub;
+  readonly #expiry: Expiry;
+  readonly #history: HistoryKeeper;
+  /** The last pending write of each key that has one. */
+  readonly #pending = new Map<string, EngineWrite>();
+  /** The revision of the last write, pending or committed. */
+  #headRevision: Revision;
+  /** Why nothing can be written any more, once that is so. */
+  #failure: StorageError | undefined;
+  /** When a commit was last acknowledged, or the first write after an idle time began to wait (monotonic ms). */
+  #lastCommit = 0;
+  /** Set while the last commit failed for lack of space. */
+  #full = false;
+  /** Set by the first call of close(). */
+  #closing: Promise<void> | undefined;
+
+  constructor(config: EngineConfig) {
+    const { clock, store } = config;
+    this.#clock = clock;
+    this.#logger = config.logger;
+    this.#store = store;
+    this.#headRevision = store.revision;
+    this.#hub = new WatchHub({
+      clock,
+      bufferEvents: config.watchBufferEvents ?? DEFAULT_WATCH_BUFFER_EVENTS,
+      currentRevision: () => store.revision,
+    });
+    this.#expiry = new Expiry({ clock, onExpired: (due) => this.#deleteExpired(due) });
+    this.#history = new HistoryKeeper({
+      clock,
+      store,
+      historyMs: config.historyMs ?? DEFAULT_HISTORY_LIMITS.historyMs,
+      compactionIntervalMs: config.compactionIntervalMs ?? DEFAULT_HISTORY_LIMITS.compactionIntervalMs,
+      maxHistoryRevisions: config.maxHistoryRevisions ?? DEFAULT_HISTORY_LIMITS.maxHistoryRevisions,
+      maxHistoryBytes: config.maxHistoryBytes ?? DEFAULT_HISTORY_LIMITS.maxHistoryBytes,
+      compact: (revision) => this.#compactAutomatically(revision),
+    });
+    this.#log = config.openLog?.({
+      committed: (writes) => this.#committed(writes),
+      rolledBack: (writes, error) => this.#rolledBack(writes, error),
+      failed: (writes, error) => this.#failed(writes, error),
+    });
+    for (const expiration of config.expirations ?? []) this.#expiry.set(expiration);
+    this.#expiry.start();
+    this.#history.written();
+  }
+
+  async get(key: string, options: GetOptions = {}): Promise<KeyValue | undefined> {
+    this.#checkOpen();
+    return options.revision ? this.#store.getAt(key, options.revision) : this.#store.get(key);
+  }
+
+  async list(prefix: string, options?: ListOptions): Promise<ListResult> {
+    this.#checkOpen();
+    assertPrefix(prefix);
+    return this.#store.list(prefix, options);
+  }
+
+  async count(prefix: string): Promise<number> {
+    this.#checkOpen();
+    assertPrefix(prefix);
+    return this.#store.count(prefix);
+  }
+
+  async currentRevision(): Promise<Revision> {
+    this.#checkOpen();
+    return this.#store.revision;
+  }
+
+  async create(key: string, value: Uint8Array, options: { readonly ttlMs?: number } = {}): Promise<KeyValue> {
+    assertKey(key);
+    for (;;) {
+      this.#checkWritable();
+      const pending = this.#pending.get(key);
+      const current = this.#head(key, pending);
+      if (current === undefined) return await this.#put(key, value, undefined, options.ttlMs);
+      if (await this.#isCommitted(pending)) throw new StorageError('KeyExists', `${key} exists already`, { key });
+    }
+  }
+
+  async guaranteedUpdate(
+    key: string,
+    update: (current: KeyValue | undefined) => UpdateDecision | Promise<UpdateDecision>,
+    options: { readonly guess?: KeyValue } = {},
+  ): Promise<UpdateResult> {
+    assertKey(key);
+    let guess = options.guess;
+    for (;;) {
+      this.#checkWritable();
+      const seen = guess ?? this.#head(key, this.#pending.get(key));
+      guess = undefined;
+      let outcome: { readonly decision: UpdateDecision } | { readonly error: unknown };
+      try {
+        outcome = { decision: await update(seen) };
+      } catch (error) {
+        outcome = { error };
+      }
+      this.#checkWritable();
+      // From here to the write nothing else runs: what the decision was made from is still the head, or it is not.
+      const pending = this.#pending.get(key);
+      const current = this.#head(key, pending);
+      if (current?.modRevision !== seen?.modRevision) continue;
+      if ('error' in outcome) {
+        if (await this.#isCommitted(pending)) throw outcome.error;
+        continue;
+      }
+      const { decision } = outcome;
+      if (decision.action === 'put') {
+        const kv = await this.#put(key, decision.value, current, decision.ttlMs);
+        return { kv, previous: current, revision: kv.modRevision };
+      }
+      if (decision.action === 'delete' && current !== undefined) {
+        return { previous: current, revision: await this.#write(key, undefined, undefined) };
+      }
+      if (await this.#isCommitted(pending)) return { kv: current, previous: current, revision: this.#store.revision };
+    }
+  }
+
+  async delete(
+    key: string,
+    options: { readonly expectedRevision?: Revision } = {},
+  ): Promise<{ readonly previous: KeyValue; readonly revision: Revision }> {
+    assertKey(key);
+    for (;;) {
+      this.#checkWritable();
+      const pending = this.#pending.get(key);
+      const current = this.#head(key, pending);
+      const { expectedRevision } = options;
+      if (current !== undefined && (expectedRevision === undefined || current.modRevision === expectedRevision)) {
+        return { previous: current, revision: await this.#write(key, undefined, undefined) };
+      }
+      if (!(await this.#isCommitted(pending))) continue;
+      if (current === undefined) throw new StorageError('KeyNotFound', `${key} does not exist`, { key });
+      throw new StorageError('Conflict', `${key} has revision ${current.modRevision}, not ${expectedRevision}`, { key, current });
+    }
+  }
+
+  watch(prefix: string, options: WatchOptions = {}): WatchStream<StorageEvent> {
+    assertPrefix(prefix);
+    try {
+      this.#checkOpen();
+      const afterRevision = options.afterRevision || this.#store.revision;
+      return this.#hub.subscribe(prefix, {
+        afterRevision,
+        replay: this.#store.eventsAfter(afterRevision, prefix),
+        progressIntervalMs: options.progressIntervalMs,
+      });
+    } catch (error) {
+      // From the iterator, like every other end of a watch: a caller has one place to handle them.
+      const failed = new WatchQueue<StorageEvent>();
+      failed.fail(error);
+      return failed;
+    }
+  }
+
+  async compact(revision: Revision): Promise<void> {
+    this.#checkWritable();
+    if (!Number.isSafeInteger(revision)) throw new TypeError(`storage: ${revision} is not a revision`);
+    const obsolete = this.#store.compact(revision);
+    await this.#log?.compact(this.#store.compactedRevision, obsolete);
+  }
+
+  async health(): Promise<void> {
+    this.#checkWritable();
+    if (this.#full) {
+      await this.#log?.probe();
+      this.#full = false;
+    }
+    const waitedMs = this.#clock.monotonic() - this.#lastCommit;
+    if (this.#pending.size > 0 && waitedMs > STALLED_MS) {
+      throw new StorageError(
+        'Unavailable',
+        `nothing has been committed for ${Math.round(waitedMs)} ms: the disk does not keep up`,
+      );
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#expiry.stop();
+    this.#history.stop();
+    try {
+      await this.#log?.close();
+    } finally {
+      this.#hub.failAll(closedError());
+    }
+  }
+
+  #checkOpen(): void {
+    if (this.#closing !== undefined) throw closedError();
+  }
+
+  #checkWritable(): void {
+    this.#checkOpen();
+    // A new error each time, so that its stack is the caller's.
+    if (this.#failure !== undefined) throw new StorageError('Unavailable', this.#failure.message, { cause: this.#failure });
+  }
+
+  /** The key's value after every write so far; `pending` is its last pending one. */
+  #head(key: string, pending: EngineWrite | undefined): KeyValue | undefined {
+    return pending === undefined ? this.#store.get(key) : pending.kv;
+  }
+
+  /** Whether what the write made true came to be: an answer that is based on it has to wait for that. */
+  async #isCommitted(pending: EngineWrite | undefined): Promise<boolean> {
+    if (pending === undefined) return true;
+    return await pending.done.then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Writes a value over `current`, the key's value at the head. */
+  async #put(key: string, value: Uint8Array, current: KeyValue | undefined, ttlMs: number | undefined): Promise<KeyValue> {
+    if (ttlMs !== undefined && !(ttlMs > 0)) throw new TypeError(`storage: a time to live must be more than 0 ms, not ${ttlMs}`);
+    const revision = this.#headRevision + 1;
+    const kv: KeyValue = { key, value, createRevision: current?.createRevision ?? revision, modRevision: revision };
+    const written = this.#write(key, kv, ttlMs === undefined ? undefined : Math.ceil(this.#clock.now() + ttlMs));
+    if (written instanceof Promise) await written;
+    return kv;
+  }
+
+  /** Takes the next revision and answers it when the write is committed and visible; without a log that is at once. */
+  #write(key: string, kv: KeyValue | undefined, expiresAt: number | undefined): Revision | Promise<Revision> {
+    const revision = ++this.#headRevision;
+    if (this.#log === undefined) {
+      this.#apply(key, kv, expiresAt);
+      this.#history.written();
+      return revision;
+    }
+    const { promise, resolve, reject } = withResolvers();
+    const write: EngineWrite = { key, revision, kv, expiresAt, done: promise, resolve, reject };
+    if (this.#pending.size === 0) this.#lastCommit = this.#clock.monotonic();
+    this.#pending.set(key, write);
+    this.#log.append(write);
+    return promise.then(() => revision);
+  }
+
+  #apply(key: string, kv: KeyValue | undefined, expiresAt: number | undefined): void {
+    const event: ChangeEvent = this.#store.apply(key, kv);
+    if (expiresAt === undefined) this.#expiry.clear(key);
+    else this.#expiry.set({ key, modRevision: event.revision, deadline: expiresAt });
+    this.#hub.publish(event);
+  }
+
+  #committed(writes: readonly EngineWrite[]): void {
+    this.#full = false;
+    this.#lastCommit = this.#clock.monotonic();
+    for (const write of writes) {
+      this.#apply(write.key, write.kv, write.expiresAt);
+      if (this.#pending.get(write.key) === write) this.#pending.delete(write.key);
+      write.resolve();
+    }
+    this.#history.written();
+  }
+
+  #rolledBack(writes: readonly EngineWrite[], error: StorageError): void {
+    if (!this.#full) this.#logger.error('no space for writes, they are refused', { err: error });
+    this.#full = true;
+    this.#pending.clear();
+    this.#headRevision = this.#store.revision;
+    for (const write of writes) write.reject(error);
+  }
+
+  #failed(writes: readonly EngineWrite[], error: StorageError): void {
+    this.#failure = error;
+    this.#logger.error('the store cannot write any more, reads go on', { err: error });
+    this.#pending.clear();
+    for (const write of writes) write.reject(error);
+  }
+
+  #compactAutomatically(revision: Revision): void {
+    const obsolete = this.#store.compact(revision);
+    this.#log?.compact(revision, obsolete).catch((error: unknown) => {
+      if (this.#closing === undefined)
+        this.#logger.warn('history could not be deleted, it stays until the next compaction', { err: error });
+    });
+  }
+
+  #deleteExpired(due: readonly Expiration[]): void {
+    for (const expiration of due) {
+      this.delete(expiration.key, { expectedRevision: expiration.modRevision }).catch((error: unknown) => {
+        const reason = error instanceof StorageError ? error.reason : undefined;
+        // Somebody else was quicker: the key is gone, or has a new value with an expiration of its own.
+        if (reason === 'KeyNotFound' || reason === 'Conflict' || reason === 'Closed') return;
+        if (reason === 'NoSpace') this.#expiry.set({ ...expiration, deadline: this.#clock.now() + EXPIRY_RETRY_MS });
+        else this.#logger.warn('an expired key could not be deleted', { key: expiration.key, err: error });
+      });
+    }
+  }
+}
+
+function closedError(): StorageError {
+  return new StorageError('Closed', 'the store is closed');
+}
+
+/** Promise.withResolvers, which the oldest Node that is supported does not have. */
+function withResolvers(): { promise: Promise<void>; resolve: () => void; reject: (error: StorageError) => void } {
+  let resolve!: () => void;
+  let reject!: (error: StorageError) => void;
+  const promise = new Promise<void>((onResolve, onReject) => {
+    resolve = onResolve;
+    reject = onReject;
+  });
+  return { promise, resolve, reject };
+}

@@ -1,0 +1,82 @@
+// When history is forgotten: what is older than a time, and what is more than there is room for.
+
+import type { Clock, Timer } from '../../machinery/clock.ts';
+import type { Revision } from '../interface.ts';
+import type { MvccStore } from './store.ts';
+
+export interface HistoryLimits {
+  /** A revision stays readable, and a watch resumable from it, for at least this long (ms), unless the two limits below are hit. */
+  readonly historyMs: number;
+  /** How often to look for history to forget (ms). */
+  readonly compactionIntervalMs: number;
+  /** The most revisions of history to keep, however young. */
+  readonly maxHistoryRevisions: number;
+  /** The most bytes of values to keep for history alone, however young. */
+  readonly maxHistoryBytes: number;
+}
+
+export const DEFAULT_HISTORY_LIMITS: HistoryLimits = {
+  historyMs: 5 * 60 * 1000,
+  compactionIntervalMs: 60 * 1000,
+  maxHistoryRevisions: 100_000,
+  maxHistoryBytes: 64 * 1024 * 1024,
+};
+
+export interface HistoryKeeperConfig extends HistoryLimits {
+  readonly clock: Clock;
+  readonly store: MvccStore;
+  readonly compact: (revision: Revision) => void;
+}
+
+/** How far above a limit the history may grow before it is cut back: not every write shall compact. */
+const SLACK = 1.125;
+
+export class HistoryKeeper {
+  readonly #config: HistoryKeeperConfig;
+  /** When which revision was the current one; in order. What was current when no sample was taken is younger than the next. */
+  #samples: { readonly at: number; readonly revision: Revision }[] = [];
+  /** Runs exactly while there is history, until stopped. */
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(config: HistoryKeeperConfig) {
+    this.#config = config;
+  }
+
+  /** Call after each write (or batch of writes) is in the store. */
+  written(): void {
+    if (this.#stopped) return;
+    const { store, maxHistoryRevisions, maxHistoryBytes } = this.#config;
+    if (store.historyLength > maxHistoryRevisions * SLACK || store.historyBytes > maxHistoryBytes * SLACK) {
+      this.#compact(store.revisionKeeping(maxHistoryRevisions, maxHistoryBytes));
+    }
+    if (this.#timer === undefined && store.historyLength > 0) {
+      this.#timer = this.#config.clock.setInterval(this.#config.compactionIntervalMs, () => this.#tick());
+    }
+  }
+
+  /** Nothing is compacted any more. */
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  #tick(): void {
+    const { clock, store, historyMs } = this.#config;
+    const now = clock.monotonic();
+    this.#samples.push({ at: now, revision: store.revision });
+    const old = this.#samples.findLast((sample) => sample.at <= now - historyMs);
+    if (old !== undefined) {
+      this.#samples = this.#samples.slice(this.#samples.indexOf(old));
+      this.#compact(old.revision);
+    }
+    if (store.historyLength > 0) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#samples = [];
+  }
+
+  #compact(revision: Revision): void {
+    if (revision > this.#config.store.compactedRevision) this.#config.compact(revision);
+  }
+}

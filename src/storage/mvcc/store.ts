@@ -1,0 +1,295 @@
+// The readable state of an engine: every key's versions back to the compaction revision, and the log of events since then.
+// Purely a data structure: no time, no I/O, nobody is told. Everything that is in it is committed.
+
+import type { KeyValue, ListOptions, ListResult, Revision, StorageEvent } from '../interface.ts';
+import { StorageError } from '../interface.ts';
+import { CountedTree } from './counted-tree.ts';
+import { endOfPrefix, lessFor, successor } from './key-order.ts';
+
+/** An event about a key: what a StorageEvent is, without progress. */
+export type ChangeEvent = Exclude<StorageEvent, { readonly type: 'progress' }>;
+
+/** What stands in a key's history for the time in which it did not exist. */
+interface Tombstone {
+  /** The revision of the deletion. */
+  readonly modRevision: Revision;
+  readonly value: undefined;
+}
+
+type Version = KeyValue | Tombstone;
+
+/** A key and its versions. In the tree as long as the key exists or a readable revision knew it. */
+class Entry {
+  readonly key: string;
+  /** Absent exactly when the key does not exist now. */
+  latest: KeyValue | undefined;
+  /** Older versions that a readable revision needs, in ascending order; the last is a tombstone if `latest` is absent. */
+  past: Version[] | undefined;
+
+  constructor(key: string) {
+    this.key = key;
+  }
+
+  at(revision: Revision): KeyValue | undefined {
+    if (this.latest !== undefined && this.latest.modRevision <= revision) return this.latest;
+    const past = this.past;
+    if (past === undefined) return undefined;
+    // The number of versions that are not after the revision; the last of them was the current one then.
+    let low = 0;
+    let high = past.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((past[middle] as Version).modRevision <= revision) low = middle + 1;
+      else high = middle;
+    }
+    const version = past[low - 1];
+    return version?.value === undefined ? undefined : version;
+  }
+
+  push(version: Version): void {
+    if (this.past === undefined) this.past = [version];
+    else this.past.push(version);
+  }
+}
+
+export class MvccStore {
+  readonly #tree = new CountedTree<Entry>((entry) => entry.latest !== undefined);
+  /** The events of revisions #compacted + 1 … #revision, one each, in order. */
+  #log: ChangeEvent[] = [];
+  /** The oldest readable revision. */
+  #compacted: Revision;
+  #revision: Revision;
+  #historyBytes = 0;
+
+  /** An empty store at `revision`. Default: 1, so that no read ever answers 0, which means «latest» and «from now». */
+  constructor(revision: Revision = 1) {
+    this.#compacted = revision;
+    this.#revision = revision;
+  }
+
+  /** The latest revision. */
+  get revision(): Revision {
+    return this.#revision;
+  }
+
+  /** The oldest revision that can be read, and after which a watch can begin. */
+  get compactedRevision(): Revision {
+    return this.#compacted;
+  }
+
+  /** How many revisions are in the history. */
+  get historyLength(): number {
+    return this.#log.length;
+  }
+
+  /** Bytes of values that only the history keeps. */
+  get historyBytes(): number {
+    return this.#historyBytes;
+  }
+
+  get(key: string): KeyValue | undefined {
+    return this.#tree.get(key)?.latest;
+  }
+
+  getAt(key: string, revision: Revision): KeyValue | undefined {
+    this.#checkReadable(revision);
+    return this.#tree.get(key)?.at(revision);
+  }
+
+  count(prefix: string): number {
+    return this.#tree.countBefore(endOfPrefix(prefix)) - this.#tree.countBefore(prefix);
+  }
+
+  list(prefix: string, options: ListOptions = {}): ListResult {
+    const revision = options.revision || this.#revision;
+    this.#checkReadable(revision);
+    const limit = options.limit || Number.POSITIVE_INFINITY;
+    const after = options.startAfter === undefined ? prefix : successor(options.startAfter);
+    const from = lessFor(prefix)(after, prefix) ? prefix : after;
+    const items: KeyValue[] = [];
+    const latest = revision === this.#revision;
+    let more = false;
+    this.#tree.scan(from, endOfPrefix(prefix), (entry) => {
+      const kv = latest ? entry.latest : entry.at(revision);
+      if (kv === undefined) return true;
+      more = items.length >= limit;
+      if (more) return false;
+      items.push(kv);
+      return true;
+    });
+    const last = items.at(-1);
+    const remaining = more && last !== undefined ? this.#countAfter(last.key, prefix, revision) : 0;
+    return { items, revision, remaining };
+  }
+
+  /**
+   * Makes the next write: `kv` undefined deletes the key, which must exist; else `kv.modRevision` must be the next revision.
+   * Answers the event to tell.
+   */
+  apply(key: string, kv: KeyValue | undefined): ChangeEvent {
+    const revision = this.#revision + 1;
+    const entry = this.#tree.get(key);
+    const previous = entry?.latest;
+    let event: ChangeEvent;
+    if (kv === undefined) {
+      if (entry === undefined || previous === undefined)
+        throw new Error(`mvcc: revision ${revision} deletes ${key}, which does not exist`);
+      entry.push(previous);
+      entry.push({ modRevision: revision, value: undefined });
+      entry.latest = undefined;
+      this.#tree.recount(key, -1);
+      event = { type: 'delete', revision, key, previous };
+    } else {
+      if (kv.modRevision !== revision) throw new Error(`mvcc: a write of revision ${kv.modRevision} where ${revision} is next`);
+      if (entry === undefined) {
+        const created = new Entry(key);
+        created.latest = kv;
+        this.#tree.insert(created);
+      } else {
+        if (previous !== undefined) entry.push(previous);
+        entry.latest = kv;
+        if (previous === undefined) this.#tree.recount(key, 1);
+      }
+      event = previous === undefined ? { type: 'put', revision, kv } : { type: 'put', revision, kv, previous };
+    }
+    this.#revision = revision;
+    this.#log.push(event);
+    if (previous !== undefined) this.#historyBytes += previous.value.length;
+    return event;
+  }
+
+  /**
+   * Takes over a version that was written before the compaction revision; only before anything is applied, in ascending
+   * order of revision. Answers the revisions of the versions that nothing needs any more (its own among them if it is a
+   * deletion), in an order in which they can be forgotten one by one.
+   */
+  restore(key: string, revision: Revision, kv: KeyValue | undefined): Revision[] {
+    if (revision > this.#compacted || this.#log.length > 0)
+      throw new Error(`mvcc: revision ${revision} is not history, and cannot be restored`);
+    const entry = this.#tree.get(key);
+    const obsolete: Revision[] = [];
+    if (entry?.latest !== undefined) obsolete.push(entry.latest.modRevision);
+    if (kv === undefined) {
+      obsolete.push(revision);
+      if (entry !== undefined) this.#tree.delete(key);
+    } else if (entry === undefined) {
+      const restored = new Entry(key);
+      restored.latest = kv;
+      this.#tree.insert(restored);
+    } else entry.latest = kv;
+    return obsolete;
+  }
+
+  /** What was written under the prefix after a revision that is readable or still to come. */
+  eventsAfter(revision: Revision, prefix: string): ChangeEvent[] {
+    if (revision < this.#compacted) throw this.#expired(revision);
+    const events: ChangeEvent[] = [];
+    for (let i = revision - this.#compacted; i < this.#log.length; i++) {
+      const event = this.#log[i] as ChangeEvent;
+      if (keyOf(event).startsWith(prefix)) events.push(event);
+    }
+    return events;
+  }
+
+  /**
+   * Forgets the history before `revision`. Answers the revisions of the versions dropped, in an order in which they can be
+   * deleted elsewhere one by one: an older version of a key always before whatever replaced it.
+   */
+  compact(revision: Revision): Revision[] {
+    const dropped: Revision[] = [];
+    if (revision <= this.#compacted) return dropped;
+    if (revision > this.#revision) throw this.#future(revision);
+    const count = revision - this.#compacted;
+    for (let i = 0; i < count; i++) {
+      const event = this.#log[i] as ChangeEvent;
+      if (event.previous === undefined) continue;
+      dropped.push(event.previous.modRevision);
+      if (event.type === 'delete') dropped.push(event.revision);
+      this.#historyBytes -= event.previous.value.length;
+      this.#trim(keyOf(event), revision);
+    }
+    this.#log = this.#log.slice(count);
+    this.#compacted = revision;
+    return dropped;
+  }
+
+  /** The revision to compact to so that no more than this stays in the history. */
+  revisionKeeping(maxRevisions: number, maxBytes: number): Revision {
+    let drop = Math.max(0, this.#log.length - maxRevisions);
+    let bytes = this.#historyBytes;
+    for (let i = 0; i < this.#log.length && (i < drop || bytes > maxBytes); i++) {
+      bytes -= this.#log[i]?.previous?.value.length ?? 0;
+      drop = Math.max(drop, i + 1);
+    }
+    return this.#compacted + drop;
+  }
+
+  /** Drops the versions of the key that no revision from `revision` on can see. */
+  #trim(key: string, revision: Revision): void {
+    const entry = this.#tree.get(key);
+    const past = entry?.past;
+    if (entry === undefined || past === undefined) return;
+    let drop = 0;
+    while (
+      drop < past.length &&
+      (past[drop + 1] ?? entry.latest ?? { modRevision: Number.POSITIVE_INFINITY }).modRevision <= revision
+    )
+      drop++;
+    // A deletion is not worth remembering once everything before it is forgotten.
+    const first = past[drop];
+    if (first !== undefined && first.value === undefined && first.modRevision <= revision) drop++;
+    if (drop === 0) return;
+    entry.past = drop === past.length ? undefined : past.slice(drop);
+    if (entry.past === undefined && entry.latest === undefined) this.#tree.delete(key);
+  }
+
+  /** Keys under the prefix after this one, at the revision. */
+  #countAfter(key: string, prefix: string, revision: Revision): number {
+    const from = successor(key);
+    const less = lessFor(from);
+    const now = this.#tree.countBefore(endOfPrefix(prefix)) - this.#tree.countBefore(from);
+    const eventsSince = this.#revision - revision;
+    let count = 0;
+    if (eventsSince <= now) {
+      // Cheaper than looking at the keys: take back what was created and deleted since.
+      count = now;
+      for (let i = revision - this.#compacted; i < this.#log.length; i++) {
+        const event = this.#log[i] as ChangeEvent;
+        const change = event.type === 'delete' ? 1 : event.previous === undefined ? -1 : 0;
+        if (change !== 0 && keyOf(event).startsWith(prefix) && !less(keyOf(event), from)) count += change;
+      }
+      return count;
+    }
+    this.#tree.scan(from, endOfPrefix(prefix), (entry) => {
+      if (entry.at(revision) !== undefined) count++;
+      return true;
+    });
+    return count;
+  }
+
+  #checkReadable(revision: Revision): void {
+    if (!Number.isSafeInteger(revision) || revision < 1) throw new TypeError(`storage: ${revision} is not a revision`);
+    if (revision > this.#revision) throw this.#future(revision);
+    if (revision < this.#compacted) throw this.#expired(revision);
+  }
+
+  #future(revision: Revision): StorageError {
+    return new StorageError('FutureRevision', `revision ${revision} has not been reached: the current one is ${this.#revision}`, {
+      revision: this.#revision,
+    });
+  }
+
+  #expired(revision: Revision): StorageError {
+    return new StorageError(
+      'Expired',
+      `revision ${revision} has been compacted: the oldest that can be read is ${this.#compacted}`,
+      {
+        revision: this.#compacted,
+      },
+    );
+  }
+}
+
+export function keyOf(event: ChangeEvent): string {
+  return event.type === 'put' ? event.kv.key : event.key;
+}

@@ -1,0 +1,102 @@
+// Everyone who watches, found by prefix: an event is offered only to the watchers of the prefixes that its key has, however
+// many others there are. The event itself is one object, shared by all of them.
+
+import type { Clock, Timer } from '../../machinery/clock.ts';
+import type { WatchStream } from '../../machinery/watch.ts';
+import { WatchQueue } from '../../machinery/watch.ts';
+import type { Revision, StorageEvent } from '../interface.ts';
+import { StorageError } from '../interface.ts';
+import type { ChangeEvent } from './store.ts';
+import { keyOf } from './store.ts';
+
+interface Watcher {
+  readonly queue: WatchQueue<StorageEvent>;
+  /** Only events after this revision are for this watcher. */
+  readonly afterRevision: Revision;
+  progressTimer: Timer | undefined;
+}
+
+export interface WatchHubConfig {
+  readonly clock: Clock;
+  /** How many events may wait for a watcher beyond those that it asked for from the past; one more cuts it off. */
+  readonly bufferEvents: number;
+  /** The latest revision that was published. */
+  readonly currentRevision: () => Revision;
+}
+
+export interface SubscribeOptions {
+  readonly afterRevision: Revision;
+  /** Events from the past, which come first. */
+  readonly replay: readonly ChangeEvent[];
+  readonly progressIntervalMs: number | undefined;
+}
+
+export class WatchHub {
+  readonly #config: WatchHubConfig;
+  /** Never has an empty set. Every key of the map ends in '/'. */
+  readonly #byPrefix = new Map<string, Set<Watcher>>();
+
+  constructor(config: WatchHubConfig) {
+    this.#config = config;
+  }
+
+  subscribe(prefix: string, options: SubscribeOptions): WatchStream<StorageEvent> {
+    const { bufferEvents, currentRevision, clock } = this.#config;
+    const queue = new WatchQueue<StorageEvent>({
+      limit: options.replay.length + bufferEvents,
+      onOverflow: (overflowing) => {
+        overflowing.fail(
+          new StorageError(
+            'SlowWatcher',
+            `the watch of ${prefix} did not keep up: ${overflowing.length} events were waiting for it`,
+          ),
+        );
+        this.#remove(prefix, watcher);
+      },
+      onStop: () => this.#remove(prefix, watcher),
+    });
+    const watcher: Watcher = { queue, afterRevision: options.afterRevision, progressTimer: undefined };
+    const watchers = this.#byPrefix.get(prefix);
+    if (watchers === undefined) this.#byPrefix.set(prefix, new Set([watcher]));
+    else watchers.add(watcher);
+    for (const event of options.replay) queue.push(event);
+    if (options.progressIntervalMs !== undefined) {
+      const tell = (): void => {
+        const revision = currentRevision();
+        if (revision >= watcher.afterRevision) queue.push({ type: 'progress', revision });
+      };
+      tell();
+      watcher.progressTimer = clock.setInterval(options.progressIntervalMs, () => {
+        // A consumer that has events to read is not idle, and must not drown in progress.
+        if (queue.length === 0) tell();
+      });
+    }
+    return queue;
+  }
+
+  publish(event: ChangeEvent): void {
+    if (this.#byPrefix.size === 0) return;
+    const key = keyOf(event);
+    for (let slash = key.indexOf('/'); slash >= 0; slash = key.indexOf('/', slash + 1)) {
+      const watchers = this.#byPrefix.get(key.slice(0, slash + 1));
+      if (watchers === undefined) continue;
+      for (const watcher of watchers) if (event.revision > watcher.afterRevision) watcher.queue.push(event);
+    }
+  }
+
+  /** Ends every watch with this error, after what it still has to read. */
+  failAll(error: StorageError): void {
+    for (const [prefix, watchers] of this.#byPrefix) {
+      for (const watcher of watchers) {
+        watcher.queue.fail(error);
+        this.#remove(prefix, watcher);
+      }
+    }
+  }
+
+  #remove(prefix: string, watcher: Watcher): void {
+    watcher.progressTimer?.cancel();
+    const watchers = this.#byPrefix.get(prefix);
+    if (watchers?.delete(watcher) && watchers.size === 0) this.#byPrefix.delete(prefix);
+  }
+}
