@@ -45,9 +45,10 @@ class Fuzzer {
   }
 
   #field(field: FieldDescriptor, depth: number, gvk: MessageDescriptor['gvk']): unknown {
-    // An envelope names the kind: anything else there would not be this kind.
-    if (gvk !== undefined && field.name === 'kind' && field.number === 0) return gvk.kind;
-    if (gvk !== undefined && field.name === 'apiVersion' && field.number === 0) {
+    if (gvk !== undefined && field.number === 0 && (field.name === 'kind' || field.name === 'apiVersion')) {
+      // Inside another object, such as a list, an object does not say what it is; on its own it does.
+      if (depth > 1) return undefined;
+      if (field.name === 'kind') return gvk.kind;
       return gvk.group === '' ? gvk.version : `${gvk.group}/${gvk.version}`;
     }
     const present = depth < this.#maxDepth && this.#random.float() < this.#presence;

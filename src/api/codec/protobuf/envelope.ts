@@ -1,0 +1,72 @@
+// The envelope around an object in protobuf: four bytes that say so, then its apiVersion and kind, then the object.
+
+import type { MessageDescriptor } from '../../descriptor.ts';
+import { decodeMessage } from './decode.ts';
+import { encodeMessage } from './encode.ts';
+import { BYTES, ProtobufError, Reader, Writer } from './wire.ts';
+
+export const PROTOBUF_CONTENT_TYPE = 'application/vnd.kubernetes.protobuf';
+
+const MAGIC = Buffer.from([0x6b, 0x38, 0x73, 0x00]);
+
+/** Whether the bytes begin as an enveloped object does. */
+export function isProtobuf(bytes: Uint8Array): boolean {
+  return bytes.length >= MAGIC.length && MAGIC.every((byte, index) => bytes[index] === byte);
+}
+
+/** The normalized object in its envelope. */
+export function encodeProtobuf(message: MessageDescriptor, object: object): Uint8Array {
+  const { apiVersion = '', kind = '' } = object as { readonly apiVersion?: string; readonly kind?: string };
+  const writer = new Writer();
+  writer.tag(1, BYTES);
+  writer.message(() => {
+    writer.tag(1, BYTES);
+    writer.text(apiVersion);
+    writer.tag(2, BYTES);
+    writer.text(kind);
+  });
+  writer.tag(2, BYTES);
+  writer.bytes(encodeMessage(message, object));
+  // Encoding and type of the content: none given.
+  writer.tag(3, BYTES);
+  writer.text('');
+  writer.tag(4, BYTES);
+  writer.text('');
+  return Buffer.concat([MAGIC, writer.finish()]);
+}
+
+export interface Envelope {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** The object's own message. */
+  readonly raw: Uint8Array;
+}
+
+/** What the envelope says, so that the type can be looked up. Throws ProtobufError. */
+export function openEnvelope(bytes: Uint8Array): Envelope {
+  if (!isProtobuf(bytes))
+    throw new ProtobufError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]');
+  const reader = new Reader(bytes, MAGIC.length);
+  let apiVersion = '';
+  let kind = '';
+  let raw: Uint8Array = new Uint8Array();
+  for (let tag = reader.next(); tag !== undefined; tag = reader.next()) {
+    if (tag.number === 1 && tag.wireType === BYTES) {
+      const meta = reader.message();
+      for (let inner = meta.next(); inner !== undefined; inner = meta.next()) {
+        if (inner.number === 1 && inner.wireType === BYTES) apiVersion = meta.text();
+        else if (inner.number === 2 && inner.wireType === BYTES) kind = meta.text();
+        else meta.skip(inner.wireType);
+      }
+    } else if (tag.number === 2 && tag.wireType === BYTES) raw = reader.bytes();
+    else reader.skip(tag.wireType);
+  }
+  return { apiVersion, kind, raw };
+}
+
+/** The normalized object of an envelope, with apiVersion and kind as the envelope has them. Throws ProtobufError, DecodeError. */
+export function decodeProtobuf<T = Record<string, unknown>>(message: MessageDescriptor, envelope: Envelope): T {
+  const { apiVersion, kind } = envelope;
+  const object = decodeMessage<Record<string, unknown>>(message, envelope.raw);
+  return { ...(kind === '' ? {} : { kind }), ...(apiVersion === '' ? {} : { apiVersion }), ...object } as T;
+}

@@ -1,0 +1,193 @@
+// The protobuf wire format: tagged fields of varints, eight bytes, and runs of bytes. No more of it than the API uses.
+
+export const VARINT = 0;
+export const FIXED64 = 1;
+export const BYTES = 2;
+export const FIXED32 = 5;
+
+/** The bytes are no protobuf message, or not of the type. */
+export class ProtobufError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ProtobufError';
+  }
+}
+
+/** Grows as it is written to. */
+export class Writer {
+  #buffer: Buffer = Buffer.allocUnsafe(1024);
+  #length = 0;
+
+  /** A copy of what has been written. */
+  finish(): Uint8Array {
+    return Buffer.from(this.#buffer.subarray(0, this.#length));
+  }
+
+  tag(number: number, wireType: number): void {
+    this.varint(number * 8 + wireType);
+  }
+
+  /** A non-negative integer up to 2^53. */
+  varint(value: number): void {
+    this.#reserve(10);
+    let rest = value;
+    while (rest >= 0x80) {
+      this.#buffer[this.#length++] = (rest % 0x80) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    this.#buffer[this.#length++] = rest;
+  }
+
+  /** Two's complement: a negative number takes ten bytes. */
+  int64(value: number): void {
+    if (value >= 0) {
+      this.varint(value);
+      return;
+    }
+    this.#reserve(10);
+    let rest = BigInt.asUintN(64, BigInt(value));
+    while (rest >= 0x80n) {
+      this.#buffer[this.#length++] = Number(rest & 0x7fn) | 0x80;
+      rest >>= 7n;
+    }
+    this.#buffer[this.#length++] = Number(rest);
+  }
+
+  double(value: number): void {
+    this.#reserve(8);
+    this.#length = this.#buffer.writeDoubleLE(value, this.#length);
+  }
+
+  text(value: string): void {
+    const length = Buffer.byteLength(value);
+    this.varint(length);
+    this.#reserve(length);
+    this.#length += this.#buffer.write(value, this.#length);
+  }
+
+  bytes(value: Uint8Array): void {
+    this.varint(value.length);
+    this.#reserve(value.length);
+    this.#buffer.set(value, this.#length);
+    this.#length += value.length;
+  }
+
+  /** A message inside this one, whose length is known when it has been written. */
+  message(write: () => void): void {
+    const start = this.#length;
+    // Most are shorter than 128 bytes: room for one byte of length, and the rest is moved if that is not enough.
+    this.#reserve(1);
+    this.#length++;
+    write();
+    const length = this.#length - start - 1;
+    let lengthBytes = 1;
+    for (let rest = length; rest >= 0x80; rest = Math.floor(rest / 0x80)) lengthBytes++;
+    if (lengthBytes > 1) {
+      this.#reserve(lengthBytes - 1);
+      this.#buffer.copyWithin(start + lengthBytes, start + 1, this.#length);
+    }
+    this.#length = start;
+    this.varint(length);
+    this.#length += length;
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#length + bytes <= this.#buffer.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, this.#length + bytes));
+    this.#buffer.copy(grown, 0, 0, this.#length);
+    this.#buffer = grown;
+  }
+}
+
+/** Reads the fields of one message. */
+export class Reader {
+  readonly #buffer: Buffer;
+  #at: number;
+  readonly #end: number;
+
+  constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
+    this.#buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#at = start;
+    this.#end = end;
+  }
+
+  /** The next field, or undefined at the end. Its value must be read, or skipped, next. */
+  next(): { readonly number: number; readonly wireType: number } | undefined {
+    if (this.#at >= this.#end) return undefined;
+    const tag = this.varint();
+    const number = Math.floor(tag / 8);
+    if (number === 0) throw new ProtobufError('proto: illegal tag 0');
+    return { number, wireType: tag % 8 };
+  }
+
+  /** An integer that a JavaScript number holds exactly; negative ones are in two's complement. */
+  varint(): number {
+    let value = 0;
+    let factor = 1;
+    for (let i = 0; i < 7; i++) {
+      const byte = this.#byte();
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) return value;
+      factor *= 0x80;
+    }
+    // Beyond 2^49: exactly, or not at all.
+    let wide = BigInt(value);
+    for (let shift = 49n; shift < 70n; shift += 7n) {
+      const byte = this.#byte();
+      wide |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) {
+        const signed = Number(BigInt.asIntN(64, wide));
+        if (!Number.isSafeInteger(signed)) throw new ProtobufError(`proto: integer beyond 2^53: ${BigInt.asIntN(64, wide)}`);
+        return signed;
+      }
+    }
+    throw new ProtobufError('proto: integer overflow');
+  }
+
+  double(): number {
+    const value = this.#take(8).readDoubleLE(0);
+    return value;
+  }
+
+  bytes(): Buffer {
+    return this.#take(this.#size());
+  }
+
+  text(): string {
+    return this.bytes().toString('utf8');
+  }
+
+  /** A reader of the message that comes next. */
+  message(): Reader {
+    const size = this.#size();
+    const start = this.#at;
+    this.#take(size);
+    return new Reader(this.#buffer, start, start + size);
+  }
+
+  skip(wireType: number): void {
+    if (wireType === VARINT) while (this.#byte() >= 0x80);
+    else if (wireType === FIXED64) this.#take(8);
+    else if (wireType === BYTES) this.bytes();
+    else if (wireType === FIXED32) this.#take(4);
+    else throw new ProtobufError(`proto: illegal wireType ${wireType}`);
+  }
+
+  #size(): number {
+    const size = this.varint();
+    if (size < 0) throw new ProtobufError('proto: negative length found during unmarshaling');
+    return size;
+  }
+
+  #take(size: number): Buffer {
+    if (size > this.#end - this.#at) throw new ProtobufError('unexpected EOF');
+    const taken = this.#buffer.subarray(this.#at, this.#at + size);
+    this.#at += size;
+    return taken;
+  }
+
+  #byte(): number {
+    if (this.#at >= this.#end) throw new ProtobufError('unexpected EOF');
+    return this.#buffer[this.#at++] as number;
+  }
+}
