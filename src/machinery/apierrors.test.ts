@@ -267,7 +267,7 @@ describe('genericServerResponse', () => {
 });
 
 describe('predicates', () => {
-  const predicates = {
+  const examples = {
     isNotFound: apierrors.notFound(pods, 'a'),
     isAlreadyExists: apierrors.alreadyExists(pods, 'a'),
     isConflict: apierrors.conflict(pods, 'a', 'x'),
@@ -287,12 +287,15 @@ describe('predicates', () => {
     isTooManyRequests: apierrors.tooManyRequests('x', 1),
     isRequestEntityTooLarge: apierrors.requestEntityTooLarge('x'),
   } as const;
-  const names = Object.keys(predicates) as (keyof typeof predicates)[];
+  type Name = keyof typeof examples;
+  const all: Readonly<Record<Name, (error: unknown) => boolean>> = apierrors;
+  const names = Object.keys(examples) as Name[];
 
   it.each(names)('%s holds for its own error and no other', (name) => {
-    for (const other of names) expect([other, apierrors[name](predicates[other])]).toEqual([other, other === name]);
-    expect(apierrors[name](undefined)).toBe(false);
-    expect(apierrors[name](new Error('not found'))).toBe(false);
+    const predicate = all[name];
+    for (const other of names) expect([other, predicate(examples[other])]).toEqual([other, other === name]);
+    expect(predicate(undefined)).toBe(false);
+    expect(predicate(new Error('not found'))).toBe(false);
   });
 
   it('look through wrapping errors, circles included', () => {

@@ -139,25 +139,15 @@ describe('VirtualClock', () => {
   });
 
   it('waits for the settle hook before time moves on', async () => {
-    let pending = 0;
-    const clock = new VirtualClock({
-      settle: async () => {
-        while (pending > 0) await new Promise((resolve) => setImmediate(resolve));
-      },
-    });
+    let work = Promise.resolve();
+    const clock = new VirtualClock({ settle: () => work });
     const order: string[] = [];
     clock.setTimer(1, () => {
-      pending++;
       // Work of another thread: several turns of the event loop.
-      let turns = 5;
-      const step = () => {
-        if (--turns > 0) setImmediate(step);
-        else {
-          order.push('work');
-          pending--;
-        }
-      };
-      setImmediate(step);
+      work = (async () => {
+        for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setImmediate(resolve));
+        order.push('work');
+      })();
     });
     clock.setTimer(2, () => order.push('next'));
     await clock.advance(5);

@@ -49,7 +49,8 @@ export function marshalJson(value: unknown): string {
 export function formatValue(value: unknown): string {
   if (value === null || value === undefined) return '<nil>';
   if (Array.isArray(value)) return `[${value.map((item) => formatValue(item)).join(' ')}]`;
-  if (typeof value !== 'object') return String(value);
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'object') return JSON.stringify(value);
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   return `map[${entries.map(([key, item]) => `${key}:${formatValue(item)}`).join(' ')}]`;
 }

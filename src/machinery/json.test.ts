@@ -17,11 +17,14 @@ function kindOf(text: string, options?: Parameters<typeof parseJson>[1]): string
 describe('parseJson', () => {
   it('reads what JSON.parse reads', () => {
     fc.assert(
-      fc.property(fc.json(), (text) => {
-        const value: unknown = JSON.parse(text);
-        expect(parseJson(encoder.encode(text))).toEqual(value);
-        expect(parseJson(text)).toEqual(value);
-      }),
+      fc.property(
+        fc.json().filter((json) => !/\d{16}/.test(json)),
+        (text) => {
+          const value: unknown = JSON.parse(text);
+          expect(parseJson(encoder.encode(text))).toEqual(value);
+          expect(parseJson(text)).toEqual(value);
+        },
+      ),
     );
   });
 

@@ -47,36 +47,57 @@ function asBuffer(data: Uint8Array): Buffer {
   return Buffer.isBuffer(data) ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 }
 
+/** What a byte means to the scan; strings are skipped, all other bytes mean nothing. */
+const NOTHING = 0;
+const STRING = 1;
+const OPEN = 2;
+const CLOSE = 3;
+const DIGIT = 4;
+const MEANING = new Uint8Array(256);
+MEANING[QUOTE] = STRING;
+for (const byte of Buffer.from('{[')) MEANING[byte] = OPEN;
+for (const byte of Buffer.from('}]')) MEANING[byte] = CLOSE;
+for (const byte of Buffer.from('0123456789')) MEANING[byte] = DIGIT;
+
 /** Looks at brackets and digits outside of strings; whether it is JSON at all is JSON.parse's business. */
 function scan(bytes: Buffer, maxDepth: number): void {
   const length = bytes.length;
   let depth = 0;
-  let digits = 0;
-  for (let at = 0; at < length; at++) {
-    const byte = bytes[at] as number;
-    if (byte >= 0x30 && byte <= 0x39) {
-      digits++;
-      continue;
-    }
-    if (digits > 15) checkInteger(bytes, at - digits, at);
-    digits = 0;
-    if (byte === QUOTE) {
-      at = endOfString(bytes, at + 1);
-    } else if (byte === 0x7b || byte === 0x5b) {
+  let at = 0;
+  while (at < length) {
+    const meaning = MEANING[bytes[at++] as number];
+    if (meaning === NOTHING) continue;
+    if (meaning === STRING) {
+      at = endOfString(bytes, at) + 1;
+    } else if (meaning === OPEN) {
       if (++depth > maxDepth) throw new JsonError('limit', `exceeded max depth of ${maxDepth}`);
-    } else if (byte === 0x7d || byte === 0x5d) depth--;
+    } else if (meaning === CLOSE) {
+      depth--;
+    } else {
+      const start = at - 1;
+      while (at < length && MEANING[bytes[at] as number] === DIGIT) at++;
+      if (at - start > 15) checkInteger(bytes, start, at);
+    }
   }
-  if (digits > 15) checkInteger(bytes, length - digits, length);
 }
 
 /** The position of the quote that ends the string (or of the end). */
 function endOfString(bytes: Buffer, start: number): number {
-  let from = start;
-  for (;;) {
+  const length = bytes.length;
+  let at = start;
+  // Most strings are short, and a loop is quicker than a call; long ones are searched natively.
+  for (const near = Math.min(length, start + 64); at < near;) {
+    const byte = bytes[at];
+    if (byte === QUOTE) return at;
+    at += byte === BACKSLASH ? 2 : 1;
+  }
+  // Here `at` is not escaped, so that backslashes count from it.
+  const floor = at;
+  for (let from = at; ;) {
     const end = bytes.indexOf(QUOTE, from);
-    if (end === -1) return bytes.length;
+    if (end === -1) return length;
     let backslashes = 0;
-    while (end - backslashes > start && bytes[end - backslashes - 1] === BACKSLASH) backslashes++;
+    while (end - backslashes > floor && bytes[end - backslashes - 1] === BACKSLASH) backslashes++;
     if (backslashes % 2 === 0) return end;
     from = end + 1;
   }

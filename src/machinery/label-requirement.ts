@@ -49,12 +49,17 @@ export class Requirement {
       case '!':
         return !present;
       case 'gt':
-      case 'lt': {
-        const number = present ? parseInt64(value) : undefined;
-        if (number === undefined || this.#limit === undefined) return false;
-        return this.operator === 'gt' ? number > this.#limit : number < this.#limit;
-      }
+      case 'lt':
+        return present && this.#compares(value);
+      default:
+        return false;
     }
+  }
+
+  #compares(value: string): boolean {
+    const number = parseInt64(value);
+    if (number === undefined || this.#limit === undefined) return false;
+    return this.operator === 'gt' ? number > this.#limit : number < this.#limit;
   }
 
   /** The canonical text, values sorted: 'a in (x,y)'. */

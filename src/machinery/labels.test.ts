@@ -141,9 +141,7 @@ describe('matches', () => {
     );
     fc.assert(
       fc.property(fc.array(requirement, { maxLength: 4 }), fc.dictionary(key, value), (requirements, set) => {
-        const made = requirements.map(([name, operator, values]) =>
-          labels.newRequirement(name, operator as labels.Operator, values),
-        );
+        const made = requirements.map(([name, operator, values]) => labels.newRequirement(name, operator, values));
         const selector = labels.everything().add(...made);
         const again = labels.parse(selector.toString());
         expect(again.toString()).toBe(selector.toString());

@@ -201,10 +201,12 @@ function isSecretKey(key: string): boolean {
 function errorText(error: Error): string {
   const parts: string[] = [];
   let current: unknown = error;
-  for (let depth = 0; depth < 8 && current !== undefined && current !== null; depth++) {
-    parts.push(current instanceof Error ? current.message || current.name : String(current));
-    current = current instanceof Error ? current.cause : undefined;
+  for (let depth = 0; depth < 8 && current instanceof Error; depth++) {
+    parts.push(current.message || current.name);
+    current = current.cause;
   }
+  // Somebody threw what is no Error.
+  if (typeof current === 'string') parts.push(current);
   return parts.join(': ');
 }
 

@@ -307,10 +307,11 @@ function arrange(merged: List, order: List, live: List, identify: Identity): Lis
   let next = 0;
   for (const item of named) {
     const place = placeIn(livePlaces, item);
-    while (next < serverOnly.length && place >= 0) {
+    // What is new to the server (-1) has nothing that it comes after.
+    for (; next < serverOnly.length; next++) {
       const candidate = placeIn(livePlaces, serverOnly[next]);
       if (candidate < 0 || candidate >= place) break;
-      arranged.push(serverOnly[next++]);
+      arranged.push(serverOnly[next]);
     }
     arranged.push(item);
   }
