@@ -1,0 +1,109 @@
+// Runs the controllers, on one set of informers.
+
+import { sharedByMany } from '../client/abort.ts';
+import type { Client } from '../client/client.ts';
+import { SharedInformerFactory } from '../client/informers/index.ts';
+import type { Clock } from '../machinery/clock.ts';
+import type { Logger } from '../machinery/log.ts';
+import type { Random } from '../machinery/random.ts';
+import type { Controller, ControllerConfig } from './controller.ts';
+import { GarbageCollector } from './garbage-collector/index.ts';
+import type { GarbageCollectorConfig } from './garbage-collector/index.ts';
+import { NamespaceController } from './namespace/index.ts';
+import { NodeIpamController } from './node-ipam/index.ts';
+import type { NodeIpamConfig } from './node-ipam/index.ts';
+import { NodeLifecycleController } from './node-lifecycle/index.ts';
+import type { NodeLifecycleConfig } from './node-lifecycle/index.ts';
+import { PodGcController } from './pod-gc/index.ts';
+import type { PodGcConfig } from './pod-gc/index.ts';
+import { ReplicaManager, replicaSetKind, replicationControllerKind } from './replicaset/index.ts';
+import { RootCaPublisher } from './root-ca-publisher/index.ts';
+import { ServiceAccountsController } from './serviceaccount/index.ts';
+
+/** The settings of single controllers that may be changed. */
+export interface ControllerSettings {
+  readonly replicaset?: { readonly workers?: number; readonly burstReplicas?: number };
+  readonly replicationcontroller?: { readonly workers?: number; readonly burstReplicas?: number };
+  readonly 'garbage-collector'?: Pick<GarbageCollectorConfig, 'workers' | 'discoveryPeriodMs'>;
+  readonly namespace?: { readonly workers?: number };
+  readonly serviceaccount?: { readonly serviceAccounts?: readonly string[] };
+  readonly 'node-lifecycle'?: Omit<NodeLifecycleConfig, keyof ControllerConfig>;
+  readonly 'pod-gc'?: Omit<PodGcConfig, keyof ControllerConfig>;
+  readonly 'node-ipam'?: Pick<NodeIpamConfig, 'serviceCidrs' | 'nodeMaskSizeIPv4' | 'nodeMaskSizeIPv6'>;
+}
+
+export interface ControllerManagerConfig {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Default: a factory of its own. One that is given may serve other components too; the manager starts it in any case. */
+  readonly informers?: SharedInformerFactory;
+  /** Which controllers run. Default: all for which there is what they need. */
+  readonly controllers?: readonly ControllerName[];
+  /** PEM. Without it the root CA is not published. */
+  readonly rootCa?: string;
+  /** Without it nodes get no ranges of pod addresses. */
+  readonly clusterCidrs?: readonly string[];
+  readonly settings?: ControllerSettings;
+}
+
+type Make = (config: ControllerConfig, manager: ControllerManagerConfig) => Controller | undefined;
+
+/** Every controller, by the name by which it is chosen. */
+const CONTROLLERS = {
+  replicaset: (config, { settings }) => new ReplicaManager({ ...config, ...settings?.replicaset, kind: replicaSetKind }),
+  replicationcontroller: (config, { settings }) =>
+    new ReplicaManager({ ...config, ...settings?.replicationcontroller, kind: replicationControllerKind }),
+  'garbage-collector': (config, { settings }) => new GarbageCollector({ ...config, ...settings?.['garbage-collector'] }),
+  namespace: (config, { settings }) => new NamespaceController({ ...config, ...settings?.namespace }),
+  serviceaccount: (config, { settings }) => new ServiceAccountsController({ ...config, ...settings?.serviceaccount }),
+  'root-ca-publisher': (config, { rootCa }) => (rootCa === undefined ? undefined : new RootCaPublisher({ ...config, rootCa })),
+  'node-lifecycle': (config, { settings }) => new NodeLifecycleController({ ...config, ...settings?.['node-lifecycle'] }),
+  'node-ipam': (config, { clusterCidrs, settings }) =>
+    clusterCidrs === undefined ? undefined : new NodeIpamController({ ...config, clusterCidrs, ...settings?.['node-ipam'] }),
+  'pod-gc': (config, { settings }) => new PodGcController({ ...config, ...settings?.['pod-gc'] }),
+} as const satisfies Record<string, Make>;
+
+export type ControllerName = keyof typeof CONTROLLERS;
+
+export const CONTROLLER_NAMES = Object.keys(CONTROLLERS) as readonly ControllerName[];
+
+export class ControllerManager {
+  readonly #config: ControllerManagerConfig;
+
+  constructor(config: ControllerManagerConfig) {
+    this.#config = config;
+  }
+
+  /**
+   * Runs the controllers until the signal aborts; resolves when nothing of them is under way any more. A controller that
+   * fails is a bug: the failure is thrown, when the others have been stopped.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    const { client, clock, random, logger } = this.#config;
+    const failed = new AbortController();
+    const stop = sharedByMany(AbortSignal.any([signal, failed.signal]));
+    const informers = this.#config.informers ?? new SharedInformerFactory({ client, clock, random, logger });
+    const controllers = (this.#config.controllers ?? CONTROLLER_NAMES).flatMap((name) => {
+      const config = { client, clock, random, informers, logger: logger.with({ controller: name }) };
+      const make: Make = CONTROLLERS[name];
+      return make(config, this.#config) ?? [];
+    });
+    informers.start(stop);
+    const results = await Promise.allSettled(
+      controllers.map(async (controller) => {
+        try {
+          await controller.run(stop);
+        } catch (err) {
+          if (stop.aborted) return;
+          logger.error('a controller failed', { controller: controller.name, err });
+          failed.abort(err);
+          throw err;
+        }
+      }),
+    );
+    const failure = results.find((result) => result.status === 'rejected');
+    if (failure !== undefined) throw failure.reason;
+  }
+}

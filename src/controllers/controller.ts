@@ -1,0 +1,25 @@
+// What every controller is made of and looks like.
+
+import type { Client } from '../client/client.ts';
+import type { SharedInformerFactory } from '../client/informers/index.ts';
+import type { Clock } from '../machinery/clock.ts';
+import type { Logger } from '../machinery/log.ts';
+import type { Random } from '../machinery/random.ts';
+
+/** What the controller manager hands to each controller. */
+export interface ControllerConfig {
+  readonly client: Client;
+  readonly informers: SharedInformerFactory;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface Controller {
+  readonly name: string;
+  /**
+   * Works until the signal aborts, and resolves when nothing of it is under way any more. Informers that the constructor
+   * asked for are started by the controller manager; a controller waits for those that it needs.
+   */
+  run(signal: AbortSignal): Promise<void>;
+}

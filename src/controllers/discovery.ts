@@ -1,0 +1,95 @@
+// Which resources the API server has, for controllers that work on all of them.
+
+import type { ResourceType } from '../api/descriptor.ts';
+import type { Client, KubeObject } from '../client/client.ts';
+import { groupVersionPath } from '../client/request.ts';
+
+/** One resource in one version. */
+export interface DiscoveredResource extends ResourceType<KubeObject> {
+  readonly verbs: readonly string[];
+  /** Of the versions in which the group has it, the one that the server prefers. */
+  readonly preferred: boolean;
+}
+
+export interface Discovered {
+  readonly resources: readonly DiscoveredResource[];
+  /** Group versions that could not be asked: what they have is not in `resources`. Messages by 'group/version'. */
+  readonly failures: ReadonlyMap<string, string>;
+}
+
+interface ApiGroupList {
+  readonly groups: readonly {
+    readonly name: string;
+    readonly versions: readonly { readonly version: string }[];
+    readonly preferredVersion?: { readonly version: string };
+  }[];
+}
+
+interface ApiResourceList {
+  readonly resources: readonly {
+    readonly name: string;
+    readonly singularName?: string;
+    readonly namespaced: boolean;
+    readonly kind: string;
+    readonly group?: string;
+    readonly version?: string;
+    readonly verbs: readonly string[];
+  }[];
+}
+
+/** Asks for everything. Throws only if the list of groups itself cannot be had. Subresources are left out. */
+export async function discoverResources(client: Client, signal: AbortSignal): Promise<Discovered> {
+  const { groups } = await client.transport.request<ApiGroupList>({ method: 'GET', path: '/apis', signal });
+  const versions = [{ group: '', version: 'v1' }];
+  for (const { name, versions: served, preferredVersion } of groups) {
+    // The preferred version first: what it has is preferred in it.
+    const ordered = served.map(({ version }) => version).sort((a, b) => rank(a, preferredVersion) - rank(b, preferredVersion));
+    for (const version of ordered) versions.push({ group: name, version });
+  }
+  const failures = new Map<string, string>();
+  const lists = await Promise.all(
+    versions.map(async ({ group, version }) => {
+      try {
+        return await client.transport.request<ApiResourceList>({ method: 'GET', path: groupVersionPath(group, version), signal });
+      } catch (err) {
+        if (signal.aborted) throw err;
+        failures.set(group === '' ? version : `${group}/${version}`, err instanceof Error ? err.message : String(err));
+        return { resources: [] };
+      }
+    }),
+  );
+  const seen = new Set<string>();
+  const resources: DiscoveredResource[] = [];
+  versions.forEach(({ group, version }, index) => {
+    for (const resource of lists[index]?.resources ?? []) {
+      if (resource.name.includes('/')) continue;
+      const id = `${resource.name}.${group}`;
+      resources.push({
+        group,
+        version,
+        resource: resource.name,
+        singular: resource.singularName ?? '',
+        kind: resource.kind,
+        namespaced: resource.namespaced,
+        shortNames: [],
+        categories: [],
+        verbs: resource.verbs,
+        preferred: !seen.has(id),
+      });
+      seen.add(id);
+    }
+  });
+  return { resources, failures };
+}
+
+function rank(version: string, preferred: { readonly version: string } | undefined): number {
+  return version === preferred?.version ? 0 : 1;
+}
+
+export function hasVerbs(resource: DiscoveredResource, ...verbs: readonly string[]): boolean {
+  return verbs.every((verb) => resource.verbs.includes(verb));
+}
+
+export function apiVersionOf({ group, version }: Pick<ResourceType, 'group' | 'version'>): string {
+  return group === '' ? version : `${group}/${version}`;
+}

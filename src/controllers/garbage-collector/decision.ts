@@ -1,0 +1,59 @@
+// What is to be done about an object whose owners have been looked at, as a value.
+
+import type { Immutable, OwnerReference } from '../../api/meta/v1/index.ts';
+import type { KubeObject } from '../../client/client.ts';
+import { FOREGROUND_FINALIZER, ORPHAN_FINALIZER } from './graph.ts';
+import type { Node } from './graph.ts';
+
+type OwnerRef = Immutable<OwnerReference>;
+
+/** What the live owner of a reference is. */
+export type OwnerState =
+  /** It exists and stays. */
+  | 'solid'
+  /** It does not exist, or is another object with the same name. */
+  | 'dangling'
+  /** It is being deleted in the foreground, and waits for its dependents. */
+  | 'waiting';
+
+export interface JudgedOwner {
+  readonly reference: OwnerRef;
+  readonly state: OwnerState;
+}
+
+export type Propagation = 'Orphan' | 'Foreground' | 'Background';
+
+export type Verdict =
+  | { readonly action: 'keep' }
+  /** It has other owners: it only lets go of these. */
+  | { readonly action: 'removeOwners'; readonly uids: readonly string[] }
+  /** `unblock` first: it is in a circle of owners that wait for each other, and must not block its own. */
+  | { readonly action: 'delete'; readonly propagation: Propagation; readonly unblock: boolean };
+
+/** `object`: the live object; `node`: what the graph knows of it. */
+export function judge(object: KubeObject, node: Node, owners: readonly JudgedOwner[]): Verdict {
+  if (owners.length === 0) return { action: 'keep' };
+  const gone = owners.filter(({ state }) => state !== 'solid');
+  if (gone.length < owners.length) {
+    if (gone.length === 0) return { action: 'keep' };
+    return { action: 'removeOwners', uids: gone.map(({ reference }) => reference.uid) };
+  }
+  if (owners.some(({ state }) => state === 'waiting') && node.dependents.size > 0) {
+    const inCircle = [...node.dependents].some((dependent) => dependent.deletingDependents);
+    return { action: 'delete', propagation: 'Foreground', unblock: inCircle };
+  }
+  return { action: 'delete', propagation: propagationOf(object), unblock: false };
+}
+
+/** What its finalizers say was asked for; else its dependents follow it later. */
+function propagationOf(object: KubeObject): Propagation {
+  const finalizers = object.metadata.finalizers ?? [];
+  if (finalizers.includes(ORPHAN_FINALIZER)) return 'Orphan';
+  if (finalizers.includes(FOREGROUND_FINALIZER)) return 'Foreground';
+  return 'Background';
+}
+
+export function isWaitingForDependents(owner: KubeObject): boolean {
+  const { deletionTimestamp, finalizers } = owner.metadata;
+  return deletionTimestamp !== undefined && (finalizers ?? []).includes(FOREGROUND_FINALIZER);
+}

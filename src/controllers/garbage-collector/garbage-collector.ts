@@ -1,0 +1,323 @@
+// Deletes what belongs to nobody any more: objects all of whose owners are gone. And carries out how a deleted object wants
+// its dependents treated: deleted after it (background), before it (foreground), or left behind (orphan).
+//
+// The graph says what to look at; what is done is decided from the live objects only, compared by UID, and written with
+// preconditions. So a graph that is behind costs a request, never an object.
+
+import type { Immutable, OwnerReference } from '../../api/meta/v1/index.ts';
+import type { KubeObject } from '../../client/client.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import { LruCache } from '../../client/events/lru-cache.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import { ExponentialRateLimiter } from '../../client/workqueue/rate-limiter.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import * as wait from '../../machinery/wait.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { apiVersionOf, discoverResources, hasVerbs } from '../discovery.ts';
+import type { DiscoveredResource } from '../discovery.ts';
+import { isWaitingForDependents, judge } from './decision.ts';
+import type { JudgedOwner, OwnerState, Propagation } from './decision.ts';
+import { FOREGROUND_FINALIZER, Graph, ORPHAN_FINALIZER, blockingDependents } from './graph.ts';
+import type { Identity, Node } from './graph.ts';
+import { Monitors } from './monitors.ts';
+
+type OwnerRef = Immutable<OwnerReference>;
+
+export interface GarbageCollectorConfig extends Omit<ControllerConfig, 'informers'> {
+  /** Objects that are looked at at once. Default: 20. */
+  readonly workers?: number;
+  /** How often to ask which resources there are. Default: 30 s. */
+  readonly discoveryPeriodMs?: number;
+}
+
+/** Events go by themselves, and are many. 'resource.group' */
+const IGNORED: ReadonlySet<string> = new Set(['events.', 'events.events.k8s.io']);
+/** How long the first lists may take before work begins without them. */
+const SYNC_TIMEOUT_MS = 30_000;
+
+/** A cluster-scoped object names an owner that is in a namespace: there is nothing that it could mean. */
+class UnresolvableOwnerError extends Error {
+  constructor({ kind, name }: Identity) {
+    super(`${kind} ${name} would be in a namespace, but none is given`);
+    this.name = 'UnresolvableOwnerError';
+  }
+}
+
+/** The kind of an object is not known (yet): its resource may be served later. */
+class UnknownKindError extends Error {
+  constructor({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }) {
+    super(`no resource is served for kind ${kind} of ${apiVersion}`);
+    this.name = 'UnknownKindError';
+  }
+}
+
+export class GarbageCollector implements Controller {
+  readonly name = 'garbage-collector-controller';
+  readonly #config: GarbageCollectorConfig;
+  readonly #graph: Graph;
+  readonly #monitors: Monitors;
+  readonly #recorder: EventRecorder;
+  readonly #deleteQueue: RateLimitingQueue<Node>;
+  readonly #orphanQueue: RateLimitingQueue<Node>;
+  /** True once every resource that was found has been listed, or took too long. */
+  #started = false;
+  /** 'apiVersion kind' → the resource that serves it, from the last discovery. */
+  #resources: ReadonlyMap<string, DiscoveredResource> = new Map();
+  /** Owners that were looked for and not found, as `absentKey` names them; UIDs do not come back. */
+  readonly #absent = new LruCache<string, true>(500);
+
+  constructor(config: GarbageCollectorConfig) {
+    const { client, clock, random } = config;
+    const logger = config.logger.with({ controller: this.name });
+    this.#config = { ...config, logger };
+    this.#deleteQueue = new RateLimitingQueue<Node>({ clock, rateLimiter: new ExponentialRateLimiter() });
+    this.#orphanQueue = new RateLimitingQueue<Node>({ clock, rateLimiter: new ExponentialRateLimiter() });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: this.name });
+    this.#graph = new Graph({
+      attemptToDelete: (node) => this.#deleteQueue.add(node),
+      attemptToOrphan: (node) => this.#orphanQueue.add(node),
+      invalidNamespace: (dependent, reference, namespace) => this.#reportNamespace(dependent, reference, namespace),
+      absent: (identity) => this.#absent.set(absentKey(identity, identity.namespace), true),
+    });
+    this.#monitors = new Monitors({ client, clock, random, logger, graph: this.#graph });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { workers = 20, discoveryPeriodMs = 30_000, clock, logger } = this.#config;
+    const discovering = wait.until({ clock, signal, periodMs: discoveryPeriodMs }, () => this.#discover(signal));
+    try {
+      await wait.pollImmediately({ clock, signal, intervalMs: 100, timeoutMs: Number.POSITIVE_INFINITY }, () => this.#started);
+      await Promise.all([
+        runWorkers(this.#deleteQueue, workers, (node, stop) => this.#attemptToDelete(node, stop), signal, { logger }),
+        runWorkers(this.#orphanQueue, workers, (node, stop) => this.#attemptToOrphan(node, stop), signal, { logger }),
+      ]);
+    } finally {
+      await discovering;
+      await this.#monitors.stop();
+      this.#recorder.stop();
+    }
+  }
+
+  async #discover(signal: AbortSignal): Promise<void> {
+    const { client, clock, logger } = this.#config;
+    try {
+      const { resources, failures } = await discoverResources(client, signal);
+      const found = new Map(resources.map((resource) => [kindKey(apiVersionOf(resource), resource.kind), resource]));
+      for (const [id, resource] of this.#resources) {
+        // A group that cannot be asked right now has not lost its resources.
+        if (!found.has(id) && failures.has(apiVersionOf(resource))) found.set(id, resource);
+      }
+      for (const [groupVersion, reason] of failures) logger.warn('a group could not be discovered', { groupVersion, reason });
+      this.#resources = found;
+      const monitored = [...found.values()].filter(
+        (resource) =>
+          resource.preferred &&
+          hasVerbs(resource, 'delete', 'list', 'watch') &&
+          !IGNORED.has(`${resource.resource}.${resource.group}`),
+      );
+      const synced = new AbortController();
+      const timeout = clock.sleep(SYNC_TIMEOUT_MS, AbortSignal.any([signal, synced.signal]));
+      await Promise.race([this.#monitors.watch(monitored), timeout]).finally(() => synced.abort());
+      this.#started = true;
+    } catch (err) {
+      if (!signal.aborted) logger.warn('resources could not be discovered, will retry', { err });
+    }
+  }
+
+  async #attemptToDelete(node: Node, signal: AbortSignal): Promise<ReconcileResult> {
+    // Forgotten meanwhile, and whoever forgot it has woken those that it concerns.
+    if (this.#graph.get(node.identity.uid) !== node) return reconciled;
+    // On its way already; nothing is waited for.
+    if (node.beingDeleted && !node.deletingDependents) return reconciled;
+    let object: KubeObject | undefined;
+    try {
+      object = await this.#read(node.identity, signal);
+    } catch (err) {
+      if (!(err instanceof UnknownKindError || err instanceof UnresolvableOwnerError)) throw err;
+      this.#config.logger.debug('an object cannot be looked at', { name: node.identity.name, err });
+      // A resource may still come: it is asked for ever more rarely.
+      return err instanceof UnknownKindError ? requeue : reconciled;
+    }
+    if (object === undefined || object.metadata.uid !== node.identity.uid) {
+      this.#graph.delete(node.identity.uid);
+      return reconciled;
+    }
+    // It exists. If it is of a resource that is watched it will be seen.
+    if (node.virtual) return this.#isMonitored(node.identity) ? requeue : reconciled;
+    if (node.deletingDependents) return this.#waitForDependents(node, signal);
+    return this.#collect(node, object, signal);
+  }
+
+  /** An object that is deleted in the foreground goes when no dependent blocks it any more. */
+  async #waitForDependents(node: Node, signal: AbortSignal): Promise<ReconcileResult> {
+    const blocking = blockingDependents(node);
+    if (blocking.length === 0) return this.#removeFinalizer(node, FOREGROUND_FINALIZER, signal);
+    for (const dependent of blocking) if (!dependent.deletingDependents) this.#deleteQueue.add(dependent);
+    return reconciled;
+  }
+
+  async #collect(node: Node, object: KubeObject, signal: AbortSignal): Promise<ReconcileResult> {
+    const references = object.metadata.ownerReferences ?? [];
+    const owners: JudgedOwner[] = [];
+    try {
+      for (const reference of references) owners.push({ reference, state: await this.#judgeOwner(node, reference, signal) });
+    } catch (err) {
+      // Nothing can be said of one owner, so nothing may be done.
+      if (err instanceof UnknownKindError) return requeue;
+      if (err instanceof UnresolvableOwnerError) return reconciled;
+      throw err;
+    }
+    const verdict = judge(object, node, owners);
+    switch (verdict.action) {
+      case 'keep':
+        return reconciled;
+      case 'removeOwners':
+        await this.#patchOwners(
+          node,
+          object,
+          (reference) => (verdict.uids.includes(reference.uid) ? undefined : reference),
+          signal,
+        );
+        return reconciled;
+      case 'delete':
+        if (verdict.unblock) {
+          await this.#patchOwners(node, object, (reference) => ({ ...reference, blockOwnerDeletion: false }), signal);
+          return requeue;
+        }
+        return this.#delete(node, object, verdict.propagation, signal);
+    }
+  }
+
+  async #judgeOwner(node: Node, reference: OwnerRef, signal: AbortSignal): Promise<OwnerState> {
+    const { apiVersion, kind, name, uid } = reference;
+    const namespace = this.#resourceOf(reference).namespaced ? node.identity.namespace : '';
+    const key = absentKey(reference, namespace);
+    if (this.#absent.get(key)) return 'dangling';
+    const identity = { apiVersion, kind, name, uid, namespace };
+    const live = await this.#read(identity, signal);
+    if (live === undefined || live.metadata.uid !== reference.uid) {
+      this.#absent.set(key, true);
+      return 'dangling';
+    }
+    return isWaitingForDependents(live) ? 'waiting' : 'solid';
+  }
+
+  async #delete(node: Node, { metadata }: KubeObject, propagation: Propagation, signal: AbortSignal): Promise<ReconcileResult> {
+    try {
+      await this.#client(node.identity).delete(node.identity.name, {
+        // Nobody has given it another owner since it was looked at.
+        preconditions: { uid: metadata.uid, resourceVersion: metadata.resourceVersion },
+        propagationPolicy: propagation,
+        signal,
+      });
+      return reconciled;
+    } catch (err) {
+      if (apierrors.isNotFound(err)) {
+        this.#graph.delete(node.identity.uid);
+        return reconciled;
+      }
+      if (apierrors.isConflict(err)) return requeue;
+      throw err;
+    }
+  }
+
+  async #attemptToOrphan(owner: Node, signal: AbortSignal): Promise<ReconcileResult> {
+    if (this.#graph.get(owner.identity.uid) !== owner) return reconciled;
+    const { uid } = owner.identity;
+    const results = await Promise.allSettled(
+      [...owner.dependents].map(async (dependent) => {
+        const object = await this.#read(dependent.identity, signal);
+        if (object === undefined || object.metadata.uid !== dependent.identity.uid) return;
+        if (!object.metadata.ownerReferences?.some((reference) => reference.uid === uid)) return;
+        await this.#patchOwners(dependent, object, (reference) => (reference.uid === uid ? undefined : reference), signal);
+      }),
+    );
+    const failure = results.find((result) => result.status === 'rejected');
+    if (failure !== undefined) throw failure.reason;
+    return this.#removeFinalizer(owner, ORPHAN_FINALIZER, signal);
+  }
+
+  /** `change`: undefined takes a reference away. A conflict is thrown: the object must be looked at again. */
+  async #patchOwners(
+    { identity }: Node,
+    { metadata }: KubeObject,
+    change: (reference: OwnerRef) => OwnerRef | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const ownerReferences = (metadata.ownerReferences ?? []).map(change).filter((reference) => reference !== undefined);
+    await this.#patchMetadata(identity, metadata, { ownerReferences }, signal);
+  }
+
+  async #removeFinalizer(node: Node, finalizer: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const object = await this.#read(node.identity, signal);
+    if (object === undefined || object.metadata.uid !== node.identity.uid) {
+      this.#graph.delete(node.identity.uid);
+      return reconciled;
+    }
+    const finalizers = object.metadata.finalizers ?? [];
+    if (!finalizers.includes(finalizer)) return reconciled;
+    const remaining = finalizers.filter((present) => present !== finalizer);
+    await this.#patchMetadata(node.identity, object.metadata, { finalizers: remaining }, signal);
+    return reconciled;
+  }
+
+  /** With the UID and the revision that were read, so that it fails rather than undoes what somebody else wrote. */
+  async #patchMetadata(identity: Identity, read: KubeObject['metadata'], change: object, signal: AbortSignal): Promise<void> {
+    const metadata = { uid: read.uid, resourceVersion: read.resourceVersion, ...change };
+    try {
+      await this.#client(identity).patch(identity.name, 'application/merge-patch+json', { metadata }, { signal });
+    } catch (err) {
+      if (!apierrors.isNotFound(err)) throw err;
+    }
+  }
+
+  /** The live object; undefined if it does not exist. */
+  async #read(identity: Identity, signal: AbortSignal): Promise<KubeObject | undefined> {
+    try {
+      return await this.#client(identity).get(identity.name, { signal });
+    } catch (err) {
+      if (apierrors.isNotFound(err)) return undefined;
+      throw err;
+    }
+  }
+
+  #client(identity: Identity) {
+    const resource = this.#resourceOf(identity);
+    const client = this.#config.client.resource(resource);
+    if (!resource.namespaced) return client;
+    if (identity.namespace === '') throw new UnresolvableOwnerError(identity);
+    return client.namespace(identity.namespace);
+  }
+
+  #resourceOf(type: { readonly apiVersion: string; readonly kind: string }): DiscoveredResource {
+    const resource = this.#resources.get(kindKey(type.apiVersion, type.kind));
+    if (resource === undefined) throw new UnknownKindError(type);
+    return resource;
+  }
+
+  #isMonitored(identity: Identity): boolean {
+    return hasVerbs(this.#resourceOf(identity), 'delete', 'list', 'watch');
+  }
+
+  #reportNamespace({ identity }: Node, reference: OwnerRef, ownerNamespace: string): void {
+    const { apiVersion, kind, name, uid } = reference;
+    const owner = `[${apiVersion}/${kind}, namespace: ${identity.namespace}, name: ${name}, uid: ${uid}]`;
+    this.#config.logger.warn('a reference names an owner in another namespace', { owner, ownerNamespace });
+    this.#recorder.event(
+      identity,
+      'Warning',
+      'OwnerRefInvalidNamespace',
+      `ownerRef ${owner} does not exist in namespace ${JSON.stringify(identity.namespace)}`,
+    );
+  }
+}
+
+function kindKey(apiVersion: string, kind: string): string {
+  return `${apiVersion} ${kind}`;
+}
+
+/** An owner as a reference in that namespace names it. */
+function absentKey(reference: OwnerRef | Identity, namespace: string): string {
+  return JSON.stringify([reference.apiVersion, reference.kind, reference.name, reference.uid, namespace]);
+}

@@ -1,0 +1,230 @@
+// Who owns what, in all resources, as far as has been seen. It only keeps the books and says what must be looked at; deciding
+// from the live objects and writing is the garbage collector's.
+//
+// A node is an object by its UID. An owner that a reference names and that was not seen is a virtual node: maybe it is still to
+// be seen, maybe it has never existed; it must be looked at. Events of different resources come in any order.
+
+import type { Immutable, OwnerReference } from '../../api/meta/v1/index.ts';
+import type { KubeObject } from '../../client/client.ts';
+
+export const FOREGROUND_FINALIZER = 'foregroundDeletion';
+export const ORPHAN_FINALIZER = 'orphan';
+
+type OwnerRef = Immutable<OwnerReference>;
+
+/** An object as a reference finds it, and where it is. */
+export interface Identity {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  /** '' for cluster-scoped objects. Of a virtual node: that of the dependent which named it. */
+  readonly namespace: string;
+}
+
+export interface Node {
+  readonly identity: Identity;
+  readonly owners: readonly OwnerRef[];
+  /** Nodes with a reference to this one. */
+  readonly dependents: ReadonlySet<Node>;
+  /** Never seen: only a reference says that it exists. */
+  readonly virtual: boolean;
+  readonly beingDeleted: boolean;
+  /** Being deleted in the foreground: it waits for its dependents. */
+  readonly deletingDependents: boolean;
+}
+
+/** What the graph tells of. Calls are synchronous, and may be repeated for the same node. */
+export interface GraphListener {
+  /** Something changed on which its deletion may hang. */
+  attemptToDelete(node: Node): void;
+  /** It is to leave its dependents behind. */
+  attemptToOrphan(node: Node): void;
+  /** The dependent's reference names an object of another namespace. */
+  invalidNamespace(dependent: Node, reference: OwnerRef, ownerNamespace: string): void;
+  /** The object does not exist (any more). */
+  absent(identity: Identity): void;
+}
+
+interface MutableNode extends Node {
+  identity: Identity;
+  owners: readonly OwnerRef[];
+  readonly dependents: Set<MutableNode>;
+  virtual: boolean;
+  beingDeleted: boolean;
+  deletingDependents: boolean;
+  /** It waits for being orphaned from its dependents. */
+  orphaning: boolean;
+}
+
+export class Graph {
+  readonly #listener: GraphListener;
+  readonly #nodes = new Map<string, MutableNode>();
+  /** Owner's UID → nodes with a reference to it, whether or not there is a node for the owner. No empty sets without a node. */
+  readonly #dependents = new Map<string, Set<MutableNode>>();
+
+  constructor(listener: GraphListener) {
+    this.#listener = listener;
+  }
+
+  get(uid: string): Node | undefined {
+    return this.#nodes.get(uid);
+  }
+
+  get size(): number {
+    return this.#nodes.size;
+  }
+
+  /** The object exists as given. `type`: objects in a list do not carry theirs. */
+  put(object: KubeObject, type: { readonly apiVersion: string; readonly kind: string }): void {
+    const { metadata } = object;
+    const identity: Identity = {
+      apiVersion: type.apiVersion,
+      kind: type.kind,
+      name: metadata.name,
+      uid: metadata.uid,
+      namespace: metadata.namespace ?? '',
+    };
+    const owners = metadata.ownerReferences ?? [];
+    const known = this.#nodes.get(identity.uid);
+    if (known === undefined) {
+      const node = this.#makeNode(identity, owners, false);
+      this.#nodes.set(identity.uid, node);
+      // Its dependents may have been seen before it, and given up.
+      this.#checkDependents(node);
+      this.#addToOwners(node, owners);
+      this.#noteDeletion(node, object);
+      return;
+    }
+    if (known.virtual) this.#materialize(known, identity);
+    this.#changeOwners(known, owners);
+    this.#noteDeletion(known, object);
+  }
+
+  /** The object is gone, or was found never to have been there. */
+  delete(uid: string): void {
+    const node = this.#nodes.get(uid);
+    if (node === undefined) return;
+    this.#nodes.delete(uid);
+    if (node.dependents.size === 0) this.#dependents.delete(uid);
+    for (const { uid: ownerUid } of node.owners) this.#removeFromOwner(node, ownerUid);
+    this.#listener.absent(node.identity);
+    for (const dependent of node.dependents) this.#listener.attemptToDelete(dependent);
+    // An owner that waits for its dependents has one less to wait for.
+    for (const { uid: ownerUid } of node.owners) this.#wakeIfWaiting(ownerUid);
+  }
+
+  /** What was taken for granted because of a reference is an object after all. */
+  #materialize(node: MutableNode, identity: Identity): void {
+    node.virtual = false;
+    node.identity = identity;
+    this.#checkDependents(node);
+  }
+
+  /** Some may have named it wrongly: now that is known. */
+  #checkDependents(node: MutableNode): void {
+    for (const dependent of node.dependents) {
+      const reference = dependent.owners.find(({ uid }) => uid === node.identity.uid);
+      if (reference !== undefined) this.#checkReference(dependent, reference, node);
+    }
+  }
+
+  #changeOwners(node: MutableNode, owners: readonly OwnerRef[]): void {
+    const before = new Map(node.owners.map((reference) => [reference.uid, reference]));
+    const after = new Map(owners.map((reference) => [reference.uid, reference]));
+    const removed = node.owners.filter(({ uid }) => !after.has(uid));
+    const unblocked = owners.filter(({ uid, blockOwnerDeletion }) => before.get(uid)?.blockOwnerDeletion && !blockOwnerDeletion);
+    node.owners = owners;
+    this.#addToOwners(
+      node,
+      owners.filter(({ uid }) => !before.has(uid)),
+    );
+    for (const { uid } of removed) this.#removeFromOwner(node, uid);
+    for (const { uid } of [...removed, ...unblocked]) this.#wakeIfWaiting(uid);
+  }
+
+  #addToOwners(node: MutableNode, references: readonly OwnerRef[]): void {
+    for (const reference of references) {
+      const { apiVersion, kind, name, uid } = reference;
+      this.#dependentsOf(uid).add(node);
+      const owner = this.#nodes.get(uid);
+      if (owner !== undefined) {
+        if (!owner.virtual) this.#checkReference(node, reference, owner);
+        continue;
+      }
+      const virtual = this.#makeNode({ apiVersion, kind, name, uid, namespace: node.identity.namespace }, [], true);
+      this.#nodes.set(uid, virtual);
+      this.#listener.attemptToDelete(virtual);
+    }
+  }
+
+  #removeFromOwner(node: MutableNode, ownerUid: string): void {
+    const dependents = this.#dependentsOf(ownerUid);
+    dependents.delete(node);
+    if (dependents.size > 0) return;
+    // Only references said that a virtual node exists, and the last of them is gone.
+    if (this.#nodes.get(ownerUid)?.virtual) this.#nodes.delete(ownerUid);
+    if (!this.#nodes.has(ownerUid)) this.#dependents.delete(ownerUid);
+  }
+
+  /** A reference that does not name its owner as the owner is: the dependent must be looked at, live. */
+  #checkReference(dependent: MutableNode, reference: OwnerRef, owner: MutableNode): void {
+    const { identity } = owner;
+    if (identity.namespace !== '' && identity.namespace !== dependent.identity.namespace) {
+      this.#listener.invalidNamespace(dependent, reference, identity.namespace);
+      this.#listener.attemptToDelete(dependent);
+    } else if (
+      identity.kind !== reference.kind ||
+      identity.name !== reference.name ||
+      groupOf(identity.apiVersion) !== groupOf(reference.apiVersion)
+    ) {
+      this.#listener.attemptToDelete(dependent);
+    }
+  }
+
+  #noteDeletion(node: MutableNode, { metadata }: KubeObject): void {
+    const finalizers = metadata.finalizers ?? [];
+    node.beingDeleted = metadata.deletionTimestamp !== undefined;
+    const orphaning = node.beingDeleted && finalizers.includes(ORPHAN_FINALIZER);
+    if (orphaning && !node.orphaning) this.#listener.attemptToOrphan(node);
+    node.orphaning = orphaning;
+    const foreground = node.beingDeleted && finalizers.includes(FOREGROUND_FINALIZER);
+    if (foreground && !node.deletingDependents) {
+      // Set first: whoever is looked at because of this must find it so.
+      node.deletingDependents = true;
+      for (const dependent of node.dependents) this.#listener.attemptToDelete(dependent);
+      this.#listener.attemptToDelete(node);
+    }
+  }
+
+  #dependentsOf(uid: string): Set<MutableNode> {
+    let dependents = this.#dependents.get(uid);
+    if (dependents === undefined) {
+      dependents = new Set();
+      this.#dependents.set(uid, dependents);
+    }
+    return dependents;
+  }
+
+  #makeNode(identity: Identity, owners: readonly OwnerRef[], virtual: boolean): MutableNode {
+    const dependents = this.#dependentsOf(identity.uid);
+    return { identity, owners, dependents, virtual, beingDeleted: false, deletingDependents: false, orphaning: false };
+  }
+
+  #wakeIfWaiting(uid: string): void {
+    const owner = this.#nodes.get(uid);
+    if (owner?.deletingDependents) this.#listener.attemptToDelete(owner);
+  }
+}
+
+/** Dependents that an owner being deleted in the foreground waits for. */
+export function blockingDependents(owner: Node): readonly Node[] {
+  return [...owner.dependents].filter((dependent) =>
+    dependent.owners.some(({ uid, blockOwnerDeletion }) => uid === owner.identity.uid && blockOwnerDeletion === true),
+  );
+}
+
+function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf('/');
+  return slash < 0 ? '' : apiVersion.slice(0, slash);
+}

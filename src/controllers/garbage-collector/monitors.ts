@@ -1,0 +1,98 @@
+// Watches every resource whose objects can be deleted, and keeps the graph of owners up to date with what it sees. Nothing but
+// the graph is kept of the objects.
+
+import type { Client, KubeObject } from '../../client/client.ts';
+import { Reflector, objectKey } from '../../client/informers/index.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import type { Random } from '../../machinery/random.ts';
+import { apiVersionOf } from '../discovery.ts';
+import type { DiscoveredResource } from '../discovery.ts';
+import type { Graph } from './graph.ts';
+
+export interface MonitorsConfig {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly graph: Graph;
+}
+
+interface Monitor {
+  readonly stop: AbortController;
+  readonly run: Promise<void>;
+  readonly synced: Promise<void>;
+}
+
+export class Monitors {
+  readonly #config: MonitorsConfig;
+  readonly #monitors = new Map<string, Monitor>();
+
+  constructor(config: MonitorsConfig) {
+    this.#config = config;
+  }
+
+  /** Watches these resources from now on, and no others. Resolves when the first list of each new one is in the graph. */
+  async watch(resources: readonly DiscoveredResource[]): Promise<void> {
+    const wanted = new Map(resources.map((resource) => [`${resource.resource}.${resource.group}/${resource.version}`, resource]));
+    for (const [id, monitor] of this.#monitors) {
+      if (wanted.has(id)) continue;
+      this.#monitors.delete(id);
+      monitor.stop.abort();
+    }
+    for (const [id, resource] of wanted) {
+      if (!this.#monitors.has(id)) this.#monitors.set(id, this.#start(id, resource));
+    }
+    await Promise.all([...this.#monitors.values()].map(({ synced }) => synced));
+  }
+
+  async stop(): Promise<void> {
+    const running = [...this.#monitors.values()];
+    for (const { stop } of running) stop.abort();
+    await Promise.all(running.map(({ run }) => run));
+  }
+
+  #start(id: string, resource: DiscoveredResource): Monitor {
+    const { client, clock, random, logger, graph } = this.#config;
+    const type = { apiVersion: apiVersionOf(resource), kind: resource.kind };
+    const stop = new AbortController();
+    /** Key → UID of what is in the graph because of this monitor. */
+    let known = new Map<string, string>();
+    let resolveSynced: () => void = () => undefined;
+    const synced = new Promise<void>((resolve) => {
+      resolveSynced = resolve;
+      stop.signal.addEventListener('abort', () => resolve());
+    });
+    const put = (object: KubeObject): void => {
+      const key = objectKey(object);
+      const before = known.get(key);
+      // Another object under the same name: the deletion of the first was missed.
+      if (before !== undefined && before !== object.metadata.uid) graph.delete(before);
+      known.set(key, object.metadata.uid);
+      graph.put(object, type);
+    };
+    const reflector = new Reflector<KubeObject>({
+      name: id,
+      source: client.resource(resource),
+      store: {
+        put,
+        delete: (object) => {
+          known.delete(objectKey(object));
+          graph.delete(object.metadata.uid);
+        },
+        replace: (objects) => {
+          const before = known;
+          known = new Map();
+          for (const object of objects) put(object);
+          const present = new Set(known.values());
+          for (const uid of before.values()) if (!present.has(uid)) graph.delete(uid);
+          resolveSynced();
+        },
+      },
+      clock,
+      random,
+      logger,
+    });
+    return { stop, run: reflector.run(stop.signal), synced };
+  }
+}

@@ -1,0 +1,87 @@
+// What a terminating namespace says about how far its deletion has got.
+
+import type { NamespaceCondition } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+
+type Condition = Immutable<NamespaceCondition>;
+
+/** What was found while deleting a namespace's content. */
+export interface Findings {
+  /** What could not be discovered, or undefined. */
+  readonly discoveryFailure?: string;
+  /** What deleting failed with, per resource. */
+  readonly failures: readonly string[];
+  /** 'resource.group' → objects that are still there. */
+  readonly remaining: ReadonlyMap<string, number>;
+  /** Finalizer → objects that it keeps. */
+  readonly finalizers: ReadonlyMap<string, number>;
+}
+
+interface Described {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Every type that this controller sets, with what it says when there is nothing wrong. */
+const FINE: Readonly<Record<string, Described>> = {
+  NamespaceDeletionDiscoveryFailure: { reason: 'ResourcesDiscovered', message: 'All resources successfully discovered' },
+  NamespaceDeletionGroupVersionParsingFailure: {
+    reason: 'ParsedGroupVersions',
+    message: 'All legacy kube types successfully parsed',
+  },
+  NamespaceDeletionContentFailure: {
+    reason: 'ContentDeleted',
+    message: 'All content successfully deleted, may be waiting on finalization',
+  },
+  NamespaceContentRemaining: { reason: 'ContentRemoved', message: 'All content successfully removed' },
+  NamespaceFinalizersRemaining: { reason: 'ContentHasNoFinalizers', message: 'All content-preserving finalizers finished' },
+};
+
+/** The conditions with the findings in them; the very array that was given if nothing has changed. `now`: a metav1.Time. */
+export function conditionsWith(present: readonly Condition[], findings: Findings, now: string): readonly Condition[] {
+  const problems = problemsOf(findings);
+  let changed = false;
+  const next = [...present];
+  for (const [type, fine] of Object.entries(FINE)) {
+    const problem = problems.get(type);
+    const status = problem === undefined ? 'False' : 'True';
+    const { reason, message } = problem ?? fine;
+    const index = next.findIndex((condition) => condition.type === type);
+    const before = next[index];
+    if (before !== undefined && before.status === status && before.reason === reason && before.message === message) continue;
+    changed = true;
+    const lastTransitionTime = before?.status === status ? before.lastTransitionTime : now;
+    const condition: Condition = { type, status, lastTransitionTime, reason, message };
+    if (before === undefined) next.push(condition);
+    else next[index] = condition;
+  }
+  return changed ? next : present;
+}
+
+function problemsOf({ discoveryFailure, failures, remaining, finalizers }: Findings): ReadonlyMap<string, Described> {
+  const problems = new Map<string, Described>();
+  if (discoveryFailure !== undefined) {
+    problems.set('NamespaceDeletionDiscoveryFailure', { reason: 'DiscoveryFailed', message: discoveryFailure });
+  }
+  if (failures.length > 0) {
+    problems.set('NamespaceDeletionContentFailure', {
+      reason: 'ContentDeletionFailed',
+      message: `Failed to delete all resource types, ${failures.length} remaining: ${failures.toSorted().join(', ')}`,
+    });
+  }
+  if (remaining.size > 0) {
+    const counts = [...remaining].map(([resource, count]) => `${resource} has ${count} resource instances`);
+    problems.set('NamespaceContentRemaining', {
+      reason: 'SomeResourcesRemain',
+      message: `Some resources are remaining: ${counts.sort().join(', ')}`,
+    });
+  }
+  if (finalizers.size > 0) {
+    const counts = [...finalizers].map(([finalizer, count]) => `${finalizer} in ${count} resource instances`);
+    problems.set('NamespaceFinalizersRemaining', {
+      reason: 'SomeFinalizersRemain',
+      message: `Some content in the namespace has finalizers remaining: ${counts.sort().join(', ')}`,
+    });
+  }
+  return problems;
+}

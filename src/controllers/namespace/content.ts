@@ -1,0 +1,128 @@
+// Deletes what is in a namespace, resource by resource, and counts what is left.
+
+import type { Pod } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Client, KubeObject, ResourceClient } from '../../client/client.ts';
+import { parseTime } from '../../client/time.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { hasVerbs } from '../discovery.ts';
+import type { DiscoveredResource } from '../discovery.ts';
+import { messageOf } from '../pod-control.ts';
+import { isPodTerminal } from '../pod-state.ts';
+
+export interface ContentResult {
+  readonly failures: readonly string[];
+  /** 'resource.group' → objects that are still there. */
+  readonly remaining: ReadonlyMap<string, number>;
+  /** Finalizer → objects that it keeps. */
+  readonly finalizers: ReadonlyMap<string, number>;
+  /** In how many seconds more may be gone; 0 if nothing is left. */
+  readonly estimateSeconds: number;
+}
+
+interface Left {
+  readonly id: string;
+  readonly items: readonly KubeObject[];
+  readonly estimateSeconds: number;
+  readonly failure?: string;
+}
+
+/** So long whatever a finalizer stands for may take. */
+const FINALIZER_ESTIMATE_SECONDS = 15;
+
+/**
+ * Asks for the deletion of everything of these resources in the namespace. Pods come first, and as long as there are pods
+ * nothing else is touched: they may need the rest (secrets, network policies) to the end. `nowMs`: since the epoch.
+ */
+export async function deleteContent(
+  client: Client,
+  resources: readonly DiscoveredResource[],
+  namespace: string,
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<ContentResult> {
+  const isPods = (resource: DiscoveredResource): boolean => resource.group === '' && resource.resource === 'pods';
+  const empty = (resource: DiscoveredResource): Promise<Left> => deleteAll(client, resource, namespace, nowMs, signal);
+  const pods = await Promise.all(resources.filter(isPods).map(empty));
+  const podsLeft = pods.some(({ items, failure }) => items.length > 0 || failure !== undefined);
+  return sumUp(podsLeft ? pods : await Promise.all(resources.filter((resource) => !isPods(resource)).map(empty)));
+}
+
+async function deleteAll(
+  client: Client,
+  resource: DiscoveredResource,
+  namespace: string,
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<Left> {
+  const id = `${resource.resource}.${resource.group}`;
+  const scoped = client.resource(resource).namespace(namespace);
+  let items: readonly KubeObject[] = [];
+  try {
+    await askForDeletion(scoped, resource, signal);
+    if (hasVerbs(resource, 'list')) items = (await scoped.list({ signal })).items;
+  } catch (err) {
+    if (signal.aborted) throw err;
+    // The resource has gone since it was discovered, and its objects with it.
+    if (apierrors.isNotFound(err) || apierrors.isMethodNotSupported(err)) return { id, items: [], estimateSeconds: 0 };
+    return { id, items: [], estimateSeconds: 0, failure: messageOf(err) };
+  }
+  if (items.length === 0) return { id, items, estimateSeconds: 0 };
+  if (id === 'pods.') return { id, items, estimateSeconds: podEstimate(items as readonly Immutable<Pod>[], nowMs) };
+  if (items.some(({ metadata }) => (metadata.finalizers ?? []).length > 0)) {
+    return { id, items, estimateSeconds: FINALIZER_ESTIMATE_SECONDS };
+  }
+  // Nothing keeps them, yet they are there: somebody made them after the deletion.
+  const failure = `unexpected items still remain in namespace: ${namespace} for gvr: ${resource.group}/${resource.version}, Resource=${resource.resource}`;
+  return { id, items, estimateSeconds: 0, failure };
+}
+
+async function askForDeletion(
+  scoped: ResourceClient<KubeObject>,
+  resource: DiscoveredResource,
+  signal: AbortSignal,
+): Promise<void> {
+  const propagationPolicy = 'Background';
+  if (hasVerbs(resource, 'deletecollection')) {
+    await scoped.deleteCollection({ propagationPolicy, signal });
+    return;
+  }
+  if (!hasVerbs(resource, 'list', 'delete')) return;
+  for (const { metadata } of (await scoped.list({ signal })).items) {
+    try {
+      await scoped.delete(metadata.name, { propagationPolicy, signal });
+    } catch (err) {
+      if (!apierrors.isNotFound(err)) throw err;
+    }
+  }
+}
+
+/** The rest of the longest grace period; at least a second. */
+function podEstimate(items: readonly Immutable<Pod>[], nowMs: number): number {
+  let estimate = 1;
+  for (const pod of items) {
+    if (isPodTerminal(pod)) continue;
+    const grace = pod.metadata.deletionGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
+    // The deletionTimestamp is when the grace ends.
+    const end = parseTime(pod.metadata.deletionTimestamp);
+    estimate = Math.max(estimate, end === undefined ? grace : Math.min(grace, Math.ceil((end - nowMs) / 1000)));
+  }
+  return estimate;
+}
+
+function sumUp(parts: readonly Left[]): ContentResult {
+  const remaining = new Map<string, number>();
+  const finalizers = new Map<string, number>();
+  for (const { id, items } of parts) {
+    if (items.length > 0) remaining.set(id, items.length);
+    for (const { metadata } of items) {
+      for (const finalizer of metadata.finalizers ?? []) finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
+    }
+  }
+  return {
+    failures: parts.flatMap(({ failure }) => (failure === undefined ? [] : [failure])),
+    remaining,
+    finalizers,
+    estimateSeconds: parts.reduce((most, { estimateSeconds }) => Math.max(most, estimateSeconds), 0),
+  };
+}

@@ -1,0 +1,136 @@
+// Empties namespaces that are being deleted, says in their status how far that has got, and lets them go when nothing is left.
+
+import { namespaces, pods } from '../../api/core/v1/index.ts';
+import type { Namespace } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { formatTime } from '../../client/time.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { discoverResources, hasVerbs } from '../discovery.ts';
+import { conditionsWith } from './conditions.ts';
+import { deleteContent } from './content.ts';
+import type { ContentResult } from './content.ts';
+
+export interface NamespaceControllerConfig extends ControllerConfig {
+  /** Namespaces that are emptied at once. Default: 10. */
+  readonly workers?: number;
+}
+
+/** The finalizer in a namespace's spec that this controller takes away at the end. */
+const FINALIZER = 'kubernetes';
+
+export class NamespaceController implements Controller {
+  readonly name = 'namespace-controller';
+  readonly #config: NamespaceControllerConfig;
+  readonly #namespaces: SharedInformer<Immutable<Namespace>>;
+  readonly #queue: RateLimitingQueue;
+
+  constructor(config: NamespaceControllerConfig) {
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#namespaces = config.informers.informerFor(namespaces);
+    const wake = (namespace: Immutable<Namespace>): void => {
+      if (namespace.metadata.deletionTimestamp !== undefined) this.#queue.add(objectKey(namespace));
+    };
+    this.#namespaces.addEventHandler({ onAdd: wake, onUpdate: (_, namespace) => wake(namespace) });
+    // Pods are what is waited for longest; with the last of them it goes on at once.
+    config.informers.informerFor(pods).addEventHandler({
+      onDelete: ({ metadata }) => {
+        const namespace = this.#namespaces.lister.getByKey(metadata.namespace ?? '');
+        if (namespace !== undefined) wake(namespace);
+      },
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { workers = 10, logger } = this.#config;
+    await this.#namespaces.waitForSync(signal);
+    await runWorkers(this.#queue, workers, (name, stop) => this.#reconcile(name, stop), signal, { logger });
+  }
+
+  async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const cached = this.#namespaces.lister.getByKey(name);
+    if (cached?.metadata.deletionTimestamp === undefined) return reconciled;
+    const namespace = await this.#read(name, signal);
+    if (namespace === undefined || namespace.metadata.uid !== cached.metadata.uid) return reconciled;
+    const finalizers = namespace.spec.finalizers ?? [];
+    if (namespace.metadata.deletionTimestamp === undefined || !finalizers.includes(FINALIZER)) return reconciled;
+    const { result, discoveryFailure } = await this.#deleteContent(name, signal);
+    const empty = discoveryFailure === undefined && result.failures.length === 0 && result.remaining.size === 0;
+    const written = await this.#writeConditions(namespace, result, discoveryFailure, signal);
+    if (!written) return requeue;
+    if (empty) return this.#finalize(name, namespace.metadata.uid, signal);
+    if (result.failures.length > 0 || discoveryFailure !== undefined) return requeue;
+    // Half of what it may take, as often as it takes; the last pod wakes it anyway.
+    return requeueAfter((result.estimateSeconds / 2 + 1) * 1000);
+  }
+
+  async #deleteContent(
+    name: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly result: ContentResult; readonly discoveryFailure: string | undefined }> {
+    const { client, clock } = this.#config;
+    const { resources, failures } = await discoverResources(client, signal);
+    const deletable = resources.filter((resource) => resource.namespaced && resource.preferred && hasVerbs(resource, 'delete'));
+    const result = await deleteContent(client, deletable, name, clock.now(), signal);
+    if (failures.size === 0) return { result, discoveryFailure: undefined };
+    const listed = [...failures].map(([groupVersion, reason]) => `${groupVersion}: ${reason}`).join(', ');
+    const summary = `unable to retrieve the complete list of server APIs: ${listed}`;
+    return { result, discoveryFailure: `Discovery failed for some groups, ${failures.size} failing: ${summary}` };
+  }
+
+  /** False if somebody else wrote the namespace meanwhile: look again. */
+  async #writeConditions(
+    namespace: Immutable<Namespace>,
+    result: ContentResult,
+    discoveryFailure: string | undefined,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { client, clock } = this.#config;
+    const present = namespace.status.conditions ?? [];
+    const conditions = conditionsWith(present, { ...result, discoveryFailure }, formatTime(clock.now()));
+    if (conditions === present) return true;
+    try {
+      await client.resource(namespaces).updateStatus({ ...namespace, status: { ...namespace.status, conditions } }, { signal });
+      return true;
+    } catch (err) {
+      if (apierrors.isNotFound(err)) return true;
+      if (apierrors.isConflict(err)) return false;
+      throw err;
+    }
+  }
+
+  async #finalize(name: string, uid: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const namespace = await this.#read(name, signal);
+    if (namespace === undefined || namespace.metadata.uid !== uid) return reconciled;
+    const finalizers = (namespace.spec.finalizers ?? []).filter((finalizer) => finalizer !== FINALIZER);
+    const { finalizers: _finalizers, ...spec } = namespace.spec;
+    const body = {
+      ...namespace,
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      spec: finalizers.length === 0 ? spec : { ...spec, finalizers },
+    };
+    try {
+      await this.#config.client.resource(namespaces).subresource(name, 'finalize', body, { method: 'PUT', signal });
+      return reconciled;
+    } catch (err) {
+      if (apierrors.isNotFound(err)) return reconciled;
+      if (apierrors.isConflict(err)) return requeue;
+      throw err;
+    }
+  }
+
+  async #read(name: string, signal: AbortSignal): Promise<Immutable<Namespace> | undefined> {
+    try {
+      return await this.#config.client.resource(namespaces).get(name, { signal });
+    } catch (err) {
+      if (apierrors.isNotFound(err)) return undefined;
+      throw err;
+    }
+  }
+}

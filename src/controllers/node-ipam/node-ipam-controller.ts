@@ -1,0 +1,135 @@
+// Gives every node a range of addresses for its pods.
+
+import { nodes } from '../../api/core/v1/index.ts';
+import type { Node } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { RateLimitingQueue, reconciled, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { CidrSet } from './cidr.ts';
+
+type ReadNode = Immutable<Node>;
+
+export interface NodeIpamConfig extends ControllerConfig {
+  /** Where pods' addresses come from: one range, or one IPv4 and one IPv6 range. */
+  readonly clusterCidrs: readonly string[];
+  /** Ranges within them that are no pods': of Services. Default: none. */
+  readonly serviceCidrs?: readonly string[];
+  /** The prefix length of a node's range. Default: 24. */
+  readonly nodeMaskSizeIPv4?: number;
+  /** Default: 64. */
+  readonly nodeMaskSizeIPv6?: number;
+}
+
+export class NodeIpamController implements Controller {
+  readonly name = 'node-ipam-controller';
+  readonly #config: NodeIpamConfig;
+  readonly #sets: readonly CidrSet[];
+  readonly #nodes: SharedInformer<ReadNode>;
+  readonly #queue: RateLimitingQueue;
+  readonly #recorder: EventRecorder;
+  /** What was given to nodes that the cache does not show yet, by UID. */
+  readonly #given = new Map<string, readonly string[]>();
+
+  /** Throws RangeError if the ranges cannot be used. */
+  constructor(config: NodeIpamConfig) {
+    const { client, clock, random, logger, informers, nodeMaskSizeIPv4 = 24, nodeMaskSizeIPv6 = 64 } = config;
+    this.#config = config;
+    this.#sets = config.clusterCidrs.map((cidr) => new CidrSet(cidr, cidr.includes(':') ? nodeMaskSizeIPv6 : nodeMaskSizeIPv4));
+    for (const cidr of config.serviceCidrs ?? []) for (const set of this.#sets) set.occupy(cidr);
+    this.#queue = new RateLimitingQueue({ clock });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'cidrAllocator' });
+    this.#nodes = informers.informerFor(nodes);
+    this.#nodes.addEventHandler({
+      onAdd: (node) => this.#seen(node),
+      onUpdate: (before, node) => {
+        if (before.metadata.uid !== node.metadata.uid) this.#gone(before);
+        this.#seen(node);
+      },
+      onDelete: (node) => this.#gone(node),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    // Before the first range is given away, all that are taken must be known.
+    await this.#nodes.waitForSync(signal);
+    const { logger } = this.#config;
+    await runWorkers(this.#queue, 5, (name, stop) => this.#reconcile(name, stop), signal, { logger });
+    this.#recorder.stop();
+  }
+
+  #seen(node: ReadNode): void {
+    const cidrs = rangesOf(node);
+    if (cidrs.length === 0) {
+      this.#queue.add(node.metadata.name);
+      return;
+    }
+    this.#given.delete(node.metadata.uid);
+    for (const cidr of cidrs) {
+      if (!this.#occupy(cidr)) {
+        this.#config.logger.warn('a node has a range that is not of this cluster', { node: node.metadata.name, cidr });
+      }
+    }
+  }
+
+  #gone(node: ReadNode): void {
+    const cidrs = [...rangesOf(node), ...(this.#given.get(node.metadata.uid) ?? [])];
+    this.#given.delete(node.metadata.uid);
+    this.#release(cidrs);
+    // Others may have waited for one.
+    for (const other of this.#nodes.lister.list()) if (rangesOf(other).length === 0) this.#queue.add(other.metadata.name);
+  }
+
+  async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const node = this.#nodes.lister.getByKey(name);
+    if (node === undefined || rangesOf(node).length > 0 || this.#given.has(node.metadata.uid)) return reconciled;
+    const { uid } = node.metadata;
+    const cidrs: string[] = [];
+    for (const set of this.#sets) {
+      const cidr = set.allocate();
+      if (cidr !== undefined) cidrs.push(cidr);
+    }
+    if (cidrs.length < this.#sets.length) {
+      this.#release(cidrs);
+      this.#recorder.event(
+        { kind: 'Node', name, uid },
+        'Normal',
+        'CIDRNotAvailable',
+        `Node ${name} status is now: CIDRNotAvailable`,
+      );
+      throw new Error(`no range of addresses is left for node ${name}`);
+    }
+    this.#given.set(uid, cidrs);
+    const patch = { metadata: { uid }, spec: { podCIDR: cidrs[0], podCIDRs: cidrs } };
+    try {
+      await this.#config.client.resource(nodes).patch(name, 'application/strategic-merge-patch+json', patch, { signal });
+    } catch (err) {
+      this.#given.delete(uid);
+      this.#release(cidrs);
+      // Gone, replaced, or given a range by somebody else: if that is so it will be seen.
+      if (apierrors.isNotFound(err) || apierrors.isConflict(err)) return reconciled;
+      throw err;
+    }
+    return reconciled;
+  }
+
+  #occupy(cidr: string): boolean {
+    try {
+      return this.#sets.some((set) => set.occupy(cidr));
+    } catch (err) {
+      if (err instanceof RangeError) return false;
+      throw err;
+    }
+  }
+
+  #release(cidrs: readonly string[]): void {
+    for (const cidr of cidrs) for (const set of this.#sets) set.release(cidr);
+  }
+}
+
+function rangesOf({ spec }: ReadNode): readonly string[] {
+  return spec.podCIDRs ?? (spec.podCIDR ? [spec.podCIDR] : []);
+}

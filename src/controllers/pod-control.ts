@@ -1,0 +1,107 @@
+// Creates and deletes pods on behalf of a controller, and tells people in events of the controller's object.
+
+import { pods } from '../api/core/v1/index.ts';
+import type { Pod, PodTemplateSpec } from '../api/core/v1/index.ts';
+import type { Immutable, New, ObjectMeta, OwnerReference } from '../api/meta/v1/index.ts';
+import type { Client } from '../client/client.ts';
+import type { Recorder } from '../client/events/index.ts';
+import * as apierrors from '../machinery/apierrors.ts';
+import { DNS1123_SUBDOMAIN_MAX_LENGTH } from '../machinery/validation.ts';
+import type { TypeName } from './controller-ref.ts';
+
+export interface PodControlConfig {
+  readonly client: Client;
+  readonly recorder: Recorder;
+}
+
+/** The object on whose behalf pods are made: with its type, which objects in a list do not carry. */
+export interface PodOwner extends TypeName {
+  readonly metadata: Immutable<ObjectMeta>;
+}
+
+export class PodControl {
+  readonly #client: Client;
+  readonly #recorder: Recorder;
+
+  constructor(config: PodControlConfig) {
+    this.#client = config.client;
+    this.#recorder = config.recorder;
+  }
+
+  async create(
+    owner: PodOwner,
+    template: Immutable<PodTemplateSpec>,
+    controllerRef: OwnerReference,
+    signal: AbortSignal,
+  ): Promise<Immutable<Pod>> {
+    const namespace = owner.metadata.namespace ?? '';
+    let created: Immutable<Pod>;
+    try {
+      const pod = podFromTemplate(template, owner.metadata.name, controllerRef);
+      created = await this.#client.resource(pods).namespace(namespace).create(pod, { signal });
+    } catch (err) {
+      // In a namespace that is going away nothing can be created, and nobody needs to be told.
+      if (!isNamespaceTerminating(err) && !signal.aborted) {
+        this.#recorder.event(owner, 'Warning', 'FailedCreate', `Error creating: ${messageOf(err)}`);
+      }
+      throw err;
+    }
+    this.#recorder.event(owner, 'Normal', 'SuccessfulCreate', `Created pod: ${created.metadata.name}`);
+    return created;
+  }
+
+  /** Throws NotFound if the pod is gone already. Only this very pod is deleted, not another that has its name by now. */
+  async delete(owner: PodOwner, pod: Immutable<Pod>, signal: AbortSignal): Promise<void> {
+    const { name, namespace = '', uid } = pod.metadata;
+    try {
+      await this.#client.resource(pods).namespace(namespace).delete(name, { preconditions: { uid }, signal });
+    } catch (err) {
+      if (!apierrors.isNotFound(err) && !signal.aborted) {
+        this.#recorder.event(owner, 'Warning', 'FailedDelete', `Error deleting: ${messageOf(err)}`);
+      }
+      throw err;
+    }
+    this.#recorder.event(owner, 'Normal', 'SuccessfulDelete', `Deleted pod: ${name}`);
+  }
+
+  /** Strategic merge. A `metadata.uid` in the patch makes it fail (Conflict) if the pod is another by now. */
+  async patch(pod: Immutable<Pod>, patch: unknown, signal: AbortSignal): Promise<Immutable<Pod>> {
+    const { name, namespace = '' } = pod.metadata;
+    return this.#client
+      .resource(pods)
+      .namespace(namespace)
+      .patch(name, 'application/strategic-merge-patch+json', patch, { signal });
+  }
+}
+
+/** The pod that a template describes, with a name to be generated from the owner's. */
+export function podFromTemplate(
+  template: Immutable<PodTemplateSpec>,
+  ownerName: string,
+  controllerRef: OwnerReference,
+): New<Pod> {
+  const { labels, annotations, finalizers } = template.metadata;
+  return {
+    metadata: {
+      generateName: namePrefix(ownerName),
+      ...(labels !== undefined && { labels }),
+      ...(annotations !== undefined && { annotations }),
+      ...(finalizers !== undefined && { finalizers }),
+      ownerReferences: [controllerRef],
+    },
+    spec: template.spec,
+  };
+}
+
+export function isNamespaceTerminating(err: unknown): boolean {
+  return apierrors.statusCause(err, 'NamespaceTerminating') !== undefined;
+}
+
+export function messageOf(err: unknown): string {
+  return err instanceof Error ? err.message : String(err);
+}
+
+/** With a dash behind it, unless the name is too long for that. */
+function namePrefix(ownerName: string): string {
+  return ownerName.length < DNS1123_SUBDOMAIN_MAX_LENGTH ? `${ownerName}-` : ownerName;
+}

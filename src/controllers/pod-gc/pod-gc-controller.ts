@@ -1,0 +1,138 @@
+// Removes pods that nobody else will: of nodes that are gone, deleted before they had a node, on nodes out of service, and
+// finished ones when there are too many.
+
+import { nodes, pods } from '../../api/core/v1/index.ts';
+import type { Node, Pod } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { formatTime, parseTime } from '../../client/time.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import * as wait from '../../machinery/wait.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { readyStatus } from '../node-lifecycle/node-taints.ts';
+import { isPodTerminal } from '../pod-state.ts';
+import { TAINT_OUT_OF_SERVICE } from '../taints.ts';
+
+type ReadPod = Immutable<Pod>;
+
+export interface PodGcConfig extends ControllerConfig {
+  /** How often to look. Default: 20 s. */
+  readonly periodMs?: number;
+  /** A node is missing for this long before its pods go. Default: 40 s. */
+  readonly quarantineMs?: number;
+  /** Finished pods that may stay; the oldest of more go. 0 or less: all may stay. Default: 12500. */
+  readonly terminatedPodThreshold?: number;
+}
+
+export class PodGcController implements Controller {
+  readonly name = 'pod-garbage-collector-controller';
+  readonly #config: PodGcConfig;
+  readonly #pods: SharedInformer<ReadPod>;
+  readonly #nodes: SharedInformer<Immutable<Node>>;
+  /** Nodes that pods name and that do not exist, and since when that is known, on the monotonic clock. */
+  readonly #missing = new Map<string, number>();
+
+  constructor(config: PodGcConfig) {
+    this.#config = config;
+    this.#pods = config.informers.informerFor(pods);
+    this.#nodes = config.informers.informerFor(nodes);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger, periodMs = 20_000 } = this.#config;
+    await Promise.all([this.#pods.waitForSync(signal), this.#nodes.waitForSync(signal)]);
+    await wait.until({ clock, signal, periodMs }, async () => {
+      try {
+        await this.#collect(signal);
+      } catch (err) {
+        if (!signal.aborted) logger.warn('pods could not be collected, will retry', { err });
+      }
+    });
+  }
+
+  async #collect(signal: AbortSignal): Promise<void> {
+    const all = this.#pods.lister.list();
+    for (const pod of terminatedOverLimit(all, this.#config.terminatedPodThreshold ?? 12_500)) {
+      await this.#remove(pod, 'PodGC: the oldest finished pods are removed', signal);
+    }
+    for (const pod of all) {
+      if (pod.metadata.deletionTimestamp === undefined) continue;
+      if (!pod.spec.nodeName) await this.#remove(pod, 'PodGC: unscheduled and terminating', signal);
+      else if (this.#isOutOfService(pod.spec.nodeName)) await this.#remove(pod, 'PodGC: node is out of service', signal);
+    }
+    const gone = await this.#nodesThatAreGone(all, signal);
+    for (const pod of all) {
+      if (gone.has(pod.spec.nodeName ?? '')) await this.#remove(pod, 'PodGC: node no longer exists', signal);
+    }
+  }
+
+  #isOutOfService(name: string): boolean {
+    const node = this.#nodes.lister.getByKey(name);
+    if (node === undefined || readyStatus(node) === 'True') return false;
+    return node.spec.taints?.some(({ key }) => key === TAINT_OUT_OF_SERVICE) ?? false;
+  }
+
+  /** Missing from the cache for long enough, and not there when asked for. */
+  async #nodesThatAreGone(all: readonly ReadPod[], signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const { client, clock, quarantineMs = 40_000 } = this.#config;
+    const now = clock.monotonic();
+    const named = new Set(all.map(({ spec }) => spec.nodeName ?? '').filter(Boolean));
+    for (const name of this.#missing.keys()) {
+      if (!named.has(name) || this.#nodes.lister.getByKey(name) !== undefined) this.#missing.delete(name);
+    }
+    const gone = new Set<string>();
+    for (const name of named) {
+      if (this.#nodes.lister.getByKey(name) !== undefined) continue;
+      const since = this.#missing.get(name);
+      if (since === undefined) this.#missing.set(name, now);
+      else if (now - since >= quarantineMs && !(await exists(() => client.resource(nodes).get(name, { signal })))) gone.add(name);
+    }
+    return gone;
+  }
+
+  /** A pod that has not finished fails first, so that its controller sees why it went. */
+  async #remove(pod: ReadPod, message: string, signal: AbortSignal): Promise<void> {
+    const { client, clock, logger } = this.#config;
+    const { name, namespace = '', uid } = pod.metadata;
+    const scoped = client.resource(pods).namespace(namespace);
+    try {
+      if (!isPodTerminal(pod) && pod.spec.nodeName) {
+        const condition = {
+          type: 'DisruptionTarget',
+          status: 'True',
+          lastTransitionTime: formatTime(clock.now()),
+          reason: 'DeletionByPodGC',
+          message,
+        };
+        const patch = { metadata: { uid }, status: { phase: 'Failed', conditions: [condition] } };
+        await scoped.patch(name, 'application/strategic-merge-patch+json', patch, { subresource: 'status', signal });
+      }
+      await scoped.delete(name, { gracePeriodSeconds: 0, preconditions: { uid }, signal });
+      logger.info('a pod was removed', { pod: `${namespace}/${name}`, reason: message });
+    } catch (err) {
+      if (signal.aborted) throw err;
+      // Gone, or another by that name.
+      if (apierrors.isNotFound(err) || apierrors.isConflict(err)) return;
+      logger.warn('a pod could not be removed, will retry', { pod: `${namespace}/${name}`, err });
+    }
+  }
+}
+
+/** The oldest of the finished pods that are more than `threshold`. */
+export function terminatedOverLimit(all: readonly ReadPod[], threshold: number): readonly ReadPod[] {
+  if (threshold <= 0) return [];
+  const finished = all.filter(isPodTerminal);
+  if (finished.length <= threshold) return [];
+  const created = (pod: ReadPod): number => parseTime(pod.metadata.creationTimestamp) ?? 0;
+  return finished.sort((a, b) => created(a) - created(b)).slice(0, finished.length - threshold);
+}
+
+async function exists(get: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await get();
+    return true;
+  } catch (err) {
+    if (apierrors.isNotFound(err)) return false;
+    throw err;
+  }
+}

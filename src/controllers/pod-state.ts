@@ -1,0 +1,44 @@
+// What controllers conclude from a pod's status.
+
+import type { Pod, PodCondition } from '../api/core/v1/index.ts';
+import type { Immutable } from '../api/meta/v1/index.ts';
+import { parseTime } from '../client/time.ts';
+
+type ReadPod = Immutable<Pod>;
+
+export function podCondition(pod: ReadPod, type: string): Immutable<PodCondition> | undefined {
+  return pod.status.conditions?.find((condition) => condition.type === type);
+}
+
+export function isPodReady(pod: ReadPod): boolean {
+  return podCondition(pod, 'Ready')?.status === 'True';
+}
+
+/** Since when the pod is ready, in milliseconds since the epoch; undefined if it is not, or does not say. */
+export function podReadySince(pod: ReadPod): number | undefined {
+  const condition = podCondition(pod, 'Ready');
+  return condition?.status === 'True' ? parseTime(condition.lastTransitionTime) : undefined;
+}
+
+/** Ready for at least `minReadySeconds`. `nowMs`: since the epoch. */
+export function isPodAvailable(pod: ReadPod, minReadySeconds: number, nowMs: number): boolean {
+  if (!isPodReady(pod)) return false;
+  if (minReadySeconds === 0) return true;
+  const since = podReadySince(pod);
+  return since !== undefined && since + minReadySeconds * 1000 <= nowMs;
+}
+
+/** It has run to its end, well or not. */
+export function isPodTerminal(pod: ReadPod): boolean {
+  return pod.status.phase === 'Succeeded' || pod.status.phase === 'Failed';
+}
+
+/** It counts as one of its controller's pods: neither at its end nor being deleted. */
+export function isPodActive(pod: ReadPod): boolean {
+  return !isPodTerminal(pod) && pod.metadata.deletionTimestamp === undefined;
+}
+
+/** It is being deleted and may still run. */
+export function isPodTerminating(pod: ReadPod): boolean {
+  return !isPodTerminal(pod) && pod.metadata.deletionTimestamp !== undefined;
+}

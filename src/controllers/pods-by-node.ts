@@ -1,0 +1,11 @@
+// The index by which pods of a node are found.
+
+import type { Pod } from '../api/core/v1/index.ts';
+import type { Immutable } from '../api/meta/v1/index.ts';
+
+export const BY_NODE = 'node';
+
+/** Pods that are not assigned are in no node's list. */
+export function byNode(pod: Immutable<Pod>): readonly string[] {
+  return pod.spec.nodeName ? [pod.spec.nodeName] : [];
+}

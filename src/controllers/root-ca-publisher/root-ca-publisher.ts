@@ -1,0 +1,81 @@
+// Every namespace has a ConfigMap with the certificates by which pods know the API server.
+
+import { configMaps, namespaces } from '../../api/core/v1/index.ts';
+import type { ConfigMap, Namespace } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { RateLimitingQueue, reconciled, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { isNamespaceTerminating } from '../pod-control.ts';
+
+export const ROOT_CA_CONFIG_MAP = 'kube-root-ca.crt';
+const DESCRIPTION_ANNOTATION = 'kubernetes.io/description';
+const DESCRIPTION =
+  'Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal ' +
+  'service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.';
+
+export interface RootCaPublisherConfig extends ControllerConfig {
+  /** PEM. */
+  readonly rootCa: string;
+}
+
+export class RootCaPublisher implements Controller {
+  readonly name = 'root-ca-certificate-publisher-controller';
+  readonly #config: RootCaPublisherConfig;
+  readonly #data: Readonly<Record<string, string>>;
+  readonly #namespaces: SharedInformer<Immutable<Namespace>>;
+  readonly #configMaps: SharedInformer<Immutable<ConfigMap>>;
+  readonly #queue: RateLimitingQueue;
+
+  constructor(config: RootCaPublisherConfig) {
+    this.#config = config;
+    this.#data = { 'ca.crt': config.rootCa };
+    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#namespaces = config.informers.informerFor(namespaces);
+    this.#configMaps = config.informers.informerFor(configMaps, { fieldSelector: `metadata.name=${ROOT_CA_CONFIG_MAP}` });
+    this.#namespaces.addEventHandler({
+      onAdd: (namespace) => this.#queue.add(objectKey(namespace)),
+      onUpdate: (_, namespace) => this.#queue.add(objectKey(namespace)),
+    });
+    this.#configMaps.addEventHandler({
+      onUpdate: (_, { metadata }) => this.#queue.add(metadata.namespace ?? ''),
+      onDelete: ({ metadata }) => this.#queue.add(metadata.namespace ?? ''),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#namespaces.waitForSync(signal), this.#configMaps.waitForSync(signal)]);
+    const { logger } = this.#config;
+    await runWorkers(this.#queue, 1, (name, stop) => this.#reconcile(name, stop), signal, { logger });
+  }
+
+  async #reconcile(namespace: string, signal: AbortSignal): Promise<ReconcileResult> {
+    if (this.#namespaces.lister.getByKey(namespace)?.status.phase !== 'Active') return reconciled;
+    const client = this.#config.client.resource(configMaps).namespace(namespace);
+    const present = this.#configMaps.lister.get(namespace, ROOT_CA_CONFIG_MAP);
+    try {
+      if (present === undefined) {
+        const metadata = { name: ROOT_CA_CONFIG_MAP, namespace, annotations: { [DESCRIPTION_ANNOTATION]: DESCRIPTION } };
+        await client.create({ metadata, data: this.#data }, { signal });
+      } else if (!this.#isRight(present)) {
+        const annotations = { ...present.metadata.annotations, [DESCRIPTION_ANNOTATION]: DESCRIPTION };
+        await client.update({ ...present, metadata: { ...present.metadata, annotations }, data: this.#data }, { signal });
+      }
+    } catch (err) {
+      // There already, or its namespace is going away.
+      if (!apierrors.isAlreadyExists(err) && !apierrors.isNotFound(err) && !isNamespaceTerminating(err)) throw err;
+    }
+    return reconciled;
+  }
+
+  #isRight({ metadata, data = {} }: Immutable<ConfigMap>): boolean {
+    return (
+      metadata.annotations?.[DESCRIPTION_ANNOTATION] !== undefined &&
+      Object.keys(data).length === 1 &&
+      data['ca.crt'] === this.#config.rootCa
+    );
+  }
+}
