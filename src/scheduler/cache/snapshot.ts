@@ -1,0 +1,30 @@
+// The cluster's nodes as one scheduling cycle sees them.
+
+import type { NodeInfo } from '../framework/node-info.ts';
+
+/** What plugins may read. It holds still during a cycle. */
+export interface SnapshotReader {
+  /** Every node that exists, in the order in which they are looked at: zones take turns. */
+  readonly nodes: readonly NodeInfo[];
+  get(name: string): NodeInfo | undefined;
+}
+
+/**
+ * Brought up to date by SchedulerCache.updateSnapshot, which replaces only the NodeInfos that have changed since. Nothing else
+ * writes to it.
+ */
+export class Snapshot implements SnapshotReader {
+  /** In the order of the cache's node tree. */
+  nodes: NodeInfo[] = [];
+  /** Name → index in nodes. */
+  readonly positions = new Map<string, number>();
+  /** The greatest generation of a NodeInfo that this snapshot has seen. */
+  generation = 0;
+  /** Which version of the node tree `nodes` was listed from. */
+  treeVersion = -1;
+
+  get(name: string): NodeInfo | undefined {
+    const position = this.positions.get(name);
+    return position === undefined ? undefined : this.nodes[position];
+  }
+}

@@ -1,0 +1,212 @@
+// KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1): how the scheduler is configured by a file.
+
+import * as field from '../../machinery/field.ts';
+import { DurationError, parseDuration } from '../../machinery/duration.ts';
+import { EXTENSION_POINTS, type ExtensionPoint } from '../framework/plugin.ts';
+import type { PluginArgs } from '../framework/handle.ts';
+import type { EnabledPlugin } from '../plugins/registry.ts';
+import { ConfigReader } from './reader.ts';
+
+export const DEFAULT_SCHEDULER_NAME = 'default-scheduler';
+
+/** What a profile changes at one extension point, or (multiPoint) at all that a plugin implements. */
+export interface PluginSet {
+  readonly enabled: readonly EnabledPlugin[];
+  /** Names; '*' is all that would be enabled otherwise. */
+  readonly disabled: readonly string[];
+}
+
+export type PluginSelection = Readonly<Partial<Record<ExtensionPoint | 'multiPoint', PluginSet>>>;
+
+export interface ProfileConfiguration {
+  /** Schedules the pods whose spec.schedulerName this is. */
+  readonly schedulerName: string;
+  /** Where the profile is in the configuration, for messages. */
+  readonly path: string;
+  readonly percentageOfNodesToScore: number | undefined;
+  readonly plugins: PluginSelection;
+  /** By plugin. */
+  readonly pluginConfig: ReadonlyMap<string, PluginArgs>;
+}
+
+export interface LeaderElectionConfiguration {
+  readonly leaderElect: boolean;
+  readonly leaseDurationMs: number;
+  readonly renewDeadlineMs: number;
+  readonly retryPeriodMs: number;
+  readonly resourceNamespace: string;
+  readonly resourceName: string;
+}
+
+export interface SchedulerConfiguration {
+  readonly podInitialBackoffSeconds: number;
+  readonly podMaxBackoffSeconds: number;
+  readonly percentageOfNodesToScore: number;
+  readonly leaderElection: LeaderElectionConfiguration;
+  readonly profiles: readonly ProfileConfiguration[];
+}
+
+/** Fields that Kubernetes' own scheduler has and this one does not, and why. */
+const UNSUPPORTED: Readonly<Record<string, string>> = {
+  parallelism: 'nodes are filtered and scored in one thread; there is nothing to set',
+  clientConnection: 'the scheduler is given its client',
+  enableProfiling: 'the scheduler serves no HTTP of its own',
+  enableContentionProfiling: 'the scheduler serves no HTTP of its own',
+  delayCacheUntilActive: 'not supported',
+  extenders: 'not supported',
+};
+
+const MAX_SECONDS = 2 ** 31 - 1;
+
+/**
+ * Reads a configuration object (as a YAML file gives it); undefined is all defaults. Throws ConfigurationError with everything
+ * that is wrong, a field that has no effect here included. Differs from Kubernetes in one default: without a word about it
+ * there is no leader election, as a single process has nobody to elect.
+ */
+export function readConfiguration(value: unknown): SchedulerConfiguration {
+  const root = new ConfigReader(value ?? {}, field.path());
+  for (const [name, why] of Object.entries(UNSUPPORTED)) {
+    if (root.child(name).present) root.errors.push(field.forbidden(root.child(name).path, why));
+  }
+  root.fields(
+    ...Object.keys(UNSUPPORTED),
+    'apiVersion',
+    'kind',
+    'leaderElection',
+    'percentageOfNodesToScore',
+    'podInitialBackoffSeconds',
+    'podMaxBackoffSeconds',
+    'profiles',
+  );
+  if (value !== undefined) {
+    root.child('apiVersion').requiredString();
+    root.child('apiVersion').oneOf('kubescheduler.config.k8s.io/v1');
+    root.child('kind').requiredString();
+    root.child('kind').oneOf('KubeSchedulerConfiguration');
+  }
+  const podInitialBackoffSeconds = root.child('podInitialBackoffSeconds').integer(1, MAX_SECONDS) ?? 1;
+  const max = root.child('podMaxBackoffSeconds');
+  const podMaxBackoffSeconds = max.integer(1, MAX_SECONDS) ?? 10;
+  if (podMaxBackoffSeconds < podInitialBackoffSeconds) {
+    root.errors.push(field.invalid(max.path, podMaxBackoffSeconds, 'must be greater than or equal to PodInitialBackoffSeconds'));
+  }
+  const configuration: SchedulerConfiguration = {
+    podInitialBackoffSeconds,
+    podMaxBackoffSeconds,
+    percentageOfNodesToScore: root.child('percentageOfNodesToScore').integer(0, 100) ?? 0,
+    leaderElection: readLeaderElection(root.child('leaderElection')),
+    profiles: readProfiles(root.child('profiles')),
+  };
+  root.check('scheduler configuration');
+  return configuration;
+}
+
+function readProfiles(reader: ConfigReader): readonly ProfileConfiguration[] {
+  const items = reader.items();
+  if (items.length === 0) {
+    const path = reader.path.index(0).toString();
+    return [
+      { schedulerName: DEFAULT_SCHEDULER_NAME, path, percentageOfNodesToScore: undefined, plugins: {}, pluginConfig: new Map() },
+    ];
+  }
+  const seen = new Set<string>();
+  return items.map((item) => {
+    item.fields('schedulerName', 'percentageOfNodesToScore', 'plugins', 'pluginConfig');
+    const name = item.child('schedulerName');
+    // One profile may go without a name; of several, each needs its own.
+    const schedulerName = items.length === 1 ? (name.string() ?? DEFAULT_SCHEDULER_NAME) : name.requiredString();
+    if (seen.has(schedulerName)) item.errors.push(field.duplicate(name.path, schedulerName));
+    seen.add(schedulerName);
+    return {
+      schedulerName,
+      path: item.path.toString(),
+      percentageOfNodesToScore: item.child('percentageOfNodesToScore').integer(0, 100),
+      plugins: readPlugins(item.child('plugins')),
+      pluginConfig: readPluginConfig(item.child('pluginConfig')),
+    };
+  });
+}
+
+function readPlugins(reader: ConfigReader): PluginSelection {
+  const points = [...(Object.keys(EXTENSION_POINTS) as ExtensionPoint[]), 'multiPoint'] as const;
+  reader.fields(...points);
+  const selection: Partial<Record<ExtensionPoint | 'multiPoint', PluginSet>> = {};
+  for (const point of points) {
+    const set = reader.child(point);
+    if (!set.present) continue;
+    set.fields('enabled', 'disabled');
+    selection[point] = {
+      enabled: set
+        .child('enabled')
+        .items()
+        .map((item) => {
+          item.fields('name', 'weight');
+          const weight = item.child('weight');
+          if (weight.present && point !== 'score' && point !== 'multiPoint') {
+            item.errors.push(field.forbidden(weight.path, 'only scores have weights'));
+          }
+          return { name: item.child('name').requiredString(), weight: weight.integer(0, MAX_SECONDS) ?? 0 };
+        }),
+      disabled: set
+        .child('disabled')
+        .items()
+        .map((item) => {
+          item.fields('name');
+          return item.child('name').requiredString();
+        }),
+    };
+  }
+  return selection;
+}
+
+function readPluginConfig(reader: ConfigReader): ReadonlyMap<string, PluginArgs> {
+  const byName = new Map<string, PluginArgs>();
+  for (const item of reader.items()) {
+    item.fields('name', 'args');
+    const name = item.child('name').requiredString();
+    if (byName.has(name)) item.errors.push(field.duplicate(item.child('name').path, name));
+    byName.set(name, { value: item.child('args').raw, path: item.child('args').path.toString() });
+  }
+  return byName;
+}
+
+function readLeaderElection(reader: ConfigReader): LeaderElectionConfiguration {
+  reader.fields(
+    'leaderElect',
+    'leaseDuration',
+    'renewDeadline',
+    'retryPeriod',
+    'resourceLock',
+    'resourceName',
+    'resourceNamespace',
+  );
+  reader.child('resourceLock').oneOf('leases');
+  const election = {
+    leaderElect: reader.child('leaderElect').boolean() ?? false,
+    leaseDurationMs: readDuration(reader.child('leaseDuration')) ?? 15_000,
+    renewDeadlineMs: readDuration(reader.child('renewDeadline')) ?? 10_000,
+    retryPeriodMs: readDuration(reader.child('retryPeriod')) ?? 2_000,
+    resourceNamespace: reader.child('resourceNamespace').string() ?? 'kube-system',
+    resourceName: reader.child('resourceName').string() ?? 'kube-scheduler',
+  };
+  if (election.leaseDurationMs <= election.renewDeadlineMs) {
+    const { path, raw } = reader.child('leaseDuration');
+    reader.errors.push(field.invalid(path, raw, 'LeaseDuration must be greater than RenewDeadline'));
+  }
+  return election;
+}
+
+/** Milliseconds. */
+function readDuration(reader: ConfigReader): number | undefined {
+  const text = reader.string();
+  if (text === undefined) return undefined;
+  try {
+    const milliseconds = parseDuration(text);
+    if (milliseconds > 0) return milliseconds;
+    reader.errors.push(field.invalid(reader.path, text, 'must be greater than zero'));
+  } catch (err) {
+    if (!(err instanceof DurationError)) throw err;
+    reader.errors.push(field.invalid(reader.path, text, err.message));
+  }
+  return undefined;
+}

@@ -1,0 +1,138 @@
+// From what a profile says to the plugins that it runs, in order.
+
+import * as field from '../../machinery/field.ts';
+import type { PluginsByPoint } from '../framework/framework.ts';
+import type { Handle } from '../framework/handle.ts';
+import { type ExtensionPoint, implementsPoint, type Plugin, type PluginAt } from '../framework/plugin.ts';
+import { defaultPlugins, type EnabledPlugin, type Registry } from '../plugins/registry.ts';
+import type { PluginSet, ProfileConfiguration } from './configuration.ts';
+import { ConfigurationError } from './reader.ts';
+
+const NOTHING: PluginSet = { enabled: [], disabled: [] };
+
+/** Makes the profile's plugins. Throws ConfigurationError: unknown plugins, wrong arguments, plugins where they do not belong. */
+export function resolveProfile(profile: ProfileConfiguration, registry: Registry, handle: Handle): PluginsByPoint {
+  const resolver = new Resolver(profile, registry, handle);
+  const resolve = <P extends ExtensionPoint>(point: P): PluginAt[P][] => resolver.resolve(point).map(({ plugin }) => plugin);
+  const queueSort = resolve('queueSort');
+  const plugins: PluginsByPoint = {
+    preEnqueue: resolve('preEnqueue'),
+    queueSort: queueSort[0] ?? NO_QUEUE_SORT,
+    preFilter: resolve('preFilter'),
+    filter: resolve('filter'),
+    postFilter: resolve('postFilter'),
+    preScore: resolve('preScore'),
+    score: resolver.resolve('score').map(({ plugin, weight }) => ({ plugin, weight: weight || 1 })),
+    reserve: resolve('reserve'),
+    permit: resolve('permit'),
+    preBind: resolve('preBind'),
+    bind: resolve('bind'),
+    postBind: resolve('postBind'),
+  };
+  const at = field.path(profile.path).child('plugins');
+  if (queueSort.length !== 1) {
+    const names = queueSort.map((plugin) => plugin.name);
+    resolver.errors.push(field.invalid(at.child('queueSort'), names, 'exactly one queue sort plugin is needed'));
+  }
+  if (plugins.bind.length === 0) resolver.errors.push(field.required(at.child('bind'), 'at least one bind plugin is needed'));
+  if (resolver.errors.length > 0) throw new ConfigurationError(`scheduler profile "${profile.schedulerName}"`, resolver.errors);
+  return plugins;
+}
+
+/** Never used: a profile without queue sort is refused. */
+const NO_QUEUE_SORT: PluginAt['queueSort'] = { name: '', less: () => false };
+
+interface Weighted<P extends ExtensionPoint> {
+  readonly plugin: PluginAt[P];
+  readonly weight: number;
+}
+
+class Resolver {
+  readonly errors: field.FieldError[] = [];
+  readonly #profile: ProfileConfiguration;
+  readonly #at: field.FieldPath;
+  readonly #multiPoint: readonly EnabledPlugin[];
+  /** One instance for each plugin of the profile. */
+  readonly #instances = new Map<string, Plugin>();
+
+  constructor(profile: ProfileConfiguration, registry: Registry, handle: Handle) {
+    this.#profile = profile;
+    this.#at = field.path(profile.path);
+    this.#multiPoint = mergedWithDefault(profile.plugins.multiPoint ?? NOTHING);
+    const names = new Set(this.#multiPoint.map((plugin) => plugin.name));
+    for (const [point, set] of Object.entries(profile.plugins)) {
+      const seen = new Set<string>();
+      for (const { name } of set?.enabled ?? []) {
+        names.add(name);
+        if (seen.has(name)) this.errors.push(field.duplicate(this.#at.child('plugins', point, 'enabled'), name));
+        seen.add(name);
+      }
+      for (const name of set?.disabled ?? []) {
+        if (name !== '*' && !registry.has(name)) this.#unknown(this.#at.child('plugins', point, 'disabled'), name, registry);
+      }
+    }
+    // Arguments for a plugin that is not enabled are checked all the same.
+    for (const name of profile.pluginConfig.keys()) names.add(name);
+    for (const name of names) this.#create(name, registry, handle);
+  }
+
+  /** Plugins named at the extension point that multiPoint has too, in the order there; then the others of multiPoint; then the rest. */
+  resolve<P extends ExtensionPoint>(point: P): readonly Weighted<P>[] {
+    const { enabled, disabled } = this.#profile.plugins[point] ?? NOTHING;
+    const named = new Set(enabled.map((plugin) => plugin.name));
+    const viaMultiPoint = new Set<string>();
+    const more: EnabledPlugin[] = [];
+    if (!disabled.includes('*')) {
+      for (const plugin of this.#multiPoint) {
+        const instance = this.#instances.get(plugin.name);
+        if (instance === undefined || !implementsPoint(instance, point) || disabled.includes(plugin.name)) continue;
+        if (named.has(plugin.name)) viaMultiPoint.add(plugin.name);
+        else more.push(plugin);
+      }
+    }
+    const overriding = enabled.filter((plugin) => viaMultiPoint.has(plugin.name));
+    const others = enabled.filter((plugin) => !viaMultiPoint.has(plugin.name));
+    return [...overriding, ...more, ...others].flatMap(({ name, weight }) => {
+      const plugin = this.#instances.get(name);
+      if (plugin === undefined) return [];
+      if (implementsPoint(plugin, point)) return [{ plugin, weight }];
+      this.errors.push(field.invalid(this.#at.child('plugins', point, 'enabled'), name, `plugin does not implement ${point}`));
+      return [];
+    });
+  }
+
+  #create(name: string, registry: Registry, handle: Handle): void {
+    const registration = registry.get(name);
+    if (registration === undefined) {
+      this.#unknown(this.#at.child(this.#profile.pluginConfig.has(name) ? 'pluginConfig' : 'plugins'), name, registry);
+      return;
+    }
+    const args = this.#profile.pluginConfig.get(name) ?? { value: undefined, path: this.#at.child('pluginConfig').toString() };
+    try {
+      this.#instances.set(name, registration.create(args, handle));
+    } catch (err) {
+      if (!(err instanceof ConfigurationError)) throw err;
+      this.errors.push(...err.errors);
+    }
+  }
+
+  #unknown(at: field.FieldPath, name: string, registry: Registry): void {
+    if (name === '') return;
+    const known = [...registry.keys()].sort().join(', ');
+    this.errors.push(field.invalid(at, name, `unknown plugin; there are ${known}`));
+  }
+}
+
+/** The default plugins as the profile leaves them, then those that it adds. */
+function mergedWithDefault(custom: PluginSet): readonly EnabledPlugin[] {
+  const added = new Map(custom.enabled.map((plugin) => [plugin.name, plugin]));
+  const all = custom.disabled.includes('*');
+  const merged: EnabledPlugin[] = [];
+  for (const plugin of defaultPlugins) {
+    if (all || custom.disabled.includes(plugin.name)) continue;
+    // Named again, it stays in its place with the weight given now.
+    merged.push(added.get(plugin.name) ?? plugin);
+    added.delete(plugin.name);
+  }
+  return [...merged, ...added.values()];
+}

@@ -1,0 +1,362 @@
+// Acting on decisions: one pod after the other through its scheduling cycle, then, side by side, through their binding
+// cycles. Whatever goes wrong, the pod ends in exactly one place: on its node, back in the queue, or dropped because it is
+// gone or somebody else has bound it.
+
+import { pods } from '../api/core/v1/index.ts';
+import type { Client } from '../client/client.ts';
+import type { Recorder } from '../client/events/index.ts';
+import type { Lister } from '../client/informers/index.ts';
+import * as apierrors from '../machinery/apierrors.ts';
+import type { Clock } from '../machinery/clock.ts';
+import type { Logger } from '../machinery/log.ts';
+import type { Random } from '../machinery/random.ts';
+import * as wait from '../machinery/wait.ts';
+import type { SchedulerCache } from './cache/cache.ts';
+import type { Snapshot } from './cache/snapshot.ts';
+import { CycleState } from './framework/cycle-state.ts';
+import { assignedPodDelete } from './framework/events.ts';
+import { type Diagnosis, fitErrorMessage, NO_NODES_AVAILABLE } from './framework/fit-error.ts';
+import type { Framework } from './framework/framework.ts';
+import { NodeToStatus } from './framework/node-to-status.ts';
+import type { Pod } from './framework/objects.ts';
+import { PodInfo } from './framework/pod-info.ts';
+import { Status } from './framework/status.ts';
+import type { PodStatusWriter } from './pod-status.ts';
+import { NONE, type QueuedPod } from './queue/queued-pod.ts';
+import type { SchedulingQueue } from './queue/scheduling-queue.ts';
+import { diagnosisOf, type SchedulingAlgorithm } from './schedule-one.ts';
+
+export interface CycleConfig {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly cache: SchedulerCache;
+  readonly snapshot: Snapshot;
+  readonly queue: SchedulingQueue;
+  readonly algorithm: SchedulingAlgorithm;
+  readonly podLister: Lister<Pod>;
+  readonly podStatus: PodStatusWriter;
+  /** By profile. */
+  readonly frameworks: ReadonlyMap<string, Framework>;
+  /** By profile: reports in the name of the profile's scheduler. */
+  readonly recorders: ReadonlyMap<string, Recorder>;
+  /** Aborts requests that are still under way. */
+  readonly signal: AbortSignal;
+}
+
+/** Stands for a plugin in what refused a pod when there was no node at all: the first node wakes the pod. */
+export const NO_NODES = '(no nodes)';
+
+/** The longest note that an event carries. */
+const MAX_NOTE_LENGTH = 1024;
+
+/** Why a pod was not scheduled, for its condition, its event and the queue. */
+interface Failure {
+  readonly reason: 'Unschedulable' | 'SchedulerError';
+  readonly message: string;
+  /** Both empty if something broke. */
+  readonly unschedulablePlugins: ReadonlySet<string>;
+  readonly pendingPlugins: ReadonlySet<string>;
+  /** '' takes back a promise of a node; undefined leaves it. */
+  readonly nominatedNode?: string;
+}
+
+export class Cycle {
+  readonly #config: CycleConfig;
+  /** Binding cycles past Permit: these talk to the API server. */
+  #bindings = 0;
+  /** Called when one of them ends. */
+  #bindingEnded: () => void = () => undefined;
+  /** All binding cycles. None rejects. */
+  readonly #underWay = new Set<Promise<void>>();
+
+  constructor(config: CycleConfig) {
+    this.#config = config;
+  }
+
+  /** Resolves when fewer than `limit` bindings are under way. */
+  async untilFewerBindings(limit: number): Promise<void> {
+    while (this.#bindings >= limit) {
+      // oxlint-disable-next-line no-await-in-loop -- the waiting
+      await new Promise<void>((resolve) => {
+        this.#bindingEnded = resolve;
+      });
+    }
+  }
+
+  /** Resolves when every binding cycle has ended. */
+  async settled(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
+  /** Schedules a pod that was popped from the queue. Resolves when the next one may follow; binding goes on behind. Never rejects. */
+  async scheduleOne(queued: QueuedPod): Promise<void> {
+    const { cache, queue, frameworks, logger } = this.#config;
+    const { info } = queued;
+    const framework = frameworks.get(info.pod.spec.schedulerName ?? '');
+    if (framework === undefined || info.pod.metadata.deletionTimestamp !== undefined || cache.isAssumed(info.uid)) {
+      // Not ours, going anyway, or decided while an update brought it back.
+      queue.done(info.uid);
+      return;
+    }
+    const state = new CycleState();
+    try {
+      const outcome = await this.#schedulingCycle(framework, state, info);
+      if (typeof outcome !== 'string') {
+        this.#fail(framework, queued, outcome);
+        return;
+      }
+      this.#startBinding(framework, state, queued, outcome);
+    } catch (err) {
+      logger.error('scheduling a pod broke', { pod: info.key, err });
+      cache.forgetPod(info.uid);
+      this.#fail(framework, queued, broken(Status.error(err)));
+    }
+  }
+
+  /** The node, with the pod assumed to be on it and everything reserved; or why not, with nothing held. */
+  async #schedulingCycle(framework: Framework, state: CycleState, pod: PodInfo): Promise<string | Failure> {
+    const { cache, snapshot, queue, algorithm } = this.#config;
+    cache.updateSnapshot(snapshot);
+    const result = algorithm.schedule(framework, state, pod);
+    switch (result.kind) {
+      case 'noNodes':
+        return {
+          reason: 'Unschedulable',
+          message: NO_NODES_AVAILABLE,
+          unschedulablePlugins: new Set([NO_NODES]),
+          pendingPlugins: NONE,
+          nominatedNode: '',
+        };
+      case 'error':
+        return broken(result.status);
+      case 'unfit':
+        return this.#makeRoom(framework, state, pod, result.diagnosis);
+      case 'node':
+    }
+    const { node } = result;
+    cache.assumePod(pod, node);
+    queue.nominate(pod, '');
+    const refused = reserveAndPermit(framework, state, pod, node);
+    if (refused === undefined) return node;
+    framework.runUnreserve(state, pod, node);
+    cache.forgetPod(pod.uid);
+    return refusedOn(node, refused);
+  }
+
+  /** Lets PostFilter plugins try; the pod is tried again once what they began has had its effect. */
+  async #makeRoom(framework: Framework, state: CycleState, pod: PodInfo, diagnosis: Diagnosis): Promise<Failure> {
+    const { reason, unschedulablePlugins, pendingPlugins } = { reason: 'Unschedulable' as const, ...diagnosis };
+    if (framework.plugins.postFilter.length === 0) {
+      return { reason, message: fitErrorMessage(diagnosis), unschedulablePlugins, pendingPlugins, nominatedNode: '' };
+    }
+    const { message: postFilterMessage, nominatedNode } = await framework.runPostFilter(state, pod, diagnosis.statuses);
+    const message = fitErrorMessage({ ...diagnosis, postFilterMessage });
+    return { reason, message, unschedulablePlugins, pendingPlugins, nominatedNode };
+  }
+
+  #startBinding(framework: Framework, state: CycleState, queued: QueuedPod, node: string): void {
+    const waiting = framework.waitOnPermit(queued.info);
+    const run = this.#bindingCycle(framework, state, queued, node, waiting).finally(() => this.#underWay.delete(run));
+    this.#underWay.add(run);
+  }
+
+  /** Never rejects. */
+  async #bindingCycle(
+    framework: Framework,
+    state: CycleState,
+    queued: QueuedPod,
+    node: string,
+    waiting: Promise<Status | undefined> | undefined,
+  ): Promise<void> {
+    try {
+      const refused = waiting === undefined ? undefined : await waiting;
+      if (refused !== undefined) {
+        this.#undo(framework, state, queued, node, refusedOn(node, refused));
+        return;
+      }
+      this.#bindings++;
+      await this.#bind(framework, state, queued, node).finally(() => {
+        this.#bindings--;
+        this.#bindingEnded();
+      });
+    } catch (err) {
+      this.#config.logger.error('binding a pod broke', { pod: queued.info.key, node, err });
+      this.#undo(framework, state, queued, node, broken(Status.error(err)));
+    }
+  }
+
+  async #bind(framework: Framework, state: CycleState, queued: QueuedPod, node: string): Promise<void> {
+    const { queue, cache, podStatus, recorders, logger, signal } = this.#config;
+    const pod = queued.info;
+    // No plugin refuses the pod after this; what goes wrong now is tried again whatever happens in the cluster meanwhile.
+    queue.done(pod.uid);
+    // An older «not scheduled» must not be written over the binding.
+    await podStatus.settle(pod.uid);
+    const prepared = framework.plugins.preBind.length === 0 ? undefined : await framework.runPreBind(state, pod, node, signal);
+    if (prepared !== undefined) {
+      this.#undo(framework, state, queued, node, broken(prepared));
+      return;
+    }
+    const failure = await this.#tryBind(framework, state, pod, node);
+    if (failure !== undefined) {
+      this.#undo(framework, state, queued, node, broken(failure));
+      return;
+    }
+    cache.finishBinding(pod.uid);
+    const { namespace = '', name } = pod.pod.metadata;
+    logger.debug('bound', { pod: pod.key, node, attempts: queued.attempts });
+    recorders
+      .get(framework.profileName)
+      ?.event(referenceTo(pod.pod), 'Normal', 'Scheduled', `Successfully assigned ${namespace}/${name} to ${node}`, {
+        action: 'Binding',
+      });
+    try {
+      framework.runPostBind(state, pod, node);
+    } catch (err) {
+      // The pod is bound; nothing that is said afterwards changes that.
+      logger.error('a PostBind plugin broke', { pod: pod.key, node, err });
+    }
+  }
+
+  /** Undefined once the pod is certainly bound to the node, a status once it is certainly not bound by this call. */
+  async #tryBind(framework: Framework, state: CycleState, pod: PodInfo, node: string): Promise<Status | undefined> {
+    const failure = await framework.runBind(state, pod, node, this.#config.signal);
+    if (failure === undefined || certainlyRefused(failure.cause)) return failure;
+    // The answer may be lost and the binding done. To forget the pod now could fill the node beyond what it holds.
+    return (await this.#isBound(pod, node)) ? undefined : failure;
+  }
+
+  /** Asks the API server until it answers. */
+  async #isBound(pod: PodInfo, node: string): Promise<boolean> {
+    const { client, clock, random, logger, podLister, signal } = this.#config;
+    const { namespace = '', name } = pod.pod.metadata;
+    const backoff = new wait.Backoff({ durationMs: 1000, factor: 2, capMs: 10_000, jitter: 0.1, random });
+    for (;;) {
+      const seen = podLister.get(namespace, name);
+      if (seen?.metadata.uid === pod.uid && seen.spec.nodeName) return seen.spec.nodeName === node;
+      try {
+        // oxlint-disable-next-line no-await-in-loop -- asks again only after the answer
+        const live = await client.resource(pods).namespace(namespace).get(name, { signal });
+        return live.metadata.uid === pod.uid && live.spec.nodeName === node;
+      } catch (err) {
+        if (apierrors.isNotFound(err) || signal.aborted) return false;
+        logger.warn('whether a pod is bound could not be found out; asking again', { pod: pod.key, node, err });
+        // oxlint-disable-next-line no-await-in-loop -- the waiting
+        await clock.sleep(backoff.next(), signal).catch(() => undefined);
+      }
+    }
+  }
+
+  /** The pod will not be on the node after all: gives back what it held there, and wakes pods that may want it. */
+  #undo(framework: Framework, state: CycleState, queued: QueuedPod, node: string, failure: Failure): void {
+    const { cache, queue } = this.#config;
+    const { info } = queued;
+    framework.runUnreserve(state, info, node);
+    const held = cache.forgetPod(info.uid);
+    // Itself it cannot help: it comes back below, and had the room.
+    if (held) queue.moveAll(assignedPodDelete, { before: onNode(info.pod, node) }, (other) => other.metadata.uid !== info.uid);
+    this.#fail(framework, queued, failure);
+  }
+
+  /** Puts the pod back, and tells why. */
+  #fail(framework: Framework, queued: QueuedPod, failure: Failure): void {
+    const { queue, podLister, podStatus, recorders, logger } = this.#config;
+    const { info } = queued;
+    const { namespace = '', name } = info.pod.metadata;
+    queued.unschedulablePlugins = failure.unschedulablePlugins;
+    queued.pendingPlugins = failure.pendingPlugins;
+    const now = podLister.get(namespace, name);
+    if (now === undefined || now.metadata.uid !== info.uid || now.spec.nodeName) {
+      // Gone, or bound by somebody else (or by a request that was thought to have failed).
+      queue.done(info.uid);
+      return;
+    }
+    const current = now === info.pod ? info : new PodInfo(now);
+    queue.addUnschedulable(queued, current);
+    if (failure.nominatedNode !== undefined) queue.nominate(current, failure.nominatedNode);
+    if (failure.reason === 'SchedulerError')
+      logger.warn('a pod could not be scheduled', { pod: info.key, reason: failure.message });
+    else logger.debug('a pod fits nowhere', { pod: info.key, reason: failure.message });
+    recorders
+      .get(framework.profileName)
+      ?.event(referenceTo(now), 'Warning', 'FailedScheduling', truncated(failure.message), { action: 'Scheduling' });
+    podStatus.notScheduled(now, failure);
+  }
+}
+
+/** What they throw is a refusal too: what was reserved has to be given back. */
+function reserveAndPermit(framework: Framework, state: CycleState, pod: PodInfo, node: string): Status | undefined {
+  try {
+    const refused = framework.runReserve(state, pod, node) ?? framework.runPermit(state, pod, node);
+    return refused?.code === 'Wait' ? undefined : refused;
+  } catch (err) {
+    return Status.error(err);
+  }
+}
+
+function broken(status: Status): Failure {
+  return {
+    reason: 'SchedulerError',
+    message: status.message,
+    unschedulablePlugins: NONE,
+    pendingPlugins: NONE,
+    nominatedNode: '',
+  };
+}
+
+/** Refused after the node was chosen, by Reserve or Permit. */
+function refusedOn(node: string, status: Status): Failure {
+  if (!status.rejected) return broken(status);
+  const statuses = new NodeToStatus();
+  statuses.set(node, status);
+  const diagnosis = diagnosisOf(statuses, 1);
+  const { unschedulablePlugins, pendingPlugins } = diagnosis;
+  return {
+    reason: 'Unschedulable',
+    message: fitErrorMessage(diagnosis),
+    unschedulablePlugins,
+    pendingPlugins,
+    nominatedNode: '',
+  };
+}
+
+/**
+ * Whether the API server has said no, so that nothing was done. Not if it broke or did not answer; nor if it found a conflict,
+ * which is also what an earlier binding of this pod looks like, whose answer was lost.
+ */
+function certainlyRefused(cause: unknown): boolean {
+  return (
+    apierrors.isNotFound(cause) ||
+    apierrors.isForbidden(cause) ||
+    apierrors.isUnauthorized(cause) ||
+    apierrors.isInvalid(cause) ||
+    apierrors.isBadRequest(cause) ||
+    apierrors.isTooManyRequests(cause)
+  );
+}
+
+function onNode(pod: Pod, nodeName: string): Pod {
+  return { ...pod, spec: { ...pod.spec, nodeName } };
+}
+
+/** Pods from lists do not say what kind they are. */
+function referenceTo({ metadata }: Pod) {
+  const { namespace, name, uid, resourceVersion } = metadata;
+  return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid, resourceVersion };
+}
+
+/** Cut to the bytes that an event takes. */
+function truncated(message: string): string {
+  const bytes = Buffer.from(message);
+  if (bytes.length <= MAX_NOTE_LENGTH) return message;
+  const suffix = ' ...';
+  // A character that is cut in two is left out.
+  return (
+    bytes
+      .subarray(0, MAX_NOTE_LENGTH - suffix.length)
+      .toString()
+      .replace(/�$/, '') + suffix
+  );
+}

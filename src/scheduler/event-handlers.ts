@@ -1,0 +1,155 @@
+// What informers tell, brought to the cache and the queue.
+
+import type { HandlerRegistration, SharedInformer } from '../client/informers/index.ts';
+import type { SchedulerCache } from './cache/cache.ts';
+import { nodeUpdateEvent, podUpdateEvent } from './framework/changes.ts';
+import { assignedPodAdd, assignedPodDelete, nodeAdd, nodeDelete } from './framework/events.ts';
+import type { Node, Pod } from './framework/objects.ts';
+import { PodInfo } from './framework/pod-info.ts';
+import type { WaitingPods } from './framework/waiting-pods.ts';
+import type { SchedulingQueue } from './queue/scheduling-queue.ts';
+
+export interface EventHandlersConfig {
+  readonly cache: SchedulerCache;
+  readonly queue: SchedulingQueue;
+  readonly waitingPods: WaitingPods;
+  /** Whether one of the profiles schedules the pods of this scheduler name. */
+  readonly schedules: (schedulerName: string) => boolean;
+}
+
+/** Adds the handlers; what informers have already is told at once. */
+export function addEventHandlers(
+  config: EventHandlersConfig,
+  podInformer: SharedInformer<Pod>,
+  nodeInformer: SharedInformer<Node>,
+): readonly HandlerRegistration[] {
+  const handlers = new EventHandlers(config);
+  return [
+    // Nodes first: a pod is counted on a node that is known.
+    nodeInformer.addEventHandler({
+      onAdd: (node) => handlers.nodeAdded(node),
+      onUpdate: (before, after) => handlers.nodeUpdated(before, after),
+      onDelete: (node) => handlers.nodeDeleted(node),
+    }),
+    podInformer.addEventHandler({
+      onAdd: (pod) => handlers.podAdded(pod),
+      onUpdate: (before, after) => handlers.podUpdated(before, after),
+      onDelete: (pod) => handlers.podDeleted(pod),
+    }),
+  ];
+}
+
+export class EventHandlers {
+  readonly #cache: SchedulerCache;
+  readonly #queue: SchedulingQueue;
+  readonly #waitingPods: WaitingPods;
+  readonly #schedules: (schedulerName: string) => boolean;
+
+  constructor(config: EventHandlersConfig) {
+    this.#cache = config.cache;
+    this.#queue = config.queue;
+    this.#waitingPods = config.waitingPods;
+    this.#schedules = config.schedules;
+  }
+
+  nodeAdded(node: Node): void {
+    this.#cache.putNode(node);
+    this.#queue.moveAll(nodeAdd, { after: node });
+  }
+
+  nodeUpdated(before: Node, after: Node): void {
+    this.#cache.putNode(after);
+    if (before.metadata.uid !== after.metadata.uid) {
+      this.#queue.moveAll(nodeAdd, { after });
+      return;
+    }
+    const event = nodeUpdateEvent(before, after);
+    if (event !== undefined) this.#queue.moveAll(event, { before, after });
+  }
+
+  nodeDeleted(node: Node): void {
+    this.#queue.moveAll(nodeDelete, { before: node });
+    this.#cache.removeNode(node.metadata.name);
+  }
+
+  podAdded(pod: Pod): void {
+    if (isFinished(pod)) return;
+    if (pod.spec.nodeName) {
+      this.#cache.putPod(new PodInfo(pod));
+      // Bound by somebody else while it was in the queue here, or by this scheduler.
+      this.#queue.delete(pod.metadata.uid);
+      this.#queue.moveAll(assignedPodAdd, { after: pod });
+    } else if (this.#schedules(pod.spec.schedulerName ?? '')) {
+      this.#queue.add(new PodInfo(pod));
+    }
+  }
+
+  podUpdated(before: Pod, after: Pod): void {
+    // Deleted and made anew under its name, or finished: what it held is free.
+    if (before.metadata.uid !== after.metadata.uid || (isFinished(after) && !isFinished(before))) {
+      this.podDeleted(before);
+      this.podAdded(after);
+    } else if (isFinished(after)) {
+      // It counts nothing, before and after.
+    } else if (isFinished(before) || (!before.spec.nodeName && after.spec.nodeName)) {
+      this.podAdded(after);
+    } else if (after.spec.nodeName) {
+      this.#assignedPodUpdated(before, after);
+    } else if (this.#schedules(after.spec.schedulerName ?? '')) {
+      this.#waitingPodUpdated(before, after);
+    }
+  }
+
+  podDeleted(pod: Pod): void {
+    if (isFinished(pod)) return;
+    const { uid } = pod.metadata;
+    this.#queue.delete(uid);
+    if (this.#cache.isAssumed(uid)) {
+      this.#assumedPodGoes(pod);
+      return;
+    }
+    const counted = this.#cache.getPod(uid);
+    this.#cache.removePod(uid);
+    // Whatever the last state seen: that it was counted on a node is what others wait for.
+    if (counted !== undefined) this.#queue.moveAll(assignedPodDelete, { before: counted.info.pod });
+    else if (pod.status.nominatedNodeName) this.#nominationFreed(pod);
+  }
+
+  #assignedPodUpdated(before: Pod, after: Pod): void {
+    const old = this.#cache.getPod(after.metadata.uid)?.info ?? new PodInfo(before);
+    const now = new PodInfo(after);
+    this.#cache.putPod(now);
+    this.#queue.moveAll(podUpdateEvent(old, now), { before, after });
+  }
+
+  #waitingPodUpdated(before: Pod, after: Pod): void {
+    if (this.#cache.isAssumed(after.metadata.uid)) {
+      if (after.metadata.deletionTimestamp && !before.metadata.deletionTimestamp) this.#assumedPodGoes(after);
+      return;
+    }
+    this.#queue.update(new PodInfo(before), new PodInfo(after));
+    if (before.status.nominatedNodeName && before.status.nominatedNodeName !== after.status.nominatedNodeName) {
+      this.#nominationFreed(before);
+    }
+  }
+
+  /** Deleted after its node was chosen: what it holds there is free, although its binding may still be under way (and will fail). */
+  #assumedPodGoes(pod: Pod): void {
+    const { uid } = pod.metadata;
+    const waiting = this.#waitingPods.get(uid);
+    if (waiting === undefined) this.#cache.forgetPod(uid);
+    else waiting.reject('', 'removed');
+    this.#queue.moveAll(assignedPodDelete, { before: pod });
+  }
+
+  /** Pods of no higher priority had to leave room for it. */
+  #nominationFreed(pod: Pod): void {
+    const priority = pod.spec.priority ?? 0;
+    this.#queue.moveAll(assignedPodDelete, { before: pod }, (other) => (other.spec.priority ?? 0) <= priority);
+  }
+}
+
+/** A pod whose containers have all ended for good holds nothing. */
+function isFinished(pod: Pod): boolean {
+  return pod.status.phase === 'Succeeded' || pod.status.phase === 'Failed';
+}

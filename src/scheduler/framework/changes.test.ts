@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { makeNode, makePodInfo } from '../testing/objects.ts';
+import { nodeUpdateEvent, podUpdateEvent } from './changes.ts';
+import { ActionType } from './events.ts';
+
+describe('nodeUpdateEvent', () => {
+  const node = makeNode('n', { labels: { a: '1' }, taints: [{ key: 'k', effect: 'NoSchedule' }] });
+
+  it('finds nothing in a heartbeat', () => {
+    const conditions = node.status.conditions?.map((condition) => ({ ...condition, lastHeartbeatTime: '2026-01-01T00:05:00Z' }));
+    expect(nodeUpdateEvent(node, { ...node, status: { ...node.status, conditions } })).toBeUndefined();
+  });
+
+  it.each([
+    ['labels', makeNode('n', { labels: { a: '2' }, taints: [{ key: 'k', effect: 'NoSchedule' }] }), ActionType.UpdateNodeLabel],
+    ['taints', makeNode('n', { labels: { a: '1' } }), ActionType.UpdateNodeTaint],
+    [
+      'several things',
+      makeNode('n', { labels: { a: '1' }, allocatable: { cpu: '8' }, ready: false, annotations: { x: 'y' } }),
+      ActionType.UpdateNodeTaint |
+        ActionType.UpdateNodeAllocatable |
+        ActionType.UpdateNodeCondition |
+        ActionType.UpdateNodeAnnotation,
+    ],
+  ])('names %s', (_what, after, action) => {
+    expect(nodeUpdateEvent(node, after)?.action).toBe(action);
+  });
+
+  it('takes uncordoning as a taint that goes, and cordoning as nothing that helps', () => {
+    const cordoned = makeNode('m', { unschedulable: true });
+    expect(nodeUpdateEvent(cordoned, makeNode('m'))?.action).toBe(ActionType.UpdateNodeTaint);
+    expect(nodeUpdateEvent(makeNode('m'), cordoned)).toBeUndefined();
+  });
+});
+
+describe('podUpdateEvent', () => {
+  it.each([
+    ['labels', {}, { labels: { a: 'b' } }, ActionType.UpdatePodLabel],
+    ['a smaller request', { requests: { cpu: '2' } }, { requests: { cpu: '1' } }, ActionType.UpdatePodScaleDown],
+    ['a greater request', { requests: { cpu: '1' } }, { requests: { cpu: '2' } }, ActionType.UpdateOther],
+    ['the last gate', { spec: { schedulingGates: [{ name: 'g' }] } }, {}, ActionType.UpdatePodSchedulingGatesEliminated],
+    [
+      'one gate of two',
+      { spec: { schedulingGates: [{ name: 'g' }, { name: 'h' }] } },
+      { spec: { schedulingGates: [{ name: 'g' }] } },
+      ActionType.UpdateOther,
+    ],
+    ['tolerations', {}, { spec: { tolerations: [{ operator: 'Exists' as const }] } }, ActionType.UpdatePodToleration],
+    ['anything else', {}, { status: { message: 'x' } }, ActionType.UpdateOther],
+  ])('names %s', (_what, before, after, action) => {
+    expect(podUpdateEvent(makePodInfo('p', before), makePodInfo('p', after))).toMatchObject({
+      action,
+      resource: 'UnscheduledPod',
+    });
+  });
+
+  it('tells pods with a node from those without', () => {
+    const pod = makePodInfo('p', { spec: { nodeName: 'n' } });
+    expect(podUpdateEvent(pod, pod).resource).toBe('AssignedPod');
+  });
+});

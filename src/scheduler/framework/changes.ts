@@ -1,0 +1,63 @@
+// What differs between two versions of a node or pod, as far as scheduling reads it.
+
+import type { NodeCondition } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { semanticEqual } from '../../machinery/deep.ts';
+import { ActionType, clusterEvent, type ClusterEvent } from './events.ts';
+import type { Node, Pod } from './objects.ts';
+import type { PodInfo } from './pod-info.ts';
+
+/** What happened to a node, as one event; undefined if scheduling does not read what changed. */
+export function nodeUpdateEvent(before: Node, after: Node): ClusterEvent | undefined {
+  let action = 0;
+  if (!semanticEqual(before.status.allocatable, after.status.allocatable)) action |= ActionType.UpdateNodeAllocatable;
+  if (!semanticEqual(before.metadata.labels, after.metadata.labels)) action |= ActionType.UpdateNodeLabel;
+  // Being unschedulable acts as a taint that all pods have to tolerate.
+  const uncordoned = before.spec.unschedulable === true && after.spec.unschedulable !== true;
+  if (uncordoned || !semanticEqual(before.spec.taints, after.spec.taints)) action |= ActionType.UpdateNodeTaint;
+  if (!sameConditions(before.status.conditions, after.status.conditions)) action |= ActionType.UpdateNodeCondition;
+  if (!semanticEqual(before.metadata.annotations, after.metadata.annotations)) action |= ActionType.UpdateNodeAnnotation;
+  return action === 0 ? undefined : clusterEvent('Node', action, 'NodeUpdate');
+}
+
+/** Whether a node counts the same in both versions: NodeInfo.setNode would compute the same of either. */
+export function offersTheSame(before: Node, after: Node): boolean {
+  return (
+    semanticEqual(before.status.allocatable, after.status.allocatable) &&
+    semanticEqual(before.spec.taints, after.spec.taints) &&
+    semanticEqual(before.status.images, after.status.images) &&
+    semanticEqual(before.metadata.labels, after.metadata.labels)
+  );
+}
+
+/** What happened to a pod. Never undefined: what has no name of its own is an UpdateOther. */
+export function podUpdateEvent(before: PodInfo, after: PodInfo): ClusterEvent {
+  let action = 0;
+  if (!semanticEqual(before.pod.metadata.labels, after.pod.metadata.labels)) action |= ActionType.UpdatePodLabel;
+  if (asksForLess(before, after)) action |= ActionType.UpdatePodScaleDown;
+  if ((before.pod.spec.schedulingGates?.length ?? 0) > 0 && (after.pod.spec.schedulingGates?.length ?? 0) === 0) {
+    action |= ActionType.UpdatePodSchedulingGatesEliminated;
+  }
+  if (!semanticEqual(before.pod.spec.tolerations, after.pod.spec.tolerations)) action |= ActionType.UpdatePodToleration;
+  if (!semanticEqual(before.pod.status.resourceClaimStatuses, after.pod.status.resourceClaimStatuses)) {
+    action |= ActionType.UpdatePodGeneratedResourceClaim;
+  }
+  const resource = after.pod.spec.nodeName ? 'AssignedPod' : 'UnscheduledPod';
+  return clusterEvent(resource, action || ActionType.UpdateOther, `${resource}Update`);
+}
+
+function asksForLess(before: PodInfo, after: PodInfo): boolean {
+  const [old, now] = [before.requests, after.requests];
+  if (old === now) return false;
+  if (now.milliCpu < old.milliCpu || now.memory < old.memory || now.ephemeralStorage < old.ephemeralStorage) return true;
+  for (const [name, amount] of old.scalars ?? []) if (now.scalar(name) < amount) return true;
+  return false;
+}
+
+type Conditions = readonly Immutable<NodeCondition>[] | undefined;
+
+/** Status by type, whatever the times of the last heartbeat and transition. */
+function sameConditions(before: Conditions, after: Conditions): boolean {
+  const [old, now] = [before ?? [], after ?? []];
+  return old.length === now.length && old.every((a) => now.some((b) => b.type === a.type && b.status === a.status));
+}

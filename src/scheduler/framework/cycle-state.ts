@@ -1,0 +1,39 @@
+// What plugins note about one pod during one scheduling and binding cycle: PreFilter computes, Filter reads, and so on.
+
+/** Names a note and its type. Make one per plugin and purpose, at module level: keys are told apart by identity. */
+export interface StateKey<T> {
+  readonly name: string;
+  /** A copy that can change on its own, for trying what would be if pods were added or removed. Absent: T is never changed. */
+  clone?(value: T): T;
+}
+
+export function stateKey<T>(name: string, clone?: (value: T) => T): StateKey<T> {
+  return clone === undefined ? { name } : { name, clone };
+}
+
+export class CycleState {
+  readonly #values: Map<StateKey<unknown>, unknown>;
+
+  constructor(values: Map<StateKey<unknown>, unknown> = new Map()) {
+    this.#values = values;
+  }
+
+  /** Undefined if nothing was written under this key in this cycle. */
+  read<T>(key: StateKey<T>): T | undefined {
+    return this.#values.get(key as StateKey<unknown>) as T | undefined;
+  }
+
+  write<T>(key: StateKey<T>, value: T): void {
+    this.#values.set(key as StateKey<unknown>, value);
+  }
+
+  delete<T>(key: StateKey<T>): void {
+    this.#values.delete(key as StateKey<unknown>);
+  }
+
+  clone(): CycleState {
+    const values = new Map<StateKey<unknown>, unknown>();
+    for (const [key, value] of this.#values) values.set(key, key.clone === undefined ? value : key.clone(value));
+    return new CycleState(values);
+  }
+}

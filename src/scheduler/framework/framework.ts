@@ -1,0 +1,341 @@
+// One profile at work: its plugins at each extension point, and the rules by which their answers come together.
+
+import type { Clock } from '../../machinery/clock.ts';
+import { CycleState, type StateKey, stateKey } from './cycle-state.ts';
+import type { ClusterEventWithHint } from './events.ts';
+import { ALL_ACTIONS, clusterEvent } from './events.ts';
+import type { PodNominator } from './handle.ts';
+import type { NodeInfo } from './node-info.ts';
+import type { NodeToStatus } from './node-to-status.ts';
+import {
+  type Answer,
+  type FilterPlugin,
+  MAX_NODE_SCORE,
+  MIN_NODE_SCORE,
+  type Plugin,
+  type PluginAt,
+  type PostFilterResult,
+  type PreFilterPlugin,
+  type ScorePlugin,
+} from './plugin.ts';
+import type { PodInfo } from './pod-info.ts';
+import { Status } from './status.ts';
+import { WaitingPod, type WaitingPods } from './waiting-pods.ts';
+
+/** Longest that Permit may hold a pod back. */
+const MAX_PERMIT_TIMEOUT_MS = 15 * 60_000;
+
+/** The plugins of a profile in the order in which they are called. */
+export type PluginsByPoint = { readonly [P in Exclude<keyof PluginAt, 'queueSort' | 'score'>]: readonly PluginAt[P][] } & {
+  readonly queueSort: PluginAt['queueSort'];
+  readonly score: readonly WeightedScorePlugin[];
+};
+
+export interface WeightedScorePlugin {
+  readonly plugin: ScorePlugin;
+  readonly weight: number;
+}
+
+export interface FrameworkConfig {
+  /** The schedulerName of the pods that this profile schedules. */
+  readonly profileName: string;
+  readonly plugins: PluginsByPoint;
+  /** Of how many nodes, in percent, to look for feasible ones before scoring; 0 or absent: fewer the more nodes there are. */
+  readonly percentageOfNodesToScore?: number;
+  readonly clock: Clock;
+  readonly nominator: PodNominator;
+  readonly waitingPods: WaitingPods;
+}
+
+export interface PreFilterOutcome {
+  /** Set: the pod was refused, or something broke. */
+  readonly status: Answer;
+  /** Set: only these nodes. */
+  readonly nodeNames: ReadonlySet<string> | undefined;
+  /** The plugins that named nodes. */
+  readonly narrowedBy: ReadonlySet<string>;
+}
+
+/** What is left of the profile's Filter and Score plugins for the pod of this cycle. */
+const ACTIVE_FILTERS: StateKey<readonly FilterPlugin[]> = stateKey('framework/filters');
+const ACTIVE_PRE_FILTERS: StateKey<readonly PreFilterPlugin[]> = stateKey('framework/preFilters');
+const ACTIVE_SCORES: StateKey<readonly WeightedScorePlugin[]> = stateKey('framework/scores');
+
+const NONE: ReadonlySet<string> = new Set();
+
+export class Framework {
+  readonly profileName: string;
+  readonly plugins: PluginsByPoint;
+  readonly percentageOfNodesToScore: number | undefined;
+  readonly #clock: Clock;
+  readonly #nominator: PodNominator;
+  readonly #waitingPods: WaitingPods;
+  /** One plugin's scores, before they are added up. Kept, so that a cycle allocates only its result. */
+  readonly #scores: number[] = [];
+
+  constructor(config: FrameworkConfig) {
+    this.profileName = config.profileName;
+    this.plugins = config.plugins;
+    this.percentageOfNodesToScore = config.percentageOfNodesToScore;
+    this.#clock = config.clock;
+    this.#nominator = config.nominator;
+    this.#waitingPods = config.waitingPods;
+  }
+
+  /** Every plugin that can refuse a pod, with the events that may change its mind. */
+  eventRegistrations(): ReadonlyMap<string, readonly ClusterEventWithHint[]> {
+    const { preEnqueue, preFilter, filter, reserve, permit } = this.plugins;
+    const registrations = new Map<string, readonly ClusterEventWithHint[]>();
+    for (const plugin of [...preEnqueue, ...preFilter, ...filter, ...reserve, ...permit] satisfies Plugin[]) {
+      if (!registrations.has(plugin.name)) registrations.set(plugin.name, plugin.eventsToRegister?.() ?? EVERY_EVENT);
+    }
+    return registrations;
+  }
+
+  runPreFilter(state: CycleState, pod: PodInfo, nodes: readonly NodeInfo[]): PreFilterOutcome {
+    let nodeNames: Set<string> | undefined;
+    let narrowedBy: Set<string> | undefined;
+    let skipped: Set<string> | undefined;
+    let refusal: Status | undefined;
+    for (const plugin of this.plugins.preFilter) {
+      const answer = plugin.preFilter(state, pod, nodes);
+      if (answer === undefined) continue;
+      if (answer instanceof Status) {
+        if (answer.code === 'Skip') {
+          skipped ??= new Set();
+          skipped.add(plugin.name);
+        } else if (!answer.rejected) {
+          return { status: asError(answer, plugin, 'PreFilter'), nodeNames: undefined, narrowedBy: NONE };
+        } else {
+          refusal ??= answer.withPlugin(plugin.name);
+          // Nothing that another plugin says can be worse.
+          if (answer.code === 'UnschedulableAndUnresolvable') {
+            return { status: answer.withPlugin(plugin.name), nodeNames: undefined, narrowedBy: NONE };
+          }
+        }
+        continue;
+      }
+      if (answer.nodeNames === undefined) continue;
+      narrowedBy ??= new Set();
+      narrowedBy.add(plugin.name);
+      nodeNames = nodeNames === undefined ? new Set(answer.nodeNames) : intersection(nodeNames, answer.nodeNames);
+      if (nodeNames.size === 0) {
+        const names = [...narrowedBy].sort();
+        const reason =
+          names.length === 1
+            ? `node(s) didn't satisfy plugin ${names[0]}`
+            : `node(s) didn't satisfy plugin(s) [${names.join(' ')}] simultaneously`;
+        const status = new Status('UnschedulableAndUnresolvable', [reason], plugin.name);
+        return { status, nodeNames, narrowedBy };
+      }
+    }
+    const passing = skipped;
+    const filters = this.plugins.filter;
+    state.write(ACTIVE_FILTERS, passing === undefined ? filters : filters.filter((plugin) => !passing.has(plugin.name)));
+    const preFilters = this.plugins.preFilter;
+    state.write(ACTIVE_PRE_FILTERS, passing === undefined ? preFilters : preFilters.filter((p) => !passing.has(p.name)));
+    return { status: refusal, nodeNames, narrowedBy: narrowedBy ?? NONE };
+  }
+
+  /** The Filter plugins that have something to say about the pod of this cycle. After runPreFilter. */
+  activeFilters(state: CycleState): readonly FilterPlugin[] {
+    return state.read(ACTIVE_FILTERS) ?? this.plugins.filter;
+  }
+
+  /** The first plugin that refuses the node decides. `filters`: as activeFilters answers. */
+  runFilters(filters: readonly FilterPlugin[], state: CycleState, pod: PodInfo, node: NodeInfo): Answer {
+    for (const plugin of filters) {
+      const answer = plugin.filter(state, pod, node);
+      if (answer !== undefined) return answer.rejected ? answer.withPlugin(plugin.name) : asError(answer, plugin, 'Filter');
+    }
+    return undefined;
+  }
+
+  /**
+   * As runFilters, but the node also has to have room for the pods of the same or a higher priority that are nominated to it.
+   * It must pass without them too: they may still go elsewhere, and this pod may only be welcome beside pods that are there.
+   */
+  runFiltersWithNominatedPods(filters: readonly FilterPlugin[], state: CycleState, pod: PodInfo, node: NodeInfo): Answer {
+    const nominated = this.#nominator.nominatedPodsForNode(node.name);
+    const ahead = nominated.length === 0 ? nominated : nominated.filter((p) => p.priority >= pod.priority && p.uid !== pod.uid);
+    if (ahead.length > 0) {
+      const stateWith = state.clone();
+      const nodeWith = node.clone();
+      for (const other of ahead) {
+        nodeWith.addPod(other);
+        const answer = this.runAddPod(stateWith, pod, other, nodeWith);
+        if (answer !== undefined) return answer;
+      }
+      const answer = this.runFilters(filters, stateWith, pod, nodeWith);
+      if (answer !== undefined) return answer;
+    }
+    return this.runFilters(filters, state, pod, node);
+  }
+
+  /** Tells the PreFilter plugins' notes of a pod that is now on the node (`nodeInfo` has it already). */
+  runAddPod(state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo): Answer {
+    for (const plugin of state.read(ACTIVE_PRE_FILTERS) ?? this.plugins.preFilter) {
+      const answer = plugin.addPod?.(state, pod, added, node);
+      if (answer !== undefined) return asError(answer, plugin, 'PreFilter AddPod');
+    }
+    return undefined;
+  }
+
+  runRemovePod(state: CycleState, pod: PodInfo, removed: PodInfo, node: NodeInfo): Answer {
+    for (const plugin of state.read(ACTIVE_PRE_FILTERS) ?? this.plugins.preFilter) {
+      const answer = plugin.removePod?.(state, pod, removed, node);
+      if (answer !== undefined) return asError(answer, plugin, 'PreFilter RemovePod');
+    }
+    return undefined;
+  }
+
+  /** Asks one plugin after the other until one has made room or broken. The messages of all that were asked are kept. */
+  async runPostFilter(
+    state: CycleState,
+    pod: PodInfo,
+    statuses: NodeToStatus,
+  ): Promise<PostFilterResult & { readonly message: string }> {
+    const reasons: string[] = [];
+    let nominatedNode: string | undefined;
+    let refusal: Status = new Status('Unschedulable', []);
+    for (const plugin of this.plugins.postFilter) {
+      // oxlint-disable-next-line no-await-in-loop -- one plugin after the other is the contract
+      const result = await plugin.postFilter(state, pod, statuses);
+      nominatedNode = result.nominatedNode ?? nominatedNode;
+      if (result.status === undefined) return { nominatedNode, status: undefined, message: '' };
+      if (result.status.code === 'Error') {
+        const status = asError(result.status, plugin, 'PostFilter');
+        return { nominatedNode, status, message: status.message };
+      }
+      reasons.push(...result.status.reasons);
+      if (result.status.code === 'UnschedulableAndUnresolvable') {
+        return { nominatedNode, status: result.status, message: reasons.join(', ') };
+      }
+      refusal = result.status;
+    }
+    return { nominatedNode, status: refusal, message: reasons.join(', ') };
+  }
+
+  runPreScore(state: CycleState, pod: PodInfo, nodes: readonly NodeInfo[]): Answer {
+    let skipped: Set<string> | undefined;
+    for (const plugin of this.plugins.preScore) {
+      const answer = plugin.preScore(state, pod, nodes);
+      if (answer === undefined) continue;
+      if (answer.code !== 'Skip') return asError(answer, plugin, 'PreScore');
+      skipped ??= new Set();
+      skipped.add(plugin.name);
+    }
+    const passing = skipped;
+    const { score } = this.plugins;
+    state.write(ACTIVE_SCORES, passing === undefined ? score : score.filter(({ plugin }) => !passing.has(plugin.name)));
+    return undefined;
+  }
+
+  /** The weighted sum of all plugins' scores for each node, in the order of `nodes`; or an Error status. */
+  runScore(state: CycleState, pod: PodInfo, nodes: readonly NodeInfo[]): number[] | Status {
+    const totals = nodes.map(() => 0);
+    const scores = this.#scores;
+    scores.length = nodes.length;
+    for (const { plugin, weight } of state.read(ACTIVE_SCORES) ?? this.plugins.score) {
+      for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score(state, pod, nodes[i] as NodeInfo);
+      if (plugin.normalizeScore !== undefined) {
+        const answer = plugin.normalizeScore(state, pod, scores, nodes);
+        if (answer !== undefined) return asError(answer, plugin, 'NormalizeScore');
+      }
+      for (let i = 0; i < nodes.length; i++) {
+        const score = scores[i] as number;
+        if (!(score >= MIN_NODE_SCORE && score <= MAX_NODE_SCORE)) {
+          return Status.error(
+            `plugin "${plugin.name}" returns an invalid score ${score}, it should in the range of [${MIN_NODE_SCORE}, ${MAX_NODE_SCORE}] after normalizing`,
+            plugin.name,
+          );
+        }
+        totals[i] = (totals[i] as number) + score * weight;
+      }
+    }
+    return totals;
+  }
+
+  /** If one fails, runUnreserve must follow. */
+  runReserve(state: CycleState, pod: PodInfo, node: string): Answer {
+    for (const plugin of this.plugins.reserve) {
+      const answer = plugin.reserve(state, pod, node);
+      if (answer !== undefined) return answer.rejected ? answer.withPlugin(plugin.name) : asError(answer, plugin, 'Reserve');
+    }
+    return undefined;
+  }
+
+  /** In the reverse order of reserve. */
+  runUnreserve(state: CycleState, pod: PodInfo, node: string): void {
+    for (const plugin of this.plugins.reserve.toReversed()) plugin.unreserve(state, pod, node);
+  }
+
+  /** A status with the code Wait: the pod waits, see waitOnPermit. */
+  runPermit(state: CycleState, pod: PodInfo, node: string): Answer {
+    let timeouts: Map<string, number> | undefined;
+    for (const plugin of this.plugins.permit) {
+      const { status, timeoutMs } = plugin.permit(state, pod, node);
+      if (status === undefined) continue;
+      if (status.code === 'Wait') {
+        timeouts ??= new Map();
+        timeouts.set(plugin.name, Math.min(timeoutMs ?? MAX_PERMIT_TIMEOUT_MS, MAX_PERMIT_TIMEOUT_MS));
+      } else {
+        return status.rejected ? status.withPlugin(plugin.name) : asError(status, plugin, 'Permit');
+      }
+    }
+    if (timeouts === undefined) return undefined;
+    this.#waitingPods.add(new WaitingPod(pod, timeouts, this.#clock));
+    return new Status('Wait', [`one or more plugins asked to wait and no plugin rejected pod "${pod.pod.metadata.name}"`]);
+  }
+
+  /** Resolves at once for a pod that does not wait. */
+  waitOnPermit(pod: PodInfo): Promise<Answer> | undefined {
+    return this.#waitingPods.get(pod.uid)?.done;
+  }
+
+  async runPreBind(state: CycleState, pod: PodInfo, node: string, signal: AbortSignal): Promise<Answer> {
+    for (const plugin of this.plugins.preBind) {
+      // oxlint-disable-next-line no-await-in-loop -- one plugin after the other is the contract
+      const answer = await plugin.preBind(state, pod, node, signal);
+      if (answer !== undefined) return answer.rejected ? answer.withPlugin(plugin.name) : asError(answer, plugin, 'PreBind');
+    }
+    return undefined;
+  }
+
+  /** The first plugin that does not skip binds. What it throws becomes an Error status with that as its cause. */
+  async runBind(state: CycleState, pod: PodInfo, node: string, signal: AbortSignal): Promise<Answer> {
+    for (const plugin of this.plugins.bind) {
+      // oxlint-disable-next-line no-await-in-loop -- one plugin after the other is the contract
+      const answer = await bound(plugin, () => plugin.bind(state, pod, node, signal));
+      if (answer?.code !== 'Skip') return answer;
+    }
+    return Status.error(`no Bind plugin of profile "${this.profileName}" binds pod ${pod.key}`);
+  }
+
+  runPostBind(state: CycleState, pod: PodInfo, node: string): void {
+    for (const plugin of this.plugins.postBind) plugin.postBind(state, pod, node);
+  }
+}
+
+const EVERY_EVENT: readonly ClusterEventWithHint[] = [{ event: clusterEvent('*', ALL_ACTIONS, 'every event') }];
+
+function intersection(a: ReadonlySet<string>, b: ReadonlySet<string>): Set<string> {
+  const both = new Set<string>();
+  for (const name of a) if (b.has(name)) both.add(name);
+  return both;
+}
+
+async function bound(plugin: Plugin, bind: () => Promise<Answer>): Promise<Answer> {
+  try {
+    const answer = await bind();
+    return answer === undefined || answer.code === 'Skip' ? answer : asError(answer, plugin, 'Bind');
+  } catch (err) {
+    return asError(Status.error(err), plugin, 'Bind');
+  }
+}
+
+/** An answer that is neither success nor a refusal, with the words of where it came from. */
+function asError(status: Status, plugin: Plugin, point: string): Status {
+  const what = point === 'Filter' ? `running "${plugin.name}" filter plugin` : `running ${point} plugin "${plugin.name}"`;
+  return new Status('Error', [`${what}: ${status.message}`], plugin.name, status.cause);
+}

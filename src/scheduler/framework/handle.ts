@@ -1,0 +1,44 @@
+// What a plugin is given when it is made.
+
+import type { Client } from '../../client/client.ts';
+import type { SharedInformerFactory } from '../../client/informers/index.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import type { Random } from '../../machinery/random.ts';
+import type { SnapshotReader } from '../cache/snapshot.ts';
+import type { Plugin } from './plugin.ts';
+import type { PodInfo } from './pod-info.ts';
+import type { Pod } from './objects.ts';
+import type { WaitingPods } from './waiting-pods.ts';
+
+/** Pods that wait for room on a node that was promised to them. */
+export interface PodNominator {
+  nominatedPodsForNode(node: string): readonly PodInfo[];
+}
+
+export interface Handle {
+  readonly client: Client;
+  /** To read what else the plugin needs; an informer asked for in the factory is started and synced before the first pod. */
+  readonly informers: SharedInformerFactory;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** The nodes as of the present cycle. */
+  readonly snapshot: SnapshotReader;
+  readonly nominator: PodNominator;
+  readonly waitingPods: WaitingPods;
+  /** Tries these pods again now, whatever refused them. */
+  activate(pods: readonly Pod[]): void;
+}
+
+export interface PluginRegistration {
+  readonly name: string;
+  /** `args`: the profile's pluginConfig for this plugin; undefined if there is none. Throws ConfigurationError if they are wrong. */
+  create(args: PluginArgs, handle: Handle): Plugin;
+}
+
+/** Arguments as they were given, and where, for the error message. */
+export interface PluginArgs {
+  readonly value: unknown;
+  readonly path: string;
+}

@@ -1,0 +1,110 @@
+// A node with what runs on it, summed up in numbers.
+
+import type { Taint } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Node } from './objects.ts';
+import { type HostPort, hostPortsConflict, type PodInfo } from './pod-info.ts';
+import { Resource } from './resource.ts';
+
+/** An image that nodes hold. One object per image name, shared by all nodes that have it. */
+export interface ImageState {
+  /** Bytes. */
+  sizeBytes: number;
+  /** How many nodes hold it. Follows the cluster at once, not by snapshot. */
+  nodes: number;
+}
+
+const NO_TAINTS: readonly Immutable<Taint>[] = [];
+const NO_PORTS: readonly HostPort[] = [];
+const NO_IMAGES: ReadonlyMap<string, ImageState> = new Map();
+
+/**
+ * The cache changes its own NodeInfos and never one that a snapshot has been given: it changes a clone instead. So a
+ * NodeInfo from a snapshot stays as it is for whoever holds it; plugins that try things out work on a clone of their own.
+ */
+export class NodeInfo {
+  readonly name: string;
+  /** Absent while pods are known on a node that is not (yet, or any more). Such a node is in no snapshot. */
+  node: Node | undefined = undefined;
+  /** The pods that are on the node or assumed to be, in no particular order. */
+  pods: PodInfo[] = [];
+  /** The sum of what `pods` request. */
+  requested: Resource = new Resource();
+  /** The same for scoring, with defaults for what asks for nothing. */
+  nonZeroMilliCpu = 0;
+  nonZeroMemory = 0;
+  allocatable: Resource = new Resource();
+  /** The host ports of `pods`. Replaced, never changed in place. */
+  usedPorts: readonly HostPort[] = NO_PORTS;
+  /** By image name, as in node.status.images. Replaced, never changed in place. */
+  images: ReadonlyMap<string, ImageState> = NO_IMAGES;
+  /** Taints with effect NoSchedule or NoExecute. */
+  hardTaints: readonly Immutable<Taint>[] = NO_TAINTS;
+  /** Taints with effect PreferNoSchedule. */
+  softTaints: readonly Immutable<Taint>[] = NO_TAINTS;
+  /** Grows with every change of any node in the cache: what is greater has changed later. */
+  generation = 0;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  setNode(node: Node, images: ReadonlyMap<string, ImageState> = NO_IMAGES): void {
+    this.node = node;
+    this.allocatable = Resource.of(node.status.allocatable);
+    this.images = images;
+    const taints = node.spec.taints ?? NO_TAINTS;
+    this.hardTaints = taints.filter((taint) => taint.effect === 'NoSchedule' || taint.effect === 'NoExecute');
+    this.softTaints = taints.filter((taint) => taint.effect === 'PreferNoSchedule');
+  }
+
+  removeNode(): void {
+    this.node = undefined;
+    this.allocatable = new Resource();
+    this.images = NO_IMAGES;
+    this.hardTaints = NO_TAINTS;
+    this.softTaints = NO_TAINTS;
+  }
+
+  addPod(pod: PodInfo): void {
+    this.pods.push(pod);
+    this.requested.add(pod.requests);
+    this.nonZeroMilliCpu += pod.nonZeroMilliCpu;
+    this.nonZeroMemory += pod.nonZeroMemory;
+    if (pod.hostPorts.length > 0) this.usedPorts = [...this.usedPorts, ...pod.hostPorts];
+  }
+
+  /** Takes out the pod with this UID and answers it; undefined if it is not here. */
+  removePod(uid: string): PodInfo | undefined {
+    const index = this.pods.findIndex((pod) => pod.uid === uid);
+    if (index < 0) return undefined;
+    const pod = this.pods[index] as PodInfo;
+    const last = this.pods.pop() as PodInfo;
+    if (last !== pod) this.pods[index] = last;
+    this.requested.subtract(pod.requests);
+    this.nonZeroMilliCpu -= pod.nonZeroMilliCpu;
+    this.nonZeroMemory -= pod.nonZeroMemory;
+    if (pod.hostPorts.length > 0) this.usedPorts = this.pods.flatMap((other) => other.hostPorts);
+    return pod;
+  }
+
+  hasPortConflict(wanted: readonly HostPort[]): boolean {
+    return hostPortsConflict(wanted, this.usedPorts);
+  }
+
+  clone(): NodeInfo {
+    const copy = new NodeInfo(this.name);
+    copy.node = this.node;
+    copy.pods = this.pods.slice();
+    copy.requested = this.requested.clone();
+    copy.nonZeroMilliCpu = this.nonZeroMilliCpu;
+    copy.nonZeroMemory = this.nonZeroMemory;
+    copy.allocatable = this.allocatable;
+    copy.usedPorts = this.usedPorts;
+    copy.images = this.images;
+    copy.hardTaints = this.hardTaints;
+    copy.softTaints = this.softTaints;
+    copy.generation = this.generation;
+    return copy;
+  }
+}

@@ -1,0 +1,12 @@
+// The API objects that scheduling reads, as informers hand them out: immutable.
+
+import type { Node as CoreNode, Pod as CorePod } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+
+export type Pod = Immutable<CorePod>;
+export type Node = Immutable<CoreNode>;
+
+/** namespace/name, as logs and messages name a pod. */
+export function podKey(pod: Pod): string {
+  return `${pod.metadata.namespace ?? ''}/${pod.metadata.name ?? ''}`;
+}

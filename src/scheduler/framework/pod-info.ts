@@ -1,0 +1,70 @@
+// A pod with all that scheduling asks of it again and again, computed once per version of the pod.
+
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Container } from '../../api/core/v1/index.ts';
+import { type Pod, podKey } from './objects.ts';
+import { podRequests } from './pod-requests.ts';
+import type { Resource } from './resource.ts';
+
+/** A port on the node itself that a pod claims. */
+export interface HostPort {
+  /** '0.0.0.0' for every address of the node. */
+  readonly ip: string;
+  readonly protocol: string;
+  readonly port: number;
+}
+
+/** Immutable: a changed pod gets a new one. */
+export class PodInfo {
+  readonly pod: Pod;
+  readonly uid: string;
+  /** namespace/name */
+  readonly key: string;
+  readonly priority: number;
+  readonly requests: Resource;
+  readonly nonZeroMilliCpu: number;
+  readonly nonZeroMemory: number;
+  readonly hostPorts: readonly HostPort[];
+
+  constructor(pod: Pod) {
+    this.pod = pod;
+    this.uid = pod.metadata.uid;
+    this.key = podKey(pod);
+    this.priority = pod.spec.priority ?? 0;
+    const { requests, nonZeroMilliCpu, nonZeroMemory } = podRequests(pod);
+    this.requests = requests;
+    this.nonZeroMilliCpu = nonZeroMilliCpu;
+    this.nonZeroMemory = nonZeroMemory;
+    this.hostPorts = hostPortsOf(pod);
+  }
+}
+
+const NONE: readonly HostPort[] = [];
+
+/** The host ports of all that runs for the pod's whole life: containers and sidecars. */
+function hostPortsOf(pod: Pod): readonly HostPort[] {
+  let ports: HostPort[] | undefined;
+  const collect = (container: Immutable<Container>): void => {
+    for (const port of container.ports ?? []) {
+      if (port.hostPort === undefined || port.hostPort <= 0) continue;
+      ports ??= [];
+      ports.push({ ip: port.hostIP || '0.0.0.0', protocol: port.protocol || 'TCP', port: port.hostPort });
+    }
+  };
+  pod.spec.containers.forEach(collect);
+  for (const container of pod.spec.initContainers ?? []) if (container.restartPolicy === 'Always') collect(container);
+  return ports ?? NONE;
+}
+
+/** Whether one of `wanted` cannot be had beside `used`: same protocol and number, and the same address or every address. */
+export function hostPortsConflict(wanted: readonly HostPort[], used: readonly HostPort[]): boolean {
+  if (wanted.length === 0 || used.length === 0) return false;
+  return wanted.some((want) =>
+    used.some(
+      (use) =>
+        want.port === use.port &&
+        want.protocol === use.protocol &&
+        (want.ip === use.ip || want.ip === '0.0.0.0' || use.ip === '0.0.0.0'),
+    ),
+  );
+}

@@ -1,0 +1,180 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Container } from '../../api/core/v1/index.ts';
+import { newMilliQuantity, newQuantity, parseQuantity, type Quantity } from '../../machinery/quantity.ts';
+import { makePod } from '../testing/objects.ts';
+import type { Pod } from './objects.ts';
+import { DEFAULT_MEMORY, DEFAULT_MILLI_CPU, podRequests } from './pod-requests.ts';
+
+const MIB = 1024 * 1024;
+
+function container(name: string, requests?: Record<string, string>, more: Partial<Container> = {}): Container {
+  return { name, resources: requests === undefined ? {} : { requests }, ...more };
+}
+
+function requestsOf(spec: Partial<Pod['spec']>, status: Partial<Pod['status']> = {}) {
+  const pod = makePod('p');
+  return podRequests({ ...pod, spec: { ...pod.spec, ...spec }, status: { ...pod.status, ...status } });
+}
+
+describe('podRequests', () => {
+  it('adds containers up', () => {
+    const { requests } = requestsOf({
+      containers: [
+        container('a', { cpu: '100m', memory: '1Gi', 'ephemeral-storage': '1Gi', 'example.com/gpu': '1' }),
+        container('b', { cpu: '2', memory: '512Mi', 'hugepages-2Mi': '4Mi', 'example.com/gpu': '2' }),
+      ],
+    });
+    expect(requests.milliCpu).toBe(2100);
+    expect(requests.memory).toBe(1536 * MIB);
+    expect(requests.ephemeralStorage).toBe(1024 * MIB);
+    expect(requests.scalars).toEqual(
+      new Map([
+        ['example.com/gpu', 3],
+        ['hugepages-2Mi', 4 * MIB],
+      ]),
+    );
+  });
+
+  it('takes the most of containers and of any init container', () => {
+    const { requests } = requestsOf({
+      containers: [container('a', { cpu: '1', memory: '1Gi' })],
+      initContainers: [container('i', { cpu: '500m', memory: '3Gi' }), container('j', { cpu: '2', memory: '1Gi' })],
+    });
+    expect([requests.milliCpu, requests.memory]).toEqual([2000, 3 * 1024 * MIB]);
+  });
+
+  it('runs sidecars beside the containers and beside the init containers after them', () => {
+    const sidecar = { restartPolicy: 'Always' };
+    const { requests } = requestsOf({
+      containers: [container('a', { cpu: '1' })],
+      initContainers: [
+        container('before', { cpu: '3' }),
+        container('s1', { cpu: '500m' }, sidecar),
+        container('between', { cpu: '3' }),
+        container('s2', { cpu: '1' }, sidecar),
+      ],
+    });
+    // between: 3 with s1's 0.5; afterwards 1 + 0.5 + 1
+    expect(requests.milliCpu).toBe(3500);
+  });
+
+  it('adds overhead', () => {
+    const { requests, nonZeroMilliCpu } = requestsOf({
+      containers: [container('a', { cpu: '1' })],
+      overhead: { cpu: '250m', memory: '100Mi' },
+    });
+    expect([requests.milliCpu, requests.memory, nonZeroMilliCpu]).toEqual([1250, 100 * MIB, 1250]);
+  });
+
+  it('lets requests of the pod as a whole replace the sum, and adds overhead to those too', () => {
+    const { requests, nonZeroMilliCpu, nonZeroMemory } = requestsOf({
+      containers: [container('a', { cpu: '1', 'ephemeral-storage': '1Gi' })],
+      resources: { requests: { cpu: '3', 'ephemeral-storage': '5Gi' } },
+      overhead: { cpu: '100m' },
+    });
+    expect(requests.milliCpu).toBe(3100);
+    // Not one of the resources that can be given for the whole pod.
+    expect(requests.ephemeralStorage).toBe(1024 * MIB);
+    expect([nonZeroMilliCpu, nonZeroMemory]).toEqual([3100, DEFAULT_MEMORY]);
+  });
+
+  it('counts a default for each container that asks for nothing, in scoring only', () => {
+    const { requests, nonZeroMilliCpu, nonZeroMemory } = requestsOf({
+      containers: [container('a'), container('b', { cpu: '1' }), container('c', { cpu: '0', memory: '0' })],
+    });
+    expect([requests.milliCpu, requests.memory]).toEqual([1000, 0]);
+    expect([nonZeroMilliCpu, nonZeroMemory]).toEqual([1000 + DEFAULT_MILLI_CPU, 2 * DEFAULT_MEMORY]);
+  });
+
+  it('counts the most of what is wanted, allocated and held while a resize is under way', () => {
+    const status = (requests: Record<string, string>, allocated: Record<string, string>) => ({
+      containerStatuses: [
+        {
+          name: 'a',
+          state: {},
+          lastState: {},
+          ready: true,
+          restartCount: 0,
+          image: '',
+          imageID: '',
+          resources: { requests },
+          allocatedResources: allocated,
+        },
+      ],
+    });
+    const spec = { containers: [container('a', { cpu: '1', memory: '1Gi' })] };
+    expect(requestsOf(spec, status({ cpu: '2' }, { cpu: '3', memory: '512Mi' })).requests.milliCpu).toBe(3000);
+    const infeasible = {
+      ...status({ cpu: '500m' }, { cpu: '500m' }),
+      conditions: [
+        {
+          type: 'PodResizePending',
+          status: 'True' as const,
+          reason: 'Infeasible',
+          lastProbeTime: null,
+          lastTransitionTime: null,
+        },
+      ],
+    };
+    expect(requestsOf(spec, infeasible).requests.milliCpu).toBe(500);
+  });
+
+  it('leaves out what is not counted', () => {
+    expect(requestsOf({ containers: [container('a', { storage: '1Gi' })] }).requests.scalars).toBeUndefined();
+  });
+});
+
+/** The rule as the documentation puts it, in exact quantities, step by step. */
+function slowRequest(pod: Pod, resource: string): Quantity {
+  const zero = newQuantity(0, 'DecimalSI');
+  const of = (c: { resources: { requests?: Readonly<Record<string, string>> } }): Quantity => {
+    const text = c.resources.requests?.[resource];
+    return text === undefined ? zero : parseQuantity(text);
+  };
+  const most = (a: Quantity, b: Quantity): Quantity => (a.cmp(b) >= 0 ? a : b);
+  const inits = pod.spec.initContainers ?? [];
+  const sidecarsUpTo = (end: number): Quantity =>
+    inits.slice(0, end).reduce((sum, c) => (c.restartPolicy === 'Always' ? sum.add(of(c)) : sum), zero);
+  let total = pod.spec.containers.reduce((sum, c) => sum.add(of(c)), sidecarsUpTo(inits.length));
+  inits.forEach((c, i) => {
+    if (c.restartPolicy !== 'Always') total = most(total, sidecarsUpTo(i).add(of(c)));
+  });
+  const whole = pod.spec.resources?.requests?.[resource];
+  if (whole !== undefined) total = parseQuantity(whole);
+  const overhead = pod.spec.overhead?.[resource];
+  return overhead === undefined ? total : total.add(parseQuantity(overhead));
+}
+
+describe('podRequests, for any pod', () => {
+  const cpu = fc.integer({ min: 0, max: 8000 }).map((milli) => newMilliQuantity(milli, 'DecimalSI').toString());
+  const memory = fc.integer({ min: 0, max: 2 ** 40 }).map((bytes) => newQuantity(bytes, 'BinarySI').toString());
+  const list = fc.record({ cpu, memory }, { requiredKeys: [] });
+  const anyContainer = fc.record({ requests: list, sidecar: fc.boolean() });
+
+  it('agrees with the rule written out slowly', () => {
+    fc.assert(
+      fc.property(
+        fc.array(anyContainer, { minLength: 1, maxLength: 4 }),
+        fc.array(anyContainer, { maxLength: 5 }),
+        fc.option(list, { nil: undefined }),
+        fc.option(list, { nil: undefined }),
+        (containers, inits, whole, overhead) => {
+          const pod = makePod('p', {
+            spec: {
+              containers: containers.map(({ requests }, i) => container(`c${i}`, requests)),
+              initContainers: inits.map(({ requests, sidecar }, i) =>
+                container(`i${i}`, requests, sidecar ? { restartPolicy: 'Always' } : {}),
+              ),
+              ...(whole !== undefined && { resources: { requests: whole } }),
+              ...(overhead !== undefined && { overhead }),
+            },
+          });
+          const { requests } = podRequests(pod);
+          expect(requests.milliCpu).toBe(slowRequest(pod, 'cpu').milliValue());
+          expect(requests.memory).toBe(slowRequest(pod, 'memory').value());
+        },
+      ),
+    );
+  });
+});

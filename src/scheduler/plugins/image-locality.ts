@@ -1,0 +1,62 @@
+// ImageLocality: prefers nodes that have the pod's images, the more the larger they are. An image that few nodes have counts
+// less, so that pods do not all run after it.
+
+import type { PluginRegistration } from '../framework/handle.ts';
+import type { NodeInfo } from '../framework/node-info.ts';
+import type { Pod } from '../framework/objects.ts';
+import { type StateKey, stateKey } from '../framework/cycle-state.ts';
+import { MAX_NODE_SCORE, type PreScorePlugin, type ScorePlugin } from '../framework/plugin.ts';
+import { Status } from '../framework/status.ts';
+import { noArgs } from './args.ts';
+
+const MIB = 1024 * 1024;
+/** Below this an image is fetched at once anyway. */
+const MIN_BYTES = 23 * MIB;
+/** Per container; above this more makes no difference. */
+const MAX_BYTES = 1000 * MIB;
+
+const SKIP = new Status('Skip', [], 'ImageLocality');
+/** One name for each container, in the form that nodes report. */
+const IMAGES: StateKey<readonly string[]> = stateKey('ImageLocality/images');
+
+export const imageLocality: PluginRegistration = {
+  name: 'ImageLocality',
+  create(args, { snapshot }) {
+    noArgs(imageLocality.name, args);
+    return {
+      name: imageLocality.name,
+      preScore(state, { pod }, nodes) {
+        const images = imagesOf(pod);
+        if (!nodes.some((node) => images.some((image) => node.images.has(image)))) return SKIP;
+        state.write(IMAGES, images);
+        return undefined;
+      },
+      score: (state, { pod }, node) => imageScore(node, state.read(IMAGES) ?? imagesOf(pod), snapshot.nodes.length),
+    } satisfies PreScorePlugin & ScorePlugin;
+  },
+};
+
+export function imageScore(node: NodeInfo, images: readonly string[], nodeCount: number): number {
+  let bytes = 0;
+  for (const image of images) {
+    const state = node.images.get(image);
+    if (state !== undefined) bytes += Math.trunc(state.sizeBytes * (state.nodes / nodeCount));
+  }
+  const most = MAX_BYTES * images.length;
+  const within = Math.min(Math.max(bytes, MIN_BYTES), most);
+  return most <= MIN_BYTES ? 0 : Math.trunc((MAX_NODE_SCORE * (within - MIN_BYTES)) / (most - MIN_BYTES));
+}
+
+function imagesOf(pod: Pod): readonly string[] {
+  const names = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map((container) =>
+    normalizedName(container.image ?? ''),
+  );
+  for (const volume of pod.spec.volumes ?? [])
+    if (volume.image !== undefined) names.push(normalizedName(volume.image.reference ?? ''));
+  return names;
+}
+
+/** With the tag that is meant if none is given. */
+export function normalizedName(image: string): string {
+  return image.lastIndexOf(':') <= image.lastIndexOf('/') ? `${image}:latest` : image;
+}

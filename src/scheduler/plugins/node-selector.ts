@@ -1,0 +1,92 @@
+// Node selectors (as in node affinity), read once for a pod and matched with many nodes.
+
+import type {
+  NodeSelector,
+  NodeSelectorRequirement,
+  NodeSelectorTerm,
+  PreferredSchedulingTerm,
+} from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { type Operator, Requirement } from '../../machinery/labels.ts';
+import type { Node } from '../framework/objects.ts';
+
+export type NodeMatcher = (node: Node) => boolean;
+
+const OPERATORS: Readonly<Record<NodeSelectorRequirement['operator'], Operator>> = {
+  In: 'in',
+  NotIn: 'notin',
+  Exists: 'exists',
+  DoesNotExist: '!',
+  Gt: 'gt',
+  Lt: 'lt',
+};
+
+const NO_LABELS: Readonly<Record<string, string>> = {};
+
+/** One of its terms has to match; without terms nothing does. */
+export function compileNodeSelector(selector: Immutable<NodeSelector>): NodeMatcher {
+  const terms = selector.nodeSelectorTerms.map(compileTerm);
+  if (terms.length === 1) return terms[0] as NodeMatcher;
+  return (node) => terms.some((term) => term(node));
+}
+
+/** All that a term says has to hold; a term that says nothing matches nothing. */
+export function compileTerm(term: Immutable<NodeSelectorTerm>): NodeMatcher {
+  if (isEmptyTerm(term)) return () => false;
+  const labels = (term.matchExpressions ?? []).map(compileRequirement);
+  const fields = (term.matchFields ?? []).map(compileRequirement);
+  return (node) => {
+    const nodeLabels = node.metadata.labels ?? NO_LABELS;
+    for (const requirement of labels) if (!requirement.matches(nodeLabels)) return false;
+    if (fields.length === 0) return true;
+    const nodeFields = { 'metadata.name': node.metadata.name };
+    return fields.every((requirement) => requirement.matches(nodeFields));
+  };
+}
+
+function compileRequirement({ key, operator, values }: Immutable<NodeSelectorRequirement>): Requirement {
+  return new Requirement(key, OPERATORS[operator], values ?? []);
+}
+
+/** The labels that a pod's spec.nodeSelector asks for. */
+export function compileLabels(labels: Readonly<Record<string, string>>): NodeMatcher {
+  const wanted = Object.entries(labels);
+  return (node) => {
+    const present = node.metadata.labels ?? NO_LABELS;
+    return wanted.every(([key, value]) => Object.hasOwn(present, key) && present[key] === value);
+  };
+}
+
+export interface WeightedMatcher {
+  readonly weight: number;
+  readonly matches: NodeMatcher;
+}
+
+export function compilePreferred(terms: readonly Immutable<PreferredSchedulingTerm>[]): readonly WeightedMatcher[] {
+  return terms
+    .filter((term) => term.weight !== 0 && !isEmptyTerm(term.preference))
+    .map((term) => ({ weight: term.weight, matches: compileTerm(term.preference) }));
+}
+
+/**
+ * The names to which the selector narrows nodes by `metadata.name In (…)`: those of any term. Undefined if a term does not
+ * narrow them so; empty if no node can match.
+ */
+export function nodeNamesOf(selector: Immutable<NodeSelector>): ReadonlySet<string> | undefined {
+  const names = new Set<string>();
+  for (const term of selector.nodeSelectorTerms) {
+    let ofTerm: readonly string[] | undefined;
+    for (const { key, operator, values } of term.matchFields ?? []) {
+      if (key !== 'metadata.name' || operator !== 'In') continue;
+      const listed: readonly string[] = values ?? [];
+      ofTerm = ofTerm === undefined ? listed : ofTerm.filter((name) => listed.includes(name));
+    }
+    if (ofTerm === undefined) return undefined;
+    for (const name of ofTerm) names.add(name);
+  }
+  return names;
+}
+
+function isEmptyTerm(term: Immutable<NodeSelectorTerm>): boolean {
+  return (term.matchExpressions?.length ?? 0) === 0 && (term.matchFields?.length ?? 0) === 0;
+}

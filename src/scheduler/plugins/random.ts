@@ -1,0 +1,14 @@
+// Random: any node is as good as another. The smallest scoring plugin there can be, for those who want to write their own.
+// Not in the default profile; a profile names it under plugins.score.enabled.
+
+import type { PluginRegistration } from '../framework/handle.ts';
+import { MAX_NODE_SCORE, type ScorePlugin } from '../framework/plugin.ts';
+import { noArgs } from './args.ts';
+
+export const random: PluginRegistration = {
+  name: 'Random',
+  create(args, handle) {
+    noArgs(random.name, args);
+    return { name: random.name, score: () => handle.random.int(MAX_NODE_SCORE + 1) } satisfies ScorePlugin;
+  },
+};

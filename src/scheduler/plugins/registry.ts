@@ -1,0 +1,58 @@
+// The plugins that come with the scheduler, and the profile that there is if no other is given.
+
+import type { PluginRegistration } from '../framework/handle.ts';
+import { defaultBinder } from './default-binder.ts';
+import { imageLocality } from './image-locality.ts';
+import { nodeAffinity } from './node-affinity.ts';
+import { nodeName } from './node-name.ts';
+import { nodePorts } from './node-ports.ts';
+import { nodeResourcesBalancedAllocation } from './node-resources-balanced-allocation.ts';
+import { nodeResourcesFit } from './node-resources-fit.ts';
+import { nodeUnschedulable } from './node-unschedulable.ts';
+import { prioritySort } from './priority-sort.ts';
+import { random } from './random.ts';
+import { schedulingGates } from './scheduling-gates.ts';
+import { taintToleration } from './taint-toleration.ts';
+
+export type Registry = ReadonlyMap<string, PluginRegistration>;
+
+export interface EnabledPlugin {
+  readonly name: string;
+  /** Of its score; 0: 1. */
+  readonly weight: number;
+}
+
+/** Every plugin that a profile can name. */
+export const inTreeRegistry: Registry = registryOf([
+  schedulingGates,
+  prioritySort,
+  nodeUnschedulable,
+  nodeName,
+  taintToleration,
+  nodeAffinity,
+  nodePorts,
+  nodeResourcesFit,
+  nodeResourcesBalancedAllocation,
+  imageLocality,
+  defaultBinder,
+  random,
+]);
+
+/** The default profile's plugins at every extension point that they implement, in Kubernetes' order and with its weights. */
+export const defaultPlugins: readonly EnabledPlugin[] = [
+  { name: schedulingGates.name, weight: 0 },
+  { name: prioritySort.name, weight: 0 },
+  { name: nodeUnschedulable.name, weight: 0 },
+  { name: nodeName.name, weight: 0 },
+  { name: taintToleration.name, weight: 3 },
+  { name: nodeAffinity.name, weight: 2 },
+  { name: nodePorts.name, weight: 0 },
+  { name: nodeResourcesFit.name, weight: 1 },
+  { name: nodeResourcesBalancedAllocation.name, weight: 1 },
+  { name: imageLocality.name, weight: 1 },
+  { name: defaultBinder.name, weight: 0 },
+];
+
+export function registryOf(registrations: readonly PluginRegistration[]): Registry {
+  return new Map(registrations.map((registration) => [registration.name, registration]));
+}

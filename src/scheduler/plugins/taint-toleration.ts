@@ -1,0 +1,61 @@
+// TaintToleration: keeps pods off nodes with taints that they do not tolerate, and prefers nodes with fewer of the taints
+// that only ask to be avoided.
+
+import type { Toleration } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { type StateKey, stateKey } from '../framework/cycle-state.ts';
+import { ActionType, clusterEvent } from '../framework/events.ts';
+import type { PluginRegistration } from '../framework/handle.ts';
+import type { Node, Pod } from '../framework/objects.ts';
+import type { FilterPlugin, PreScorePlugin, ScorePlugin } from '../framework/plugin.ts';
+import { Status } from '../framework/status.ts';
+import { noArgs } from './args.ts';
+import { concernsPod, nodeNowSuits } from './hints.ts';
+import { normalizeByGreatest } from './normalize.ts';
+import { allTolerated, tolerated } from './tolerations.ts';
+
+const UNTOLERATED = new Status('UnschedulableAndUnresolvable', ['node(s) had untolerated taint(s)'], 'TaintToleration');
+const SKIP = new Status('Skip', [], 'TaintToleration');
+
+/** The pod's tolerations that cover PreferNoSchedule. */
+const SOFT_TOLERATIONS: StateKey<readonly Immutable<Toleration>[]> = stateKey('TaintToleration/soft');
+
+function tolerates(pod: Pod, node: Node): boolean {
+  const hard = (node.spec.taints ?? []).filter((taint) => taint.effect === 'NoSchedule' || taint.effect === 'NoExecute');
+  return allTolerated(hard, pod.spec.tolerations);
+}
+
+export const taintToleration: PluginRegistration = {
+  name: 'TaintToleration',
+  create(args) {
+    noArgs(taintToleration.name, args);
+    return {
+      name: taintToleration.name,
+      filter: (_state, { pod }, node) =>
+        node.hardTaints.length === 0 || allTolerated(node.hardTaints, pod.spec.tolerations) ? undefined : UNTOLERATED,
+      preScore(state, { pod }, nodes) {
+        // Without such taints all nodes score the same.
+        if (!nodes.some((node) => node.softTaints.length > 0)) return SKIP;
+        const soft = (pod.spec.tolerations ?? []).filter(
+          (toleration) => !toleration.effect || toleration.effect === 'PreferNoSchedule',
+        );
+        state.write(SOFT_TOLERATIONS, soft);
+        return undefined;
+      },
+      /** How many taints the pod does not tolerate. */
+      score(state, _pod, node) {
+        if (node.softTaints.length === 0) return 0;
+        const tolerations = state.read(SOFT_TOLERATIONS);
+        return node.softTaints.reduce((count, taint) => (tolerated(taint, tolerations) ? count : count + 1), 0);
+      },
+      normalizeScore(_state, _pod, scores) {
+        normalizeByGreatest(scores, true);
+        return undefined;
+      },
+      eventsToRegister: () => [
+        { event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeTaint, 'Node'), hint: nodeNowSuits(tolerates) },
+        { event: clusterEvent('UnscheduledPod', ActionType.UpdatePodToleration, 'PodToleration'), hint: concernsPod },
+      ],
+    } satisfies FilterPlugin & PreScorePlugin & ScorePlugin;
+  },
+};

@@ -1,0 +1,80 @@
+// Which events are worth another try of a pod, by what the plugins that refused it have registered.
+
+import type { Logger } from '../../machinery/log.ts';
+import {
+  type ClusterEvent,
+  type ClusterEventWithHint,
+  type EventObjects,
+  isWildcard,
+  matchesEvent,
+} from '../framework/events.ts';
+import type { QueuedPod } from './queued-pod.ts';
+
+/** Profile name → plugin name → what it registered for. */
+export type EventRegistrations = ReadonlyMap<string, ReadonlyMap<string, readonly ClusterEventWithHint[]>>;
+
+/** `skip`: leave the pod where it is. `afterBackoff`: queue it when its backoff is over. `immediately`: queue it now. */
+export type Requeue = 'skip' | 'afterBackoff' | 'immediately';
+
+export class QueueingHints {
+  readonly #registrations: EventRegistrations;
+  readonly #logger: Logger;
+  /** Resource and action of an event → the plugins that registered for it in any profile. Filled as events come. */
+  readonly #interested = new Map<string, readonly string[]>();
+
+  constructor(registrations: EventRegistrations, logger: Logger) {
+    this.#registrations = registrations;
+    this.#logger = logger;
+  }
+
+  /** The plugins whose refusals the event may change. */
+  interestedPlugins(event: ClusterEvent): readonly string[] {
+    const key = `${event.resource} ${event.action}`;
+    let plugins = this.#interested.get(key);
+    if (plugins === undefined) {
+      const names = new Set<string>();
+      for (const byPlugin of this.#registrations.values()) {
+        for (const [plugin, registered] of byPlugin) {
+          if (registered.some((registration) => matchesEvent(registration.event, event))) names.add(plugin);
+        }
+      }
+      plugins = [...names];
+      this.#interested.set(key, plugins);
+    }
+    return plugins;
+  }
+
+  /** Whether the event may have made the pod schedulable. */
+  worthRequeuing(pod: QueuedPod, event: ClusterEvent, objects: EventObjects): Requeue {
+    // Nobody refused it: something broke, and only another try can tell.
+    if (pod.unschedulablePlugins.size === 0 && pod.pendingPlugins.size === 0) return 'afterBackoff';
+    if (isWildcard(event)) {
+      // With a pod, it is meant for that pod alone.
+      const target = objects.after as { readonly metadata?: { readonly uid?: string } } | undefined;
+      return target === undefined || target.metadata?.uid === pod.info.uid ? 'afterBackoff' : 'skip';
+    }
+    for (const plugin of pod.pendingPlugins) if (this.#helps(plugin, pod, event, objects)) return 'immediately';
+    for (const plugin of pod.unschedulablePlugins) if (this.#helps(plugin, pod, event, objects)) return 'afterBackoff';
+    return 'skip';
+  }
+
+  #helps(plugin: string, pod: QueuedPod, event: ClusterEvent, objects: EventObjects): boolean {
+    const profile = pod.info.pod.spec.schedulerName ?? '';
+    for (const { event: registered, hint } of this.#registrations.get(profile)?.get(plugin) ?? []) {
+      if (!matchesEvent(registered, event)) continue;
+      if (hint === undefined) return true;
+      try {
+        if (hint(pod.info.pod, objects)) return true;
+      } catch (err) {
+        this.#logger.error('a queueing hint failed; the pod is queued, so that it is not lost', {
+          plugin,
+          event: event.label,
+          pod: pod.info.key,
+          err,
+        });
+        return true;
+      }
+    }
+    return false;
+  }
+}

@@ -1,0 +1,63 @@
+// Events that arrive while pods are being scheduled. Such a pod may be refused because of a state that has changed since it
+// was taken out; when it comes back, the events since then tell whether it is worth another try. So no event is lost.
+
+import type { ClusterEvent, EventObjects } from '../framework/events.ts';
+
+export interface InFlightEvent {
+  readonly event: ClusterEvent;
+  readonly objects: EventObjects;
+}
+
+export class InFlight {
+  /** UID → the number of the first event that came after the pod was taken out, in the order of taking out. */
+  readonly #pods = new Map<string, number>();
+  /** The events from number #firstEvent on. Those before came before every pod that is in flight. */
+  #events: InFlightEvent[] = [];
+  #firstEvent = 0;
+
+  get size(): number {
+    return this.#pods.size;
+  }
+
+  get eventCount(): number {
+    return this.#events.length;
+  }
+
+  has(uid: string): boolean {
+    return this.#pods.has(uid);
+  }
+
+  uids(): readonly string[] {
+    return [...this.#pods.keys()];
+  }
+
+  /** False if it is in flight already. */
+  add(uid: string): boolean {
+    if (this.#pods.has(uid)) return false;
+    this.#pods.set(uid, this.#firstEvent + this.#events.length);
+    return true;
+  }
+
+  /** Keeps the event for the pods that are in flight. */
+  record(event: ClusterEvent, objects: EventObjects): void {
+    if (this.#pods.size > 0) this.#events.push({ event, objects });
+  }
+
+  /** What has happened since the pod was taken out. */
+  eventsSince(uid: string): readonly InFlightEvent[] {
+    const first = this.#pods.get(uid);
+    return first === undefined ? [] : this.#events.slice(first - this.#firstEvent);
+  }
+
+  done(uid: string): void {
+    if (!this.#pods.delete(uid)) return;
+    const [oldest] = this.#pods.values();
+    if (oldest === undefined) {
+      this.#firstEvent += this.#events.length;
+      this.#events = [];
+    } else if (oldest > this.#firstEvent) {
+      this.#events = this.#events.slice(oldest - this.#firstEvent);
+      this.#firstEvent = oldest;
+    }
+  }
+}

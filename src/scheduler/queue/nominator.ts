@@ -1,0 +1,51 @@
+// Pods that were promised a node on which room is being made for them.
+
+import type { PodNominator } from '../framework/handle.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+
+const NONE: readonly PodInfo[] = [];
+
+export class Nominator implements PodNominator {
+  /** UID → node. */
+  readonly #nodeOf = new Map<string, string>();
+  /** Node → UID → pod. No empty maps at the inner level. */
+  readonly #byNode = new Map<string, Map<string, PodInfo>>();
+
+  /** Replaces an earlier nomination. '' takes it back. */
+  nominate(pod: PodInfo, node: string): void {
+    this.remove(pod.uid);
+    if (node === '') return;
+    this.#nodeOf.set(pod.uid, node);
+    const pods = this.#byNode.get(node);
+    if (pods === undefined) this.#byNode.set(node, new Map([[pod.uid, pod]]));
+    else pods.set(pod.uid, pod);
+  }
+
+  /**
+   * The pod has changed. What its status says counts if this change changed it; otherwise a nomination that the status does
+   * not show yet stays.
+   */
+  update(before: PodInfo, after: PodInfo): void {
+    const [old, now] = [before.pod.status.nominatedNodeName ?? '', after.pod.status.nominatedNodeName ?? ''];
+    this.nominate(after, old === now ? (this.#nodeOf.get(before.uid) ?? now) : now);
+  }
+
+  remove(uid: string): void {
+    const node = this.#nodeOf.get(uid);
+    if (node === undefined) return;
+    this.#nodeOf.delete(uid);
+    const pods = this.#byNode.get(node);
+    pods?.delete(uid);
+    if (pods?.size === 0) this.#byNode.delete(node);
+  }
+
+  nodeOf(uid: string): string | undefined {
+    return this.#nodeOf.get(uid);
+  }
+
+  nominatedPodsForNode(node: string): readonly PodInfo[] {
+    if (this.#byNode.size === 0) return NONE;
+    const pods = this.#byNode.get(node);
+    return pods === undefined ? NONE : [...pods.values()];
+  }
+}

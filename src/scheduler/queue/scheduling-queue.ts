@@ -1,0 +1,405 @@
+// The pods that wait to be scheduled.
+//
+//   add → active ⇄ (pop) the scheduler → bound
+//           ↑  ↖ backoff over       ↓ refused, or something broke
+//           |    backoff ← event ← unschedulable
+//           └── event, backoff over already ──┘
+//
+// A pod that was refused waits among the unschedulable ones for an event that may help it (see hints.ts), at most five
+// minutes. One that came back because something broke goes to the backoff queue at once. Pods that PreEnqueue refuses are
+// gated: they are not tried, and only an event that their plugin has registered for looks at them again.
+
+import type { Clock, Timer } from '../../machinery/clock.ts';
+import { KeyedHeap } from '../../machinery/heap.ts';
+import type { Logger } from '../../machinery/log.ts';
+import { podUpdateEvent } from '../framework/changes.ts';
+import { type ClusterEvent, type EventObjects, forceActivate, isWildcard, unschedulableTimeout } from '../framework/events.ts';
+import type { PodNominator } from '../framework/handle.ts';
+import type { Pod } from '../framework/objects.ts';
+import type { PreEnqueuePlugin, QueueSortPlugin } from '../framework/plugin.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+import { type EventRegistrations, QueueingHints, type Requeue } from './hints.ts';
+import { InFlight } from './in-flight.ts';
+import { Nominator } from './nominator.ts';
+import { backoffMs, NONE, type Place, QueuedPod } from './queued-pod.ts';
+import { UnschedulablePods } from './unschedulable-pods.ts';
+
+export interface SchedulingQueueConfig {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly less: QueueSortPlugin['less'];
+  /** By profile. Default: none. */
+  readonly preEnqueue?: ReadonlyMap<string, readonly PreEnqueuePlugin[]>;
+  /** By profile and plugin. Default: none. */
+  readonly registrations?: EventRegistrations;
+  /** Default: 1 second. */
+  readonly initialBackoffMs?: number;
+  /** Default: 10 seconds. */
+  readonly maxBackoffMs?: number;
+  /** How long a pod stays unschedulable without an event that helps it. Default: 5 minutes. */
+  readonly maxUnschedulableMs?: number;
+  /**
+   * When there is nothing else to do, take the pod whose backoff is over next without waiting for that; not one that came back
+   * because something broke. Default: true, as Kubernetes does.
+   */
+  readonly popFromBackoff?: boolean;
+}
+
+/** How often pods are looked for that have been unschedulable for too long. */
+const FLUSH_INTERVAL_MS = 30_000;
+
+export class SchedulingQueue implements PodNominator {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #preEnqueue: ReadonlyMap<string, readonly PreEnqueuePlugin[]>;
+  readonly #hints: QueueingHints;
+  readonly #backoff: { readonly initialMs: number; readonly maxMs: number };
+  readonly #maxUnschedulableMs: number;
+  readonly #popFromBackoff: boolean;
+
+  /** Every pod that is in one of the places below, by UID; its `place` says in which. */
+  readonly #pods = new Map<string, QueuedPod>();
+  readonly #active: KeyedHeap<string, QueuedPod>;
+  readonly #backoffQ = backoffHeap();
+  readonly #errorBackoffQ = backoffHeap();
+  readonly #unschedulable = new UnschedulablePods();
+  readonly #gated = new UnschedulablePods();
+  readonly #inFlight = new InFlight();
+  readonly #nominator = new Nominator();
+
+  #sequence = 0;
+  #timer: Timer | undefined;
+  /** When #timer fires, on the monotonic clock. */
+  #timerDue = Number.POSITIVE_INFINITY;
+  /** Set while pop() waits. */
+  #wake: (() => void) | undefined;
+
+  constructor(config: SchedulingQueueConfig) {
+    this.#clock = config.clock;
+    this.#logger = config.logger;
+    this.#preEnqueue = config.preEnqueue ?? new Map();
+    this.#hints = new QueueingHints(config.registrations ?? new Map(), config.logger);
+    this.#backoff = { initialMs: config.initialBackoffMs ?? 1000, maxMs: config.maxBackoffMs ?? 10_000 };
+    this.#maxUnschedulableMs = config.maxUnschedulableMs ?? 5 * 60_000;
+    this.#popFromBackoff = config.popFromBackoff ?? true;
+    this.#active = new KeyedHeap<string, QueuedPod>({ keyOf: (pod) => pod.info.uid, less: config.less });
+  }
+
+  /** Looks after backoffs and timeouts until the signal aborts. */
+  run(signal: AbortSignal): void {
+    if (signal.aborted) return;
+    const flush = this.#clock.setInterval(FLUSH_INTERVAL_MS, () => this.#flushUnschedulable());
+    const stop = (): void => {
+      flush.cancel();
+      this.#timer?.cancel();
+      this.#timer = undefined;
+      this.#timerDue = Number.POSITIVE_INFINITY;
+      this.#wake?.();
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    this.#armTimer();
+  }
+
+  /** A pod that has no node yet. One that is here already is updated. */
+  add(info: PodInfo): void {
+    const present = this.#pods.get(info.uid);
+    if (present !== undefined) {
+      this.update(present.info, info);
+      return;
+    }
+    if (this.#inFlight.has(info.uid)) return;
+    const pod = this.#newPod(info);
+    this.#nominator.nominate(info, info.pod.status.nominatedNodeName ?? '');
+    this.#moveToActive(pod);
+  }
+
+  /** A pod without a node has changed. One that is with the scheduler is told of it when it comes back. */
+  update(before: PodInfo, after: PodInfo): void {
+    const event = podUpdateEvent(before, after);
+    const objects = { before: before.pod, after: after.pod };
+    if (this.#inFlight.has(after.uid)) {
+      this.#inFlight.record(event, objects);
+      return;
+    }
+    const pod = this.#pods.get(after.uid);
+    if (pod === undefined) {
+      this.add(after);
+      return;
+    }
+    this.#nominator.update(before, after);
+    pod.info = after;
+    if (pod.place === 'active') {
+      // Its priority, or whatever pods are sorted by, may have changed.
+      this.#active.put(pod);
+    } else if (pod.place === 'unschedulable' || pod.place === 'gated') {
+      this.#requeue(pod, this.#hints.worthRequeuing(pod, event, objects));
+    }
+  }
+
+  /** The pod is gone, or has a node. */
+  delete(uid: string): void {
+    this.#nominator.remove(uid);
+    const pod = this.#pods.get(uid);
+    if (pod !== undefined) this.#moveTo(pod, 'out');
+  }
+
+  /** The pod to schedule next, when there is one; undefined once the signal aborts. `done` or `addUnschedulable` must follow. */
+  async pop(signal: AbortSignal): Promise<QueuedPod | undefined> {
+    for (;;) {
+      if (signal.aborted) return undefined;
+      const pod = this.tryPop();
+      if (pod !== undefined) return pod;
+      // oxlint-disable-next-line no-await-in-loop -- this is the waiting
+      await this.#untilWoken(signal);
+    }
+  }
+
+  /** As pop, but undefined if there is none now. */
+  tryPop(): QueuedPod | undefined {
+    for (;;) {
+      const pod = this.#active.peek() ?? (this.#popFromBackoff ? this.#backoffQ.peek() : undefined);
+      if (pod === undefined) return undefined;
+      this.#moveTo(pod, 'out');
+      if (!this.#inFlight.add(pod.info.uid)) {
+        this.#logger.error('a pod was queued while it was being scheduled; the second entry is dropped', { pod: pod.info.key });
+        continue;
+      }
+      pod.attempts++;
+      pod.unschedulablePlugins = NONE;
+      pod.pendingPlugins = NONE;
+      return pod;
+    }
+  }
+
+  /** The scheduler is through with a pod that it popped, and it need not come back. */
+  done(uid: string): void {
+    this.#inFlight.done(uid);
+  }
+
+  /**
+   * A popped pod could not be scheduled: its `unschedulablePlugins` and `pendingPlugins` say which plugins refused it, both
+   * empty that something broke. `info`: the pod as it is now.
+   */
+  addUnschedulable(pod: QueuedPod, info: PodInfo = pod.info): void {
+    const events = this.#inFlight.eventsSince(info.uid);
+    this.#inFlight.done(info.uid);
+    const present = this.#pods.get(info.uid);
+    if (present !== undefined) {
+      this.#logger.error('a pod came back that is in the queue already', { pod: info.key, place: present.place });
+      return;
+    }
+    pod.info = info;
+    const broke = pod.unschedulablePlugins.size === 0 && pod.pendingPlugins.size === 0;
+    if (broke) {
+      pod.consecutiveErrors++;
+    } else {
+      pod.unschedulableCount++;
+      pod.consecutiveErrors = 0;
+    }
+    pod.timestampMs = this.#clock.monotonic();
+    pod.backoffUntilMs = pod.timestampMs + backoffMs(pod, this.#backoff);
+    let strategy: Requeue = broke ? 'afterBackoff' : 'skip';
+    for (const { event, objects } of events) {
+      const worth = this.#hints.worthRequeuing(pod, event, objects);
+      if (worth !== 'skip' && strategy !== 'immediately') strategy = worth;
+    }
+    this.#pods.set(info.uid, pod);
+    if (strategy === 'skip') this.#moveTo(pod, 'unschedulable');
+    else this.#requeue(pod, strategy);
+  }
+
+  /** Something has changed in the cluster: moves the pods that it may help. `filter`: leaves out other pods. */
+  moveAll(event: ClusterEvent, objects: EventObjects, filter?: (pod: Pod) => boolean): void {
+    this.#inFlight.record(event, objects);
+    const pods = isWildcard(event) ? [...this.#unschedulable.values()] : this.#interestedIn(event);
+    for (const pod of pods) {
+      if (filter === undefined || filter(pod.info.pod)) this.#requeue(pod, this.#hints.worthRequeuing(pod, event, objects));
+    }
+  }
+
+  /** Tries these pods again now, whatever refused them and without backoff. Pods not known here are ignored. */
+  activate(pods: readonly Pod[]): void {
+    for (const { metadata } of pods) {
+      const pod = this.#pods.get(metadata.uid);
+      if (pod === undefined) this.#inFlight.record(forceActivate, { after: { metadata } });
+      else if (pod.place !== 'active') this.#moveToActive(pod);
+    }
+  }
+
+  /** The pod is promised this node; '' takes the promise back. */
+  nominate(info: PodInfo, node: string): void {
+    this.#nominator.nominate(info, node);
+  }
+
+  nominatedPodsForNode(node: string): readonly PodInfo[] {
+    return this.#nominator.nominatedPodsForNode(node);
+  }
+
+  nominatedNode(uid: string): string | undefined {
+    return this.#nominator.nodeOf(uid);
+  }
+
+  get(uid: string): QueuedPod | undefined {
+    return this.#pods.get(uid);
+  }
+
+  /** How many pods are where, for metrics and tests. */
+  counts(): Readonly<Record<'active' | 'backoff' | 'unschedulable' | 'gated' | 'inFlight' | 'inFlightEvents', number>> {
+    return {
+      active: this.#active.size,
+      backoff: this.#backoffQ.size + this.#errorBackoffQ.size,
+      unschedulable: this.#unschedulable.size,
+      gated: this.#gated.size,
+      inFlight: this.#inFlight.size,
+      inFlightEvents: this.#inFlight.eventCount,
+    };
+  }
+
+  #newPod(info: PodInfo): QueuedPod {
+    const pod = new QueuedPod(info, this.#clock.monotonic(), ++this.#sequence);
+    this.#pods.set(info.uid, pod);
+    return pod;
+  }
+
+  #interestedIn(event: ClusterEvent): readonly QueuedPod[] {
+    if (this.#unschedulable.size === 0 && this.#gated.size === 0) return [];
+    const plugins = this.#hints.interestedPlugins(event);
+    const pods = this.#unschedulable.refusedBy(plugins);
+    return this.#gated.size === 0 ? pods : [...pods, ...this.#gated.refusedBy(plugins)];
+  }
+
+  #requeue(pod: QueuedPod, strategy: Requeue): void {
+    if (strategy === 'skip') return;
+    if (strategy === 'immediately' || pod.backoffUntilMs <= this.#clock.monotonic()) this.#moveToActive(pod);
+    else if (this.#passesPreEnqueue(pod)) this.#moveTo(pod, wasBroken(pod) ? 'errorBackoff' : 'backoff');
+  }
+
+  #moveToActive(pod: QueuedPod): void {
+    if (!this.#passesPreEnqueue(pod)) return;
+    pod.initialAttemptMs ??= this.#clock.monotonic();
+    this.#moveTo(pod, 'active');
+  }
+
+  /** If not, the pod is among the gated ones afterwards. */
+  #passesPreEnqueue(pod: QueuedPod): boolean {
+    const plugins = this.#preEnqueue.get(pod.info.pod.spec.schedulerName ?? '');
+    if (plugins === undefined) return true;
+    for (const plugin of plugins) {
+      const answer = plugin.preEnqueue(pod.info);
+      if (answer === undefined) continue;
+      if (answer.code === 'Error') {
+        this.#logger.error('PreEnqueue failed; the pod is held back', {
+          plugin: plugin.name,
+          pod: pod.info.key,
+          err: answer.cause,
+        });
+      }
+      // Out of its place first: those are sorted by the plugins that are about to change.
+      this.#moveTo(pod, 'out');
+      this.#pods.set(pod.info.uid, pod);
+      pod.unschedulablePlugins = new Set([plugin.name]);
+      pod.pendingPlugins = NONE;
+      this.#moveTo(pod, 'gated');
+      return false;
+    }
+    return true;
+  }
+
+  /** The one way in which a pod gets from one place to another. */
+  #moveTo(pod: QueuedPod, place: Place): void {
+    const { uid } = pod.info;
+    switch (pod.place) {
+      case 'active':
+        this.#active.delete(uid);
+        break;
+      case 'backoff':
+        this.#backoffQ.delete(uid);
+        break;
+      case 'errorBackoff':
+        this.#errorBackoffQ.delete(uid);
+        break;
+      case 'unschedulable':
+        this.#unschedulable.remove(pod);
+        break;
+      case 'gated':
+        this.#gated.remove(pod);
+        break;
+      case 'out':
+        break;
+    }
+    pod.place = place;
+    switch (place) {
+      case 'active':
+        this.#active.put(pod);
+        this.#wake?.();
+        break;
+      case 'backoff':
+        this.#backoffQ.put(pod);
+        if (this.#popFromBackoff) this.#wake?.();
+        this.#armTimer();
+        break;
+      case 'errorBackoff':
+        this.#errorBackoffQ.put(pod);
+        this.#armTimer();
+        break;
+      case 'unschedulable':
+        this.#unschedulable.add(pod);
+        break;
+      case 'gated':
+        this.#gated.add(pod);
+        break;
+      case 'out':
+        this.#pods.delete(uid);
+        break;
+    }
+  }
+
+  #untilWoken(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        signal.removeEventListener('abort', wake);
+        this.#wake = undefined;
+        resolve();
+      };
+      this.#wake = wake;
+      signal.addEventListener('abort', wake, { once: true });
+    });
+  }
+
+  /** Sets the timer for the backoff that is over first. */
+  #armTimer(): void {
+    const due = Math.min(
+      this.#backoffQ.peek()?.backoffUntilMs ?? Infinity,
+      this.#errorBackoffQ.peek()?.backoffUntilMs ?? Infinity,
+    );
+    if (due >= this.#timerDue) return;
+    this.#timer?.cancel();
+    this.#timerDue = due;
+    this.#timer = this.#clock.setTimer(Math.ceil(due - this.#clock.monotonic()), () => {
+      this.#timerDue = Number.POSITIVE_INFINITY;
+      this.#flushBackoff();
+      this.#armTimer();
+    });
+  }
+
+  #flushBackoff(): void {
+    const now = this.#clock.monotonic();
+    for (const queue of [this.#backoffQ, this.#errorBackoffQ]) {
+      for (let pod = queue.peek(); pod !== undefined && pod.backoffUntilMs <= now; pod = queue.peek()) this.#moveToActive(pod);
+    }
+  }
+
+  #flushUnschedulable(): void {
+    const tooLong = this.#clock.monotonic() - this.#maxUnschedulableMs;
+    const pods = [...this.#unschedulable.values()].filter((pod) => pod.timestampMs < tooLong);
+    for (const pod of pods) this.#requeue(pod, this.#hints.worthRequeuing(pod, unschedulableTimeout, {}));
+  }
+}
+
+function wasBroken(pod: QueuedPod): boolean {
+  return pod.unschedulablePlugins.size === 0 && pod.pendingPlugins.size === 0;
+}
+
+function backoffHeap(): KeyedHeap<string, QueuedPod> {
+  return new KeyedHeap({ keyOf: (pod) => pod.info.uid, less: (a, b) => a.backoffUntilMs < b.backoffUntilMs });
+}

@@ -1,0 +1,173 @@
+// The decision for one pod: which nodes it could run on, and which of them it gets. Nothing is changed here and nothing is
+// awaited; acting on the decision is for cycle.ts.
+
+import type { Random } from '../machinery/random.ts';
+import type { SnapshotReader } from './cache/snapshot.ts';
+import type { CycleState } from './framework/cycle-state.ts';
+import type { Diagnosis } from './framework/fit-error.ts';
+import type { Framework } from './framework/framework.ts';
+import type { NodeInfo } from './framework/node-info.ts';
+import { NodeToStatus } from './framework/node-to-status.ts';
+import type { PodInfo } from './framework/pod-info.ts';
+import { Status } from './framework/status.ts';
+
+export type ScheduleResult =
+  | { readonly kind: 'node'; readonly node: string; readonly evaluatedNodes: number; readonly feasibleNodes: number }
+  /** There are no nodes at all. */
+  | { readonly kind: 'noNodes' }
+  /** No node passes. */
+  | { readonly kind: 'unfit'; readonly diagnosis: Diagnosis }
+  /** Something broke. */
+  | { readonly kind: 'error'; readonly status: Status };
+
+export interface SchedulingAlgorithmConfig {
+  readonly snapshot: SnapshotReader;
+  /** Chooses among nodes of the same score. */
+  readonly random: Random;
+  /** For profiles that do not say it themselves; see numFeasibleNodesToFind. Default: 0. */
+  readonly percentageOfNodesToScore?: number;
+}
+
+/** At least so many feasible nodes are looked for, if there are as many nodes. */
+const MIN_FEASIBLE_NODES = 100;
+const MIN_FEASIBLE_PERCENTAGE = 5;
+
+/**
+ * After how many feasible nodes to stop looking. `percentage` 0: from half of the nodes, less the more there are (one percent
+ * for each 125), to no less than 5%.
+ */
+export function numFeasibleNodesToFind(percentage: number, nodeCount: number): number {
+  if (nodeCount < MIN_FEASIBLE_NODES) return nodeCount;
+  const share = percentage === 0 ? Math.max(50 - Math.trunc(nodeCount / 125), MIN_FEASIBLE_PERCENTAGE) : percentage;
+  return Math.max(Math.trunc((nodeCount * share) / 100), MIN_FEASIBLE_NODES);
+}
+
+const NO_PLUGINS: ReadonlySet<string> = new Set();
+
+export class SchedulingAlgorithm {
+  readonly #snapshot: SnapshotReader;
+  readonly #random: Random;
+  readonly #percentageOfNodesToScore: number;
+  /** Where to begin looking, so that all nodes get their turn although not all are looked at. */
+  #nextStart = 0;
+
+  constructor(config: SchedulingAlgorithmConfig) {
+    this.#snapshot = config.snapshot;
+    this.#random = config.random;
+    this.#percentageOfNodesToScore = config.percentageOfNodesToScore ?? 0;
+  }
+
+  /** What a plugin throws is thrown. */
+  schedule(framework: Framework, state: CycleState, pod: PodInfo): ScheduleResult {
+    const all = this.#snapshot.nodes;
+    if (all.length === 0) return { kind: 'noNodes' };
+
+    const statuses = new NodeToStatus();
+    const pre = framework.runPreFilter(state, pod, all);
+    if (pre.status !== undefined) return preFilterRefusal(pre.status, statuses, all.length);
+
+    const nominated = this.#nominatedNode(framework, state, pod, pre.nodeNames);
+    if (nominated !== undefined) return { kind: 'node', node: nominated, evaluatedNodes: 1, feasibleNodes: 1 };
+
+    let nodes = all;
+    if (pre.nodeNames !== undefined) {
+      nodes = Array.from(pre.nodeNames, (name) => this.#snapshot.get(name)).filter((node) => node !== undefined);
+      const reason = `node(s) didn't satisfy plugin(s) [${[...pre.narrowedBy].sort().join(' ')}]`;
+      statuses.setAbsent(new Status('UnschedulableAndUnresolvable', [reason]));
+    }
+    const feasible = this.#feasibleNodes(framework, state, pod, nodes, statuses);
+    if (feasible instanceof Status) return { kind: 'error', status: feasible };
+    const evaluatedNodes = feasible.length + statuses.size;
+    this.#nextStart = (this.#nextStart + evaluatedNodes) % all.length;
+    if (feasible.length === 0) return { kind: 'unfit', diagnosis: diagnosisOf(statuses, all.length, pre.narrowedBy) };
+
+    const node = this.#best(framework, state, pod, feasible);
+    if (node instanceof Status) return { kind: 'error', status: node };
+    return { kind: 'node', node: node.name, evaluatedNodes, feasibleNodes: feasible.length };
+  }
+
+  /** The node that was promised to the pod, if it passes: room was made for the pod there. */
+  #nominatedNode(
+    framework: Framework,
+    state: CycleState,
+    pod: PodInfo,
+    among: ReadonlySet<string> | undefined,
+  ): string | undefined {
+    const name = pod.pod.status.nominatedNodeName;
+    if (!name || (among !== undefined && !among.has(name))) return undefined;
+    const node = this.#snapshot.get(name);
+    if (node === undefined) return undefined;
+    const answer = framework.runFiltersWithNominatedPods(framework.activeFilters(state), state, pod, node);
+    return answer === undefined ? name : undefined;
+  }
+
+  /** The nodes that pass, until there are enough; why each other node that was looked at does not, in `statuses`. */
+  #feasibleNodes(
+    framework: Framework,
+    state: CycleState,
+    pod: PodInfo,
+    nodes: readonly NodeInfo[],
+    statuses: NodeToStatus,
+  ): NodeInfo[] | Status {
+    const percentage = framework.percentageOfNodesToScore ?? this.#percentageOfNodesToScore;
+    // Without scores the first one is as good as any.
+    const wanted = framework.plugins.score.length === 0 ? 1 : numFeasibleNodesToFind(percentage, nodes.length);
+    const filters = framework.activeFilters(state);
+    const feasible: NodeInfo[] = [];
+    for (let i = 0; i < nodes.length && feasible.length < wanted; i++) {
+      const node = nodes[(this.#nextStart + i) % nodes.length] as NodeInfo;
+      const answer = framework.runFiltersWithNominatedPods(filters, state, pod, node);
+      if (answer === undefined) feasible.push(node);
+      else if (answer.code === 'Error') return answer;
+      else statuses.set(node.name, answer);
+    }
+    return feasible;
+  }
+
+  /** One of the nodes with the highest score, any of them as likely. */
+  #best(framework: Framework, state: CycleState, pod: PodInfo, feasible: readonly NodeInfo[]): NodeInfo | Status {
+    if (feasible.length === 1) return feasible[0] as NodeInfo;
+    const refused = framework.runPreScore(state, pod, feasible);
+    if (refused !== undefined) return refused;
+    const scores = framework.runScore(state, pod, feasible);
+    if (scores instanceof Status) return scores;
+    let highest = -Infinity;
+    let ties = 0;
+    for (const score of scores) {
+      if (score > highest) {
+        highest = score;
+        ties = 1;
+      } else if (score === highest) ties++;
+    }
+    let chosen = ties === 1 ? 0 : this.#random.int(ties);
+    const index = scores.findIndex((score) => score === highest && chosen-- === 0);
+    return feasible[index] as NodeInfo;
+  }
+}
+
+function preFilterRefusal(status: Status, statuses: NodeToStatus, nodeCount: number): ScheduleResult {
+  if (!status.rejected) return { kind: 'error', status };
+  // Every node is refused with it, for whoever asks about single nodes; the message says it once.
+  statuses.setAbsent(status);
+  const plugins = new Set(status.plugin === undefined ? [] : [status.plugin]);
+  const pending = status.code === 'Pending';
+  const diagnosis: Diagnosis = {
+    nodeCount,
+    statuses,
+    unschedulablePlugins: pending ? NO_PLUGINS : plugins,
+    pendingPlugins: pending ? plugins : NO_PLUGINS,
+    preFilterMessage: status.message,
+    postFilterMessage: '',
+  };
+  return { kind: 'unfit', diagnosis };
+}
+
+/** `narrowedBy`: plugins that ruled nodes out before they were looked at. */
+export function diagnosisOf(statuses: NodeToStatus, nodeCount: number, narrowedBy: ReadonlySet<string> = NO_PLUGINS): Diagnosis {
+  const unschedulablePlugins = new Set(narrowedBy);
+  const pendingPlugins = new Set<string>();
+  for (const { plugin, code } of statuses.statuses()) {
+    if (plugin !== undefined) (code === 'Pending' ? pendingPlugins : unschedulablePlugins).add(plugin);
+  }
+  return { nodeCount, statuses, unschedulablePlugins, pendingPlugins, preFilterMessage: '', postFilterMessage: '' };
+}

@@ -1,0 +1,119 @@
+// The scheduler: finds a node for every pod that has none, and binds the pod to it.
+
+import { nodes, pods } from '../api/core/v1/index.ts';
+import type { Client } from '../client/client.ts';
+import { EventRecorder, type Recorder } from '../client/events/index.ts';
+import type { SharedInformer, SharedInformerFactory } from '../client/informers/index.ts';
+import { LeaderElector } from '../client/leader-election.ts';
+import type { Clock } from '../machinery/clock.ts';
+import type { Logger } from '../machinery/log.ts';
+import type { Random } from '../machinery/random.ts';
+import { readConfiguration, type SchedulerConfiguration } from './config/configuration.ts';
+import type { PluginRegistration } from './framework/handle.ts';
+import type { Node, Pod } from './framework/objects.ts';
+import { inTreeRegistry, type Registry } from './plugins/registry.ts';
+import { Session } from './session.ts';
+
+export interface SchedulerConfig {
+  readonly client: Client;
+  /** May be shared with other components: pods and nodes are read, all of them. */
+  readonly informers: SharedInformerFactory;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** A KubeSchedulerConfiguration (v1) as its YAML reads; see config/configuration.ts. Default: one profile with all defaults. */
+  readonly configuration?: unknown;
+  /** Plugins that profiles can name besides those in the tree. */
+  readonly plugins?: readonly PluginRegistration[];
+  /** Who this is in a leader election. Default: made up. */
+  readonly identity?: string;
+  /** Where events go, by the name of the profile. Default: to the API server. */
+  readonly recorder?: (profileName: string) => Recorder;
+  /** Bindings that the API server is told of at once; with so many under way, no further pod is taken up. Default: 128. */
+  readonly bindingConcurrency?: number;
+  /** See SchedulerCacheConfig. Default: 0, assumed pods do not expire. */
+  readonly assumedPodTtlMs?: number;
+  /** Default: true. See SchedulingQueueConfig. */
+  readonly popFromBackoff?: boolean;
+}
+
+/** Events that may wait to be sent: a large ReplicaSet's worth. */
+const EVENT_QUEUE_LIMIT = 20_000;
+
+export class Scheduler {
+  readonly #config: SchedulerConfig;
+  readonly #configuration: SchedulerConfiguration;
+  readonly #registry: Registry;
+  readonly #podInformer: SharedInformer<Pod>;
+  readonly #nodeInformer: SharedInformer<Node>;
+  /** The next session, made already; each time of leading begins with nothing remembered. */
+  #session: Session | undefined;
+
+  /** Throws ConfigurationError if the configuration is wrong. */
+  constructor(config: SchedulerConfig) {
+    this.#config = config;
+    this.#configuration = readConfiguration(config.configuration);
+    this.#registry = new Map([...inTreeRegistry, ...(config.plugins ?? []).map((plugin) => [plugin.name, plugin] as const)]);
+    this.#podInformer = config.informers.informerFor(pods);
+    this.#nodeInformer = config.informers.informerFor(nodes);
+    this.#session = this.#newSession();
+  }
+
+  /**
+   * Schedules until the signal aborts, as leader only if the configuration asks for leader election. Resolves when all that
+   * was under way has ended. Starts the informers if nobody has.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, client, random, logger, informers } = this.#config;
+    informers.start(signal);
+    const { leaderElect, resourceName, resourceNamespace, ...durations } = this.#configuration.leaderElection;
+    if (!leaderElect) {
+      await this.#lead(signal);
+      return;
+    }
+    const elector = new LeaderElector({
+      client,
+      clock,
+      random,
+      logger,
+      namespace: resourceNamespace,
+      name: resourceName,
+      identity: this.#config.identity ?? `scheduler_${random.uuid()}`,
+      ...durations,
+      onStartedLeading: (leading) => this.#lead(leading),
+    });
+    // Having lost the lease, it stands for election again.
+    // oxlint-disable-next-line no-await-in-loop -- one term after the other
+    while (!signal.aborted) await elector.run(signal);
+  }
+
+  async #lead(signal: AbortSignal): Promise<void> {
+    const session = this.#session ?? this.#newSession();
+    this.#session = undefined;
+    await session.run(signal);
+  }
+
+  #newSession(): Session {
+    const config = this.#config;
+    return new Session({
+      client: config.client,
+      informers: config.informers,
+      clock: config.clock,
+      random: config.random,
+      logger: config.logger,
+      configuration: this.#configuration,
+      registry: this.#registry,
+      podInformer: this.#podInformer,
+      nodeInformer: this.#nodeInformer,
+      recorder: config.recorder ?? ((component) => this.#newRecorder(component)),
+      bindingConcurrency: config.bindingConcurrency ?? 128,
+      assumedPodTtlMs: config.assumedPodTtlMs ?? 0,
+      popFromBackoff: config.popFromBackoff ?? true,
+    });
+  }
+
+  #newRecorder(component: string): Recorder {
+    const { client, clock, random, logger } = this.#config;
+    return new EventRecorder({ client, clock, random, logger, component, queueLimit: EVENT_QUEUE_LIMIT });
+  }
+}

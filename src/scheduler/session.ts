@@ -1,0 +1,206 @@
+// The scheduler's parts put together, for one time of leading: what a former leader remembered is worth nothing, so each
+// session begins with what the API server says.
+
+import type { Client } from '../client/client.ts';
+import type { Recorder } from '../client/events/index.ts';
+import type { SharedInformer, SharedInformerFactory } from '../client/informers/index.ts';
+import type { Clock } from '../machinery/clock.ts';
+import type { Logger } from '../machinery/log.ts';
+import type { Random } from '../machinery/random.ts';
+import { SchedulerCache } from './cache/cache.ts';
+import { Snapshot } from './cache/snapshot.ts';
+import type { SchedulerConfiguration } from './config/configuration.ts';
+import { resolveProfile } from './config/profile.ts';
+import { ConfigurationError } from './config/reader.ts';
+import { Cycle, NO_NODES } from './cycle.ts';
+import { addEventHandlers } from './event-handlers.ts';
+import { nodeAdd } from './framework/events.ts';
+import { Framework } from './framework/framework.ts';
+import type { Handle, PodNominator } from './framework/handle.ts';
+import type { Node, Pod } from './framework/objects.ts';
+import { WaitingPods } from './framework/waiting-pods.ts';
+import * as field from '../machinery/field.ts';
+import type { Registry } from './plugins/registry.ts';
+import { PodStatusWriter } from './pod-status.ts';
+import { SchedulingQueue } from './queue/scheduling-queue.ts';
+import { SchedulingAlgorithm } from './schedule-one.ts';
+
+export interface SessionConfig {
+  readonly client: Client;
+  readonly informers: SharedInformerFactory;
+  readonly podInformer: SharedInformer<Pod>;
+  readonly nodeInformer: SharedInformer<Node>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly configuration: SchedulerConfiguration;
+  readonly registry: Registry;
+  readonly recorder: (profileName: string) => Recorder;
+  readonly bindingConcurrency: number;
+  readonly assumedPodTtlMs: number;
+  readonly popFromBackoff: boolean;
+}
+
+/** So long, or for so many pods, scheduling goes on before everything else in the process gets its turn. */
+const SLICE_MS = 5;
+const SLICE_PODS = 100;
+/** How often assumed pods are looked at that may have expired. */
+const EXPIRY_INTERVAL_MS = 1000;
+/** How long bindings under way may still take when scheduling ends. */
+const STOP_GRACE_MS = 2000;
+
+export class Session {
+  readonly #config: SessionConfig;
+  readonly #cache: SchedulerCache;
+  readonly #queue: SchedulingQueue;
+  readonly #waitingPods = new WaitingPods();
+  readonly #podStatus: PodStatusWriter;
+  readonly #frameworks: ReadonlyMap<string, Framework>;
+  readonly #cycle: Cycle;
+  /** Aborts the requests that outlive the grace after the end. */
+  readonly #requests = new AbortController();
+
+  /** Throws ConfigurationError if a profile is wrong. */
+  constructor(config: SessionConfig) {
+    this.#config = config;
+    const { client, clock, random, configuration } = config;
+    const logger = config.logger.with({ component: 'scheduler' });
+    const snapshot = new Snapshot();
+    this.#cache = new SchedulerCache({ clock, logger, assumedPodTtlMs: config.assumedPodTtlMs });
+    // Profiles need the queue's nominations, and the queue the profiles' order.
+    const nominator: PodNominator = { nominatedPodsForNode: (node) => this.#queue.nominatedPodsForNode(node) };
+    this.#frameworks = makeFrameworks(config, {
+      client,
+      informers: config.informers,
+      clock,
+      random,
+      logger,
+      snapshot,
+      nominator,
+      waitingPods: this.#waitingPods,
+      activate: (pods) => this.#queue.activate(pods),
+    });
+    this.#queue = makeQueue(config, logger, this.#frameworks);
+    this.#podStatus = new PodStatusWriter({ client, clock, logger });
+    this.#cycle = new Cycle({
+      client,
+      clock,
+      random,
+      logger,
+      cache: this.#cache,
+      snapshot,
+      queue: this.#queue,
+      algorithm: new SchedulingAlgorithm({
+        snapshot,
+        random,
+        percentageOfNodesToScore: configuration.percentageOfNodesToScore,
+      }),
+      podLister: config.podInformer.lister,
+      podStatus: this.#podStatus,
+      frameworks: this.#frameworks,
+      recorders: new Map(Array.from(this.#frameworks.keys(), (name) => [name, config.recorder(name)])),
+      signal: this.#requests.signal,
+    });
+  }
+
+  /** Once. Resolves when the signal has aborted and what was under way has ended. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, informers, podInformer, nodeInformer } = this.#config;
+    const registrations = addEventHandlers(
+      {
+        cache: this.#cache,
+        queue: this.#queue,
+        waitingPods: this.#waitingPods,
+        schedules: (name) => this.#frameworks.has(name),
+      },
+      podInformer,
+      nodeInformer,
+    );
+    this.#queue.run(signal);
+    const expiry = clock.setInterval(EXPIRY_INTERVAL_MS, () => this.#cache.expireAssumedPods());
+    try {
+      // Plugins may have asked for more informers. Before all pods are known, a node may look emptier than it is.
+      informers.start(signal);
+      await informers.waitForCacheSync(signal);
+      await this.#loop(signal);
+    } catch (err) {
+      if (!signal.aborted) throw err;
+    } finally {
+      expiry.cancel();
+      for (const registration of registrations) registration.remove();
+      await this.#end();
+    }
+  }
+
+  async #loop(signal: AbortSignal): Promise<void> {
+    const { clock, bindingConcurrency } = this.#config;
+    let sliceEnd = clock.monotonic() + SLICE_MS;
+    let left = SLICE_PODS;
+    while (!signal.aborted) {
+      // oxlint-disable no-await-in-loop -- one pod after the other
+      await this.#cycle.untilFewerBindings(bindingConcurrency);
+      if (--left <= 0 || clock.monotonic() >= sliceEnd) {
+        await clock.sleep(0);
+        sliceEnd = clock.monotonic() + SLICE_MS;
+        left = SLICE_PODS;
+      }
+      const pod = await this.#queue.pop(signal);
+      if (pod === undefined) return;
+      await this.#cycle.scheduleOne(pod);
+      // oxlint-enable no-await-in-loop
+    }
+  }
+
+  async #end(): Promise<void> {
+    const { clock } = this.#config;
+    this.#podStatus.stop();
+    for (const pod of this.#waitingPods.values()) pod.reject('', 'the scheduler stops');
+    const overdue = clock.setTimer(STOP_GRACE_MS, () => this.#requests.abort(new Error('the scheduler stops')));
+    await this.#cycle.settled();
+    overdue.cancel();
+  }
+}
+
+function makeFrameworks(config: SessionConfig, handle: Handle): ReadonlyMap<string, Framework> {
+  const { profiles } = config.configuration;
+  const frameworks = new Map<string, Framework>();
+  for (const profile of profiles) {
+    const framework = new Framework({
+      profileName: profile.schedulerName,
+      plugins: resolveProfile(profile, config.registry, handle),
+      percentageOfNodesToScore: profile.percentageOfNodesToScore,
+      clock: handle.clock,
+      nominator: handle.nominator,
+      waitingPods: handle.waitingPods,
+    });
+    frameworks.set(profile.schedulerName, framework);
+  }
+  // There is one queue, so one order.
+  const orders = new Set(Array.from(frameworks.values(), (framework) => framework.plugins.queueSort.name));
+  if (orders.size > 1) {
+    const error = field.invalid(field.path('profiles'), [...orders], 'the queue sort plugin has to be the same in all profiles');
+    throw new ConfigurationError('scheduler configuration', [error]);
+  }
+  return frameworks;
+}
+
+function makeQueue(config: SessionConfig, logger: Logger, frameworks: ReadonlyMap<string, Framework>): SchedulingQueue {
+  const { clock, configuration, popFromBackoff } = config;
+  const [first] = frameworks.values();
+  if (first === undefined) throw new Error('a scheduler has at least one profile');
+  return new SchedulingQueue({
+    clock,
+    logger,
+    less: first.plugins.queueSort.less.bind(first.plugins.queueSort),
+    preEnqueue: new Map(Array.from(frameworks, ([name, { plugins }]) => [name, plugins.preEnqueue])),
+    registrations: new Map(
+      Array.from(frameworks, ([name, framework]) => [
+        name,
+        new Map([...framework.eventRegistrations(), [NO_NODES, [{ event: nodeAdd }]]]),
+      ]),
+    ),
+    initialBackoffMs: configuration.podInitialBackoffSeconds * 1000,
+    maxBackoffMs: configuration.podMaxBackoffSeconds * 1000,
+    popFromBackoff,
+  });
+}
