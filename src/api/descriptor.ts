@@ -37,12 +37,12 @@ export type TypeRef =
       /** A named string type's known values, and whether there can be no others. */
       readonly values?: readonly string[];
       readonly closed?: boolean;
-      /** How Go names a named string type: v1.PodPhase. */
+      /** How Go names a type that has a name of its own (v1.PodPhase, v1.ResourceList), for messages. */
       readonly goName?: string;
     }
   /** `protoMessage`: in protobuf a message that has the list as field 1. */
-  | { readonly kind: 'list'; readonly items: TypeRef; readonly protoMessage?: true }
-  | { readonly kind: 'map'; readonly values: TypeRef }
+  | { readonly kind: 'list'; readonly items: TypeRef; readonly protoMessage?: true; readonly goName?: string }
+  | { readonly kind: 'map'; readonly values: TypeRef; readonly goName?: string }
   | { readonly kind: 'message'; readonly message: MessageDescriptor }
   /** An object of the message, or something else, told apart by its JSON (JSONSchemaPropsOrBool and the like). */
   | {

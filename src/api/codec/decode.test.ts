@@ -93,6 +93,9 @@ describe('decodeObject', () => {
     expect(errorOf(pod, { metadata: { labels: [] } })).toBe(
       'json: cannot unmarshal array into Go struct field ObjectMeta.metadata.labels of type map[string]string',
     );
+    expect(errorOf(pod, { spec: { overhead: 'x' } })).toBe(
+      'json: cannot unmarshal string into Go struct field PodSpec.spec.overhead of type v1.ResourceList',
+    );
     expect(errorOf(pod, { spec: { containers: {} } })).toBe(
       'json: cannot unmarshal object into Go struct field PodSpec.spec.containers of type []v1.Container',
     );

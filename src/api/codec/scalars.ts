@@ -29,9 +29,9 @@ export function goTypeName(type: TypeRef): string {
     case 'scalar':
       return type.goName ?? goNames[type.scalar] ?? type.scalar;
     case 'list':
-      return `[]${goTypeName(type.items)}`;
+      return type.goName ?? `[]${goTypeName(type.items)}`;
     case 'map':
-      return `map[string]${goTypeName(type.values)}`;
+      return type.goName ?? `map[string]${goTypeName(type.values)}`;
     case 'message':
     case 'either': {
       const { key, shortName } = type.message;

@@ -1,7 +1,7 @@
 // YAML as kubectl and the API server read it: YAML 1.1, but without its base-60 numbers and its dates (both stay strings),
 // every key once, aliases bounded.
 
-import { type CollectionTag, type Document, parseAllDocuments, type ScalarTag, type Tags } from 'yaml';
+import { type CollectionTag, type Document, parseAllDocuments, type ScalarTag, type Tags, type YAMLParseError } from 'yaml';
 
 export class YamlError extends Error {
   /** 1-based line, 0 if it is not known. */
@@ -33,29 +33,46 @@ function customTags(tags: Tags): Tags {
   });
 }
 
+export interface YamlOptions {
+  /** A key that a map has twice is no error: the last one counts. Default: false. */
+  readonly allowDuplicateKeys?: boolean;
+}
+
 /** The only document of a text (an empty text is null). Throws YamlError, also if there is a second document. */
-export function parseYaml(text: string): unknown {
-  const documents = parseYamlDocuments(text);
+export function parseYaml(text: string, options: YamlOptions = {}): unknown {
+  const documents = parseYamlDocuments(text, options);
   if (documents.length > 1) throw new YamlError('more than one document, expected one', 0);
   return documents[0] ?? null;
 }
 
 /** Every document of a text that is not empty, in order, as JSON values. Throws YamlError. */
-export function parseYamlDocuments(text: string): unknown[] {
-  const parsed = parseAllDocuments(text, { version: '1.1', customTags, uniqueKeys: true, logLevel: 'silent', stringKeys: false });
+export function parseYamlDocuments(text: string, { allowDuplicateKeys = false }: YamlOptions = {}): unknown[] {
+  const parsed = parseAllDocuments(text, {
+    version: '1.1',
+    customTags,
+    uniqueKeys: !allowDuplicateKeys,
+    logLevel: 'silent',
+    stringKeys: false,
+  });
   const values: unknown[] = [];
   for (const document of Array.isArray(parsed) ? (parsed as Document[]) : []) {
     const error = document.errors[0];
-    if (error !== undefined) {
-      const line = error.linePos?.[0].line ?? 0;
-      const [first = error.message] = error.message.split('\n');
-      throw new YamlError(`yaml: ${line === 0 ? '' : `line ${line}: `}${first.replace(/ at line \d+, column \d+:?$/, '')}`, line);
-    }
+    if (error !== undefined) throw explain(error, text);
     if (document.contents === null) continue;
     const value = toJson(document);
     if (value !== null) values.push(value);
   }
   return values;
+}
+
+function explain(error: YAMLParseError, text: string): YamlError {
+  const line = error.linePos?.[0].line ?? 0;
+  if (error.code === 'DUPLICATE_KEY') {
+    const key = /^(?:"[^"]*"|'[^']*'|[^:\s]+)/.exec(text.slice(error.pos[0]))?.[0].replace(/^["']|["']$/g, '') ?? '';
+    return new YamlError(`yaml: unmarshal errors:\n  line ${line}: key "${key}" already set in map`, line);
+  }
+  const [first = error.message] = error.message.split('\n');
+  return new YamlError(`yaml: ${line === 0 ? '' : `line ${line}: `}${first.replace(/ at line \d+, column \d+:?$/, '')}`, line);
 }
 
 function toJson(document: Document): unknown {

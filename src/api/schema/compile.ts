@@ -97,14 +97,12 @@ export function typeRef(schema: GroupVersionSchema, type: string): TypeRef {
     };
   }
   const target = typeRef(home, spec.alias);
-  if (target.kind === 'list' && spec.protoMessage) return { ...target, protoMessage: true };
-  if (target.kind === 'scalar' && spec.values !== undefined)
-    return {
-      ...target,
-      values: spec.values,
-      closed: spec.closed === true,
-      goName: `${home.version}.${key.slice(key.lastIndexOf('.') + 1)}`,
-    };
+  const goName = `${home.version}.${key.slice(key.lastIndexOf('.') + 1)}`;
+  if (target.kind === 'list') return { ...target, goName, ...(spec.protoMessage ? { protoMessage: true } : {}) };
+  if (target.kind === 'map') return { ...target, goName };
+  if (target.kind === 'scalar' && spec.values !== undefined) {
+    return { ...target, goName, values: spec.values, closed: spec.closed === true };
+  }
   return target;
 }
 
