@@ -1,7 +1,8 @@
-// JSON to API objects and back. YAML is apart, in yaml.ts: its parser is large, and only the command line needs it at start.
+// JSON and YAML to API objects and back. Protobuf is in protobuf/.
 
 export { type Decoded, decodeObject, emptyObject } from './decode.ts';
 export { DecodeError } from './decode-error.ts';
 export { findDuplicateFields } from './duplicate-fields.ts';
 export { encodeObject } from './encode.ts';
 export { decodeFromStorage, encodeForStorage, spliceInto, splicedLength, spliceResourceVersion } from './storage-codec.ts';
+export { parseYaml, parseYamlDocuments, YamlError, type YamlOptions } from './yaml.ts';
