@@ -21,6 +21,15 @@ export interface TlsConfig {
   readonly clientCa: string;
 }
 
+export interface ServiceAccountKeyConfig {
+  /** PEM, a P-256 private key. */
+  readonly signingKey: string;
+  /** Default: 'https://kubernetes.default.svc.cluster.local'. */
+  readonly issuer?: string;
+  /** Whom a token is for if nobody says. Default: the issuer. */
+  readonly audiences?: readonly string[];
+}
+
 export interface ApiServerConfig {
   /** Not closed by the server: who opened it closes it, after `stop`. */
   readonly storage: Storage;
@@ -37,6 +46,8 @@ export interface ApiServerConfig {
   readonly port?: number;
   /** Bearer tokens of the components, and whose they are. Default: none. */
   readonly tokens?: ReadonlyMap<string, UserInfo>;
+  /** How tokens of ServiceAccounts are signed. Absent: there are none. */
+  readonly serviceAccounts?: ServiceAccountKeyConfig;
   /** Asked after client certificates and `tokens`. Default: none. */
   readonly authenticators?: readonly Authenticator[];
   /** Default: system:masters and the components' own identities, each within its bounds. */

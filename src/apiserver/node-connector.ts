@@ -1,6 +1,8 @@
 // How the API server reaches a node's kubelet.
 
+import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { connect } from 'node:tls';
 
 /** What a node's status says about how to reach it. */
 export interface NodeTarget {
@@ -17,4 +19,43 @@ export interface NodeConnector {
    * there is nothing to protect). Rejects with what made it impossible.
    */
   connect(node: NodeTarget, signal?: AbortSignal): Promise<Duplex>;
+}
+
+export interface TlsNodeConnectorConfig {
+  /** PEM: the API server's own client certificate for kubelets, and its key. */
+  readonly cert: string;
+  readonly key: string;
+  /** PEM: who has signed the kubelets' serving certificates. */
+  readonly ca: string;
+}
+
+/** TLS to the node's address and kubelet port. */
+export function createTlsNodeConnector(config: TlsNodeConnectorConfig): NodeConnector {
+  return {
+    connect: (node, signal) =>
+      new Promise((resolve, reject) => {
+        if (node.host === '') {
+          reject(new Error(`node ${node.name} has no address`));
+          return;
+        }
+        const socket = connect({
+          host: node.host,
+          port: node.port,
+          ...config,
+          ...(isIP(node.host) === 0 && { servername: node.host }),
+        });
+        const abort = (): void => void socket.destroy(new Error('the request was given up'));
+        signal?.addEventListener('abort', abort, { once: true });
+        const settled = (): void => signal?.removeEventListener('abort', abort);
+        socket.once('error', (error) => {
+          settled();
+          reject(error);
+        });
+        socket.once('secureConnect', () => {
+          settled();
+          socket.removeAllListeners('error');
+          resolve(socket);
+        });
+      }),
+  };
 }

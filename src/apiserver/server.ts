@@ -9,6 +9,7 @@ import * as apierrors from '../machinery/apierrors.ts';
 import { AdmissionChain } from './admission/chain.ts';
 import { defaultAdmissionPlugins } from './admission/defaults.ts';
 import { ClientCertificateAuthenticator } from './authentication/client-certificate.ts';
+import { ServiceAccountTokens } from './authentication/service-account-tokens.ts';
 import { StaticTokenAuthenticator } from './authentication/static-tokens.ts';
 import { BOOTSTRAP_POLICY } from './authorization/bootstrap-policy.ts';
 import { RuleAuthorizer } from './authorization/rules.ts';
@@ -25,6 +26,7 @@ import { Listener } from './http/listener.ts';
 import { metricsRoute } from './metrics.ts';
 import { buildRegistry } from './registry/index.ts';
 import { findIn } from './registry/find.ts';
+import type { Find } from './registry/find.ts';
 import type { ServedResource } from './registry/rest.ts';
 import type { ApiRequest, ApiResponse, Handler, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
@@ -42,7 +44,8 @@ export class ApiServer {
   readonly #config: ApiServerConfig;
   readonly #handler: Handler;
   readonly #deadlines: Deadlines;
-  readonly #stopped = new AbortController();
+  #stopped = false;
+  readonly #onStop: (() => void)[] = [];
   #listener: Listener | undefined;
   #port: number | undefined;
   /** In-process requests under way. */
@@ -54,6 +57,13 @@ export class ApiServer {
     this.#config = config;
     const { clock, logger, random, storage } = config;
     const authorizer = config.authorizer ?? new RuleAuthorizer(BOOTSTRAP_POLICY);
+    // What is being built is looked things up in only once it serves.
+    let lookUp: Find | undefined;
+    const find: Find = (...which) => (lookUp as Find)(...which);
+    const staticTokens = new StaticTokenAuthenticator(config.tokens ?? new Map());
+    const { serviceAccounts } = config;
+    const serviceAccountTokens =
+      serviceAccounts === undefined ? undefined : new ServiceAccountTokens({ clock, random, find, ...serviceAccounts });
     this.resources = buildRegistry({
       storage,
       clock,
@@ -62,9 +72,13 @@ export class ApiServer {
       authorizer,
       serviceCidr: config.serviceCidr ?? '10.96.0.0/12',
       nodeConnector: config.nodeConnector,
-      stopped: this.#stopped.signal,
+      find,
+      serviceAccountTokens,
+      tokenAuthenticators: serviceAccountTokens === undefined ? [staticTokens] : [staticTokens, serviceAccountTokens],
+      onStop: (callback) => this.#onStop.push(callback),
     });
-    const plugins = defaultAdmissionPlugins({ find: findIn(this.resources), clock });
+    lookUp = findIn(this.resources);
+    const plugins = defaultAdmissionPlugins({ find, clock });
     const services = {
       scheme: config.scheme ?? newDefaultScheme(),
       admission: new AdmissionChain([...plugins, ...(config.admissionPlugins ?? [])]),
@@ -88,7 +102,8 @@ export class ApiServer {
         deadlines: this.#deadlines,
         authenticators: [
           new ClientCertificateAuthenticator(),
-          new StaticTokenAuthenticator(config.tokens ?? new Map()),
+          staticTokens,
+          ...(serviceAccountTokens === undefined ? [] : [serviceAccountTokens]),
           ...(config.authenticators ?? []),
         ],
         authorizer,
@@ -130,7 +145,7 @@ export class ApiServer {
   /** The entry of clients in this process, as `user`: for createInProcessTransport. Everything but authentication applies. */
   inProcess(user: UserInfo): InProcessHandler {
     return async ({ method, path, query, headers, body, signal, remoteAddress, warnings }) => {
-      if (this.#stopped.signal.aborted) throw STOPPING;
+      if (this.#stopped) throw STOPPING;
       const request = new RequestState({
         method,
         path,
@@ -162,7 +177,8 @@ export class ApiServer {
 
   async #stop(): Promise<void> {
     const closed = this.#listener?.stop();
-    this.#stopped.abort(STOPPING);
+    this.#stopped = true;
+    for (const callback of this.#onStop) callback();
     for (const request of [...this.#inProcess, ...(this.#listener?.requests ?? [])]) {
       if (request.info.verb === 'watch') request.abort(STOPPING);
     }
@@ -185,7 +201,7 @@ export class ApiServer {
     const shutdown: HealthCheck = {
       name: 'shutdown',
       check: () => {
-        if (this.#stopped.signal.aborted) throw new Error('the server is shutting down');
+        if (this.#stopped) throw new Error('the server is shutting down');
       },
     };
     switch (path) {

@@ -6,7 +6,12 @@ import type { Rest, ServedResource } from './rest.ts';
 import type { RequestContext } from './strategy.ts';
 
 /** The object; undefined if there is none, or no such resource. */
-export type Find = <T extends KubeObject>(group: string, resource: string, namespace: string, name: string) => Promise<T | undefined>;
+export type Find = <T extends KubeObject>(
+  group: string,
+  resource: string,
+  namespace: string,
+  name: string,
+) => Promise<T | undefined>;
 
 const SERVER = { name: 'system:apiserver', groups: ['system:masters'] } as const;
 const NEVER = new AbortController().signal;

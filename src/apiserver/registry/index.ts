@@ -1,5 +1,7 @@
 // Every resource that the API server serves. To add one: write its folder, and add it here.
 
+import { identityReviewResources } from './authentication/identity-reviews.ts';
+import { accessReviewResources } from './authorization/access-reviews.ts';
 import { configMapResource } from './core/config-map/index.ts';
 import { eventResource } from './core/event/index.ts';
 import { namespaceResource } from './core/namespace/index.ts';
@@ -27,5 +29,7 @@ export function buildRegistry(services: RegistryServices): readonly ServedResour
     serviceResource(services),
     replicaSetResource(services),
     leaseResource(services),
+    ...accessReviewResources(services),
+    ...identityReviewResources(services),
   ];
 }

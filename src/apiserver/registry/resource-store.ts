@@ -46,8 +46,8 @@ export interface StoreServices {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Aborts when the server stops: all watches end normally. */
-  readonly stopped?: AbortSignal;
+  /** Registers what is to be done when the server stops: watches end normally. */
+  readonly onStop?: (callback: () => void) => void;
 }
 
 export interface ResourceStoreConfig<T extends KubeObject> extends StoreServices {
@@ -104,7 +104,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       selectableFields: this.#selectableFields,
       indexField: config.watchIndexField,
     });
-    config.stopped?.addEventListener('abort', () => this.close(), { once: true });
+    config.onStop?.(() => this.close());
   }
 
   /** Ends all watches normally. Reads and writes go on as long as the storage does. */
@@ -537,7 +537,10 @@ function sameValue(value: Uint8Array, current: Uint8Array, object: KubeObject, o
   if (Buffer.compare(value, current) === 0) return true;
   const { resourceVersion: _v1, ...metadata } = object.metadata;
   const { resourceVersion: _v2, ...oldMetadata } = old.metadata;
-  return deepEqual({ ...object, metadata, kind: '', apiVersion: '' }, { ...old, metadata: oldMetadata, kind: '', apiVersion: '' });
+  return deepEqual(
+    { ...object, metadata, kind: '', apiVersion: '' },
+    { ...old, metadata: oldMetadata, kind: '', apiVersion: '' },
+  );
 }
 
 function nameOf(object: KubeObject): string {

@@ -1,7 +1,10 @@
 // What the resources of one API server are made of.
 
+import type { TokenAuthenticator } from '../authentication/authenticator.ts';
+import type { ServiceAccountTokens } from '../authentication/service-account-tokens.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { NodeConnector } from '../node-connector.ts';
+import type { Find } from './find.ts';
 import type { StoreServices } from './resource-store.ts';
 
 export interface RegistryServices extends StoreServices {
@@ -11,4 +14,10 @@ export interface RegistryServices extends StoreServices {
   readonly serviceCidr: string;
   /** How to reach the kubelets, for logs, exec and their like. Absent: they are not served. */
   readonly nodeConnector?: NodeConnector;
+  /** Objects of other resources. Works once the registry is complete. */
+  readonly find: Find;
+  /** Signs tokens of ServiceAccounts. Absent: the server has no key for that. */
+  readonly serviceAccountTokens?: ServiceAccountTokens;
+  /** For TokenReview. */
+  readonly tokenAuthenticators: readonly TokenAuthenticator[];
 }

@@ -4,6 +4,7 @@ import type * as core from '../../../../api/core/v1/index.ts';
 import { nodes } from '../../../../api/core/v1/index.ts';
 import { validateNode, validateNodeUpdate } from '../../../../api/core/v1/validation/index.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { nodeProxySubresource } from '../../../node-proxy/subresources.ts';
 import { nodeTable } from '../../../printers/node.ts';
 import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
@@ -32,6 +33,9 @@ export function nodeResource(services: RegistryServices): ServedResource {
     type: nodes,
     rest: store,
     table: nodeTable,
-    subresources: [{ name: 'status', kind: { group: '', version: 'v1', kind: 'Node' }, rest: store.view(nodeStatusStrategy) }],
+    subresources: [
+      { name: 'status', kind: { group: '', version: 'v1', kind: 'Node' }, rest: store.view(nodeStatusStrategy) },
+      nodeProxySubresource(services),
+    ],
   };
 }

@@ -28,7 +28,12 @@ export function bindingRest(store: ResourceStore<Pod>, now: () => number): Rest 
       const errors = validateBinding(binding);
       if (errors.length > 0) throw apierrors.invalid({ group: '', kind: 'Binding' }, name, errors);
       await options.validate?.(binding, undefined);
-      await store.update(context, name, { apply: (pod) => bind(pod as Pod, binding, name, now()) }, { dryRun: options.dryRun, fieldManager: options.fieldManager });
+      await store.update(
+        context,
+        name,
+        { apply: (pod) => bind(pod as Pod, binding, name, now()) },
+        { dryRun: options.dryRun, fieldManager: options.fieldManager },
+      );
       return new FreshObject({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
     },
   };
@@ -41,7 +46,9 @@ function bind(pod: Pod, binding: Binding, name: string, now: number): Pod {
     throw conflict(`Precondition failed: UID in precondition: ${uid}, UID in object meta: ${pod.metadata.uid}`);
   }
   if ((resourceVersion ?? '') !== '' && resourceVersion !== pod.metadata.resourceVersion) {
-    throw conflict(`Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${pod.metadata.resourceVersion}`);
+    throw conflict(
+      `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${pod.metadata.resourceVersion}`,
+    );
   }
   if (pod.metadata.deletionTimestamp !== undefined) throw conflict(`pod ${name} is being deleted, cannot be assigned to a host`);
   if (pod.spec.nodeName !== undefined) throw conflict(`pod ${name} is already assigned to node "${pod.spec.nodeName}"`);

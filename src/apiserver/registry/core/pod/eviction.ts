@@ -20,7 +20,8 @@ export function evictionRest(store: ResourceStore<Pod>): Rest {
   return {
     async create(context, name, object, options) {
       const eviction = object as Eviction;
-      if ((eviction.metadata.name ?? name) !== name) throw apierrors.badRequest('name in URL does not match name in Eviction object');
+      if ((eviction.metadata.name ?? name) !== name)
+        throw apierrors.badRequest('name in URL does not match name in Eviction object');
       await options.validate?.(eviction, undefined);
       const { gracePeriodSeconds, preconditions, propagationPolicy, dryRun } = eviction.deleteOptions ?? {};
       const deletion: DeleteOptions = {

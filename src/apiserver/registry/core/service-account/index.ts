@@ -9,6 +9,7 @@ import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
 import type { ResourceStrategy } from '../../strategy.ts';
+import { tokenSubresource } from './token.ts';
 
 type ServiceAccount = Immutable<core.ServiceAccount>;
 
@@ -22,5 +23,6 @@ export function serviceAccountResource(services: RegistryServices): ServedResour
     type: serviceAccounts,
     rest: new ResourceStore<ServiceAccount>({ ...services, type: serviceAccounts, strategy: serviceAccountStrategy }),
     table: serviceAccountTable,
+    subresources: [tokenSubresource(services)],
   };
 }

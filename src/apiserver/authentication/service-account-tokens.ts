@@ -1,0 +1,189 @@
+// Tokens of ServiceAccounts: JSON web tokens, signed here, short-lived, and bound to the objects that they are for. A token
+// is good as long as its signature, its time and all those objects are.
+
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+
+import type { Node, Pod, Secret, ServiceAccount } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { KubeObject } from '../../client/client.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import type { Random } from '../../machinery/random.ts';
+import type { Find } from '../registry/find.ts';
+import type { ApiRequest, UserInfo } from '../request.ts';
+import { bearerToken } from './authenticator.ts';
+import type { Authenticator, TokenAnswer, TokenAuthenticator } from './authenticator.ts';
+
+export interface ServiceAccountTokensConfig {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly find: Find;
+  /** PEM, a P-256 private key. */
+  readonly signingKey: string;
+  /** Default: 'https://kubernetes.default.svc.cluster.local'. */
+  readonly issuer?: string;
+  /** Whom a token is for if nobody says: the API server. Default: the issuer. */
+  readonly audiences?: readonly string[];
+}
+
+export interface BoundObject {
+  readonly kind: 'Pod' | 'Secret' | 'Node';
+  readonly name: string;
+  readonly uid: string;
+}
+
+export interface TokenWish {
+  readonly serviceAccount: Immutable<ServiceAccount>;
+  /** Empty: the API server. */
+  readonly audiences: readonly string[];
+  readonly expirationSeconds: number;
+  readonly bound?: BoundObject;
+  /** Of a bound pod: where it runs. */
+  readonly node?: { readonly name: string; readonly uid: string };
+}
+
+interface Reference {
+  readonly name: string;
+  readonly uid: string;
+}
+
+interface Claims {
+  readonly iss?: string;
+  readonly sub?: string;
+  readonly jti?: string;
+  readonly exp?: number;
+  readonly nbf?: number;
+  readonly aud?: string | readonly string[];
+  readonly 'kubernetes.io'?: {
+    readonly namespace?: string;
+    readonly serviceaccount?: Reference;
+    readonly pod?: Reference;
+    readonly secret?: Reference;
+    readonly node?: Reference;
+  };
+}
+
+export const DEFAULT_ISSUER = 'https://kubernetes.default.svc.cluster.local';
+const ALGORITHM = 'ES256';
+/** Verified signatures that are remembered. */
+const MAX_VERIFIED = 1024;
+/** A deleted account's or pod's tokens are good for so long, for those who say goodbye. */
+const DELETION_LEEWAY_MS = 60_000;
+
+export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
+  readonly issuer: string;
+  readonly audiences: readonly string[];
+  readonly #config: ServiceAccountTokensConfig;
+  readonly #privateKey: KeyObject;
+  readonly #publicKey: KeyObject;
+  /** Tokens whose signature has been found good, oldest first. */
+  readonly #verified = new Map<string, Claims>();
+
+  constructor(config: ServiceAccountTokensConfig) {
+    this.#config = config;
+    this.issuer = config.issuer ?? DEFAULT_ISSUER;
+    this.audiences = config.audiences ?? [this.issuer];
+    this.#privateKey = createPrivateKey(config.signingKey);
+    this.#publicKey = createPublicKey(this.#privateKey);
+  }
+
+  async sign(wish: TokenWish): Promise<{ readonly token: string; readonly expirationMs: number }> {
+    const { SignJWT } = await import('jose');
+    const { metadata } = wish.serviceAccount;
+    const issuedAt = Math.floor(this.#config.clock.now() / 1000);
+    const expiration = issuedAt + wish.expirationSeconds;
+    const { bound, node } = wish;
+    const token = await new SignJWT({
+      'kubernetes.io': {
+        namespace: metadata.namespace,
+        serviceaccount: { name: metadata.name, uid: metadata.uid },
+        ...(bound !== undefined && { [bound.kind.toLowerCase()]: { name: bound.name, uid: bound.uid } }),
+        ...(node !== undefined && { node }),
+      },
+    })
+      .setProtectedHeader({ alg: ALGORITHM })
+      .setIssuer(this.issuer)
+      .setSubject(`system:serviceaccount:${metadata.namespace}:${metadata.name}`)
+      .setAudience([...(wish.audiences.length > 0 ? wish.audiences : this.audiences)])
+      .setJti(this.#config.random.uuid())
+      .setIssuedAt(issuedAt)
+      .setNotBefore(issuedAt)
+      .setExpirationTime(expiration)
+      .sign(this.#privateKey);
+    return { token, expirationMs: expiration * 1000 };
+  }
+
+  async authenticate(request: Pick<ApiRequest, 'headers'>): Promise<UserInfo | undefined> {
+    const token = bearerToken(request.headers);
+    return token === undefined ? undefined : (await this.authenticateToken(token, []))?.user;
+  }
+
+  async authenticateToken(token: string, audiences: readonly string[]): Promise<TokenAnswer | undefined> {
+    // Three parts with dots between them, or it is none of ours.
+    if (token.split('.').length !== 3) return undefined;
+    const claims = await this.#verify(token);
+    if (claims === undefined) return undefined;
+    const wanted = audiences.length > 0 ? audiences : this.audiences;
+    const given = typeof claims.aud === 'string' ? [claims.aud] : (claims.aud ?? []);
+    const common = wanted.filter((audience) => given.includes(audience));
+    if (common.length === 0) return undefined;
+    const user = await this.#userOf(claims);
+    return user === undefined ? undefined : { user, audiences: audiences.length > 0 ? common : [] };
+  }
+
+  async #verify(token: string): Promise<Claims | undefined> {
+    const now = this.#config.clock.now();
+    const known = this.#verified.get(token);
+    if (known !== undefined) return (known.exp ?? 0) * 1000 > now ? known : undefined;
+    const { jwtVerify } = await import('jose');
+    let claims: Claims;
+    try {
+      const options = { issuer: this.issuer, algorithms: [ALGORITHM], currentDate: new Date(now) };
+      claims = (await jwtVerify(token, this.#publicKey, { ...options, requiredClaims: ['exp', 'sub'] })).payload;
+    } catch {
+      // Whatever is wrong with it: it is no token of ours that is good now.
+      return undefined;
+    }
+    const [oldest] = this.#verified.keys();
+    if (this.#verified.size >= MAX_VERIFIED && oldest !== undefined) this.#verified.delete(oldest);
+    this.#verified.set(token, claims);
+    return claims;
+  }
+
+  /** Undefined if anything that the token is bound to has gone. */
+  async #userOf(claims: Claims): Promise<UserInfo | undefined> {
+    const { namespace = '', serviceaccount, pod, secret, node } = claims['kubernetes.io'] ?? {};
+    if (serviceaccount === undefined || namespace === '') return undefined;
+    if (claims.sub !== `system:serviceaccount:${namespace}:${serviceaccount.name}`) return undefined;
+    if (!(await this.#isAlive<ServiceAccount>('serviceaccounts', namespace, serviceaccount))) return undefined;
+    if (pod !== undefined && !(await this.#isAlive<Pod>('pods', namespace, pod))) return undefined;
+    if (secret !== undefined && !(await this.#isAlive<Secret>('secrets', namespace, secret))) return undefined;
+    // A pod's node is told, not checked; a token that is bound to a node itself goes with it.
+    if (node !== undefined && pod === undefined && !(await this.#isAlive<Node>('nodes', '', node))) return undefined;
+    const extra: Record<string, readonly string[]> = {
+      ...(claims.jti !== undefined && { 'authentication.kubernetes.io/credential-id': [`JTI=${claims.jti}`] }),
+      ...(pod !== undefined && {
+        'authentication.kubernetes.io/pod-name': [pod.name],
+        'authentication.kubernetes.io/pod-uid': [pod.uid],
+      }),
+      ...(node !== undefined && {
+        'authentication.kubernetes.io/node-name': [node.name],
+        'authentication.kubernetes.io/node-uid': [node.uid],
+      }),
+    };
+    return {
+      name: `system:serviceaccount:${namespace}:${serviceaccount.name}`,
+      uid: serviceaccount.uid,
+      groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`],
+      extra,
+    };
+  }
+
+  async #isAlive<T extends KubeObject>(resource: string, namespace: string, reference: Reference): Promise<boolean> {
+    const found = await this.#config.find<Immutable<T> & KubeObject>('', resource, namespace, reference.name);
+    if (found === undefined || found.metadata.uid !== reference.uid) return false;
+    const { deletionTimestamp } = found.metadata;
+    if (deletionTimestamp === undefined) return true;
+    return Date.parse(deletionTimestamp) + DELETION_LEEWAY_MS > this.#config.clock.now();
+  }
+}

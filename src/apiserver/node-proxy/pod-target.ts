@@ -1,0 +1,54 @@
+// Which container on which node is meant by a request for logs, exec, attach or port-forward.
+
+import type { Node, Pod } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { NodeTarget } from '../node-connector.ts';
+import type { Find } from '../registry/find.ts';
+
+const DEFAULT_KUBELET_PORT = 10250;
+/** Addresses of these types are taken, the first that there is. */
+const ADDRESS_PREFERENCE = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'] as const;
+
+/** Throws StatusError (404). */
+export async function podOf(find: Find, namespace: string, name: string): Promise<Immutable<Pod>> {
+  const pod = await find<Immutable<Pod>>('', 'pods', namespace, name);
+  if (pod === undefined) throw apierrors.notFound({ group: '', resource: 'pods' }, name);
+  return pod;
+}
+
+/** The container that is meant: the one named, or the only one. Throws StatusError (400). */
+export function chooseContainer(pod: Immutable<Pod>, requested: string): string {
+  const { name } = pod.metadata;
+  const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers, ...(pod.spec.ephemeralContainers ?? [])].map(
+    (container) => container.name,
+  );
+  if (requested !== '') {
+    if (all.includes(requested)) return requested;
+    throw apierrors.badRequest(`container ${requested} is not valid for pod ${name}`);
+  }
+  const [only, ...others] = pod.spec.containers;
+  if (only === undefined) throw apierrors.badRequest(`a container name must be specified for pod ${name}`);
+  if (others.length === 0) return only.name;
+  throw apierrors.badRequest(`a container name must be specified for pod ${name}, choose one of: [${all.join(' ')}]`);
+}
+
+/** Throws StatusError (400) for a pod that runs nowhere yet. */
+export function nodeNameOf(pod: Immutable<Pod>): string {
+  const { nodeName = '' } = pod.spec;
+  if (nodeName === '') throw apierrors.badRequest(`pod ${pod.metadata.name} does not have a host assigned`);
+  return nodeName;
+}
+
+/** Throws StatusError (404). */
+export async function nodeTargetOf(find: Find, name: string): Promise<NodeTarget> {
+  const node = await find<Immutable<Node>>('', 'nodes', '', name);
+  if (node === undefined) throw apierrors.notFound({ group: '', resource: 'nodes' }, name);
+  const addresses = node.status.addresses ?? [];
+  const preferred = ADDRESS_PREFERENCE.map((type) => addresses.find((address) => address.type === type)?.address);
+  return {
+    name,
+    host: preferred.find((address) => address !== undefined) ?? '',
+    port: node.status.daemonEndpoints?.kubeletEndpoint?.Port || DEFAULT_KUBELET_PORT,
+  };
+}

@@ -1,0 +1,183 @@
+// The subresources behind which a kubelet answers: pods/log, pods/exec, pods/attach, pods/portforward and nodes/proxy.
+
+import * as apierrors from '../../machinery/apierrors.ts';
+import { FieldPath } from '../../machinery/field.ts';
+import type { FieldErrorList } from '../../machinery/field.ts';
+import * as field from '../../machinery/field.ts';
+import { parseBoolean } from '../endpoints/query-options.ts';
+import type { NodeConnector } from '../node-connector.ts';
+import type { Find } from '../registry/find.ts';
+import type { ServedSubresource } from '../registry/rest.ts';
+import type { ApiRequest } from '../request.ts';
+import { chooseContainer, nodeNameOf, nodeTargetOf, podOf } from './pod-target.ts';
+import { NodeRelay } from './relay.ts';
+import type { RelayTarget } from './relay.ts';
+
+export interface NodeProxyServices {
+  readonly find: Find;
+  readonly nodeConnector?: NodeConnector;
+}
+
+const PODS = { group: '', resource: 'pods' } as const;
+const NODES = { group: '', resource: 'nodes' } as const;
+const ALL_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
+const UPGRADE_METHODS = ['GET', 'POST'] as const;
+
+/** Of pods. */
+export function podNodeSubresources(services: NodeProxyServices): readonly ServedSubresource[] {
+  const relay = new NodeRelay(services.nodeConnector);
+  return [
+    logSubresource(services, relay),
+    streamSubresource(services, relay, 'exec', 'PodExecOptions'),
+    streamSubresource(services, relay, 'attach', 'PodAttachOptions'),
+    portForwardSubresource(services, relay),
+  ];
+}
+
+/** Of nodes. */
+export function nodeProxySubresource({ find, nodeConnector }: NodeProxyServices): ServedSubresource {
+  const relay = new NodeRelay(nodeConnector);
+  return {
+    name: 'proxy',
+    kind: { group: '', version: 'v1', kind: 'NodeProxyOptions' },
+    connectMethods: ALL_METHODS,
+    rest: {
+      connect: async (request, name, path) => {
+        const query = request.query.toString();
+        const target: RelayTarget = {
+          node: await nodeTargetOf(find, name),
+          path: `/${path}${query === '' ? '' : `?${query}`}`,
+          resource: NODES,
+          name,
+        };
+        return request.upgrade === undefined ? relay.forward(request, target) : relay.upgrade(request, target);
+      },
+    },
+  };
+}
+
+function logSubresource({ find }: NodeProxyServices, relay: NodeRelay): ServedSubresource {
+  return {
+    name: 'log',
+    kind: { group: '', version: 'v1', kind: 'Pod' },
+    connectMethods: ['GET'],
+    rest: {
+      connect: async (request, name) => {
+        const { namespace } = request.info;
+        const query = logQuery(request.query, name);
+        const pod = await podOf(find, namespace, name);
+        const container = chooseContainer(pod, request.query.get('container') ?? '');
+        // A pod that is not on a node yet has said nothing yet.
+        if ((pod.spec.nodeName ?? '') === '') return { code: 200, body: { kind: 'text', contentType: 'text/plain', text: '' } };
+        const target: RelayTarget = {
+          node: await nodeTargetOf(find, nodeNameOf(pod)),
+          path: withQuery(`/containerLogs/${namespace}/${name}/${container}`, query),
+          resource: PODS,
+          name,
+        };
+        return relay.stream(request, target, 'text/plain');
+      },
+    },
+  };
+}
+
+/** The options for the kubelet. Throws StatusError (400, 422). */
+function logQuery(query: URLSearchParams, name: string): URLSearchParams {
+  const errors: FieldErrorList = [];
+  const passed = new URLSearchParams();
+  for (const flag of ['follow', 'previous', 'timestamps']) if (parseBoolean(query, flag) === true) passed.set(flag, 'true');
+  const positive = (option: string, minimum: number, message: string): void => {
+    const text = query.get(option);
+    if (text === null || text === '') return;
+    const value = Number(text);
+    if (!Number.isSafeInteger(value))
+      throw apierrors.badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+    if (value < minimum) errors.push(field.invalid(new FieldPath(option), value, message));
+    passed.set(option, text);
+  };
+  positive('tailLines', 0, 'must be greater than or equal to 0');
+  positive('limitBytes', 1, 'must be greater than 0');
+  positive('sinceSeconds', 1, 'must be greater than 0');
+  const sinceTime = query.get('sinceTime') ?? '';
+  if (sinceTime !== '') {
+    if (Number.isNaN(Date.parse(sinceTime)))
+      throw apierrors.badRequest(`parsing time ${JSON.stringify(sinceTime)}: it is no RFC 3339 time`);
+    if (passed.has('sinceSeconds'))
+      errors.push(
+        field.forbidden(new FieldPath('sinceSeconds'), 'at most one of `sinceTime` or `sinceSeconds` may be specified'),
+      );
+    passed.set('sinceTime', sinceTime);
+  }
+  const stream = query.get('stream') ?? '';
+  if (stream !== '') {
+    if (!['All', 'Stdout', 'Stderr'].includes(stream))
+      errors.push(field.notSupported(new FieldPath('stream'), stream, ['All', 'Stderr', 'Stdout']));
+    passed.set('stream', stream);
+  }
+  if (errors.length > 0) throw apierrors.invalid({ group: '', kind: 'PodLogOptions' }, name, errors);
+  return passed;
+}
+
+function streamSubresource(
+  { find }: NodeProxyServices,
+  relay: NodeRelay,
+  action: 'exec' | 'attach',
+  kind: string,
+): ServedSubresource {
+  return {
+    name: action,
+    kind: { group: '', version: 'v1', kind },
+    connectMethods: UPGRADE_METHODS,
+    rest: {
+      connect: async (request, name) => {
+        const { namespace } = request.info;
+        const pod = await podOf(find, namespace, name);
+        const container = chooseContainer(pod, request.query.get('container') ?? '');
+        const target: RelayTarget = {
+          node: await nodeTargetOf(find, nodeNameOf(pod)),
+          path: withQuery(`/${action}/${namespace}/${name}/${container}`, streamQuery(request)),
+          resource: PODS,
+          name,
+        };
+        return relay.upgrade(request, target);
+      },
+    },
+  };
+}
+
+/** The kubelet has names of its own for these. */
+function streamQuery({ query }: ApiRequest): URLSearchParams {
+  const passed = new URLSearchParams();
+  const names = { stdin: 'input', stdout: 'output', stderr: 'error', tty: 'tty' } as const;
+  for (const [option, name] of Object.entries(names)) if (parseBoolean(query, option) === true) passed.set(name, '1');
+  for (const part of query.getAll('command')) passed.append('command', part);
+  return passed;
+}
+
+function portForwardSubresource({ find }: NodeProxyServices, relay: NodeRelay): ServedSubresource {
+  return {
+    name: 'portforward',
+    kind: { group: '', version: 'v1', kind: 'PodPortForwardOptions' },
+    connectMethods: UPGRADE_METHODS,
+    rest: {
+      connect: async (request, name) => {
+        const { namespace } = request.info;
+        const pod = await podOf(find, namespace, name);
+        const query = new URLSearchParams();
+        for (const ports of request.query.getAll('ports')) for (const port of ports.split(',')) query.append('port', port);
+        const target: RelayTarget = {
+          node: await nodeTargetOf(find, nodeNameOf(pod)),
+          path: withQuery(`/portForward/${namespace}/${name}`, query),
+          resource: PODS,
+          name,
+        };
+        return relay.upgrade(request, target);
+      },
+    },
+  };
+}
+
+function withQuery(path: string, query: URLSearchParams): string {
+  const text = query.toString();
+  return text === '' ? path : `${path}?${text}`;
+}

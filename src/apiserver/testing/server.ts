@@ -1,0 +1,68 @@
+// An API server for tests: memory storage, nothing opened, and clients in-process.
+
+import type { Client } from '../../client/client.ts';
+import { createClient } from '../../client/create-client.ts';
+import { createInProcessTransport } from '../../client/in-process.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import { VirtualClock } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import { SeededRandom } from '../../machinery/random.ts';
+import { createMemoryStorage } from '../../storage/memory/index.ts';
+import type { Storage } from '../../storage/interface.ts';
+import type { ApiServerConfig } from '../config.ts';
+import type { UserInfo } from '../request.ts';
+import { ApiServer } from '../server.ts';
+
+export const ADMIN: UserInfo = { name: 'admin', groups: ['system:masters', 'system:authenticated'] };
+
+/** A logger that fails the test with what the server calls an error. */
+export class RecordingLogger implements Logger {
+  readonly errors: string[] = [];
+
+  error(message: string, values?: { err?: unknown }): void {
+    this.errors.push(`${message}: ${values?.err instanceof Error ? values.err.stack : String(values?.err)}`);
+  }
+
+  warn(): void {}
+  info(): void {}
+  debug(): void {}
+
+  with(): Logger {
+    return this;
+  }
+}
+
+export interface TestServer {
+  readonly server: ApiServer;
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly logger: RecordingLogger;
+  /** As ADMIN. */
+  readonly client: Client;
+  clientOf(user: UserInfo): Client;
+  stop(): Promise<void>;
+}
+
+export type TestServerConfig = Partial<ApiServerConfig> & { readonly start?: boolean };
+
+/** With the bootstrap objects in it, unless `start` is false. */
+export async function startTestServer(config: TestServerConfig = {}): Promise<TestServer> {
+  const logger = new RecordingLogger();
+  const clock = config.clock ?? new VirtualClock();
+  const storage = config.storage ?? createMemoryStorage({ clock, logger });
+  const server = new ApiServer({ random: new SeededRandom('test'), logger, port: 0, ...config, clock, storage });
+  if (config.start !== false) await server.start();
+  const clientOf = (user: UserInfo): Client => createClient(createInProcessTransport({ handler: server.inProcess(user) }));
+  return {
+    server,
+    storage,
+    clock,
+    logger,
+    client: clientOf(ADMIN),
+    clientOf,
+    stop: async () => {
+      await server.stop();
+      await storage.close();
+    },
+  };
+}
