@@ -5,11 +5,35 @@ describe('parseYaml', () => {
   it('reads YAML 1.1 as kubectl does', () => {
     expect(
       parseYaml(
-        ['yes: yes', 'no: off', 'octal: 0644', 'hex: 0x1F', 'float: 1e3', 'big: 1_000', 'nine: 08', 'none: ~', 'text: "no"'].join(
-          '\n',
-        ),
+        [
+          'yes: yes',
+          'no: off',
+          'octal: 0644',
+          'new: 0o644',
+          'below: -0o7',
+          'letter: y',
+          'hex: 0x1F',
+          'float: 1e3',
+          'big: 1_000',
+          'nine: 08',
+          'none: ~',
+          'text: "no"',
+        ].join('\n'),
       ),
-    ).toEqual({ true: true, false: false, octal: 420, hex: 31, float: 1000, big: 1000, nine: 8, none: null, text: 'no' });
+    ).toEqual({
+      true: true,
+      false: false,
+      octal: 420,
+      new: 420,
+      below: -7,
+      letter: true,
+      hex: 31,
+      float: 1000,
+      big: 1000,
+      nine: 8,
+      none: null,
+      text: 'no',
+    });
   });
 
   it('keeps times and dates as text', () => {

@@ -25,12 +25,24 @@ const leftOut: ReadonlySet<string> = new Set([
   'tag:yaml.org,2002:set',
 ]);
 
+/** Octal numbers as YAML 1.2 writes them, which kubectl's parser takes beside those of 1.1. */
+const octal: ScalarTag = {
+  tag: 'tag:yaml.org,2002:int',
+  default: true,
+  test: /^[-+]?0[oO][0-7_]+$/,
+  resolve(text) {
+    const digits = text.replaceAll('_', '').replace(/^([-+]?)0[oO]/, '');
+    return (text.startsWith('-') ? -1 : 1) * Number.parseInt(digits, 8);
+  },
+};
+
 function customTags(tags: Tags): Tags {
-  return tags.filter((tag) => {
+  const kept = tags.filter((tag) => {
     if (typeof tag === 'string') return true;
     const { tag: name, format } = tag as (ScalarTag | CollectionTag) & { format?: string };
     return !leftOut.has(name) && format !== 'TIME';
   });
+  return [...kept, octal];
 }
 
 export interface YamlOptions {
