@@ -102,11 +102,10 @@ const OWNED: ReadonlySet<string> = new Set(['MemoryPressure', 'DiskPressure', 'P
 
 /** The `status` of a strategic merge patch that makes the API's status this one: others' conditions and fields stay. */
 export function nodeStatusPatch(status: NodeStatus, previous: NodeStatus | undefined): Record<string, unknown> {
-  const gone = (previous?.addresses ?? []).filter((address) => !(status.addresses ?? []).some((kept) => kept.type === address.type));
   return {
     ...status,
-    // Addresses are merged by type, which more than one may have (one of each family): the list is replaced.
-    addresses: [...(status.addresses ?? []), ...gone.map(({ type }) => ({ $patch: 'delete', type }))],
+    // Merged by type, a list with two addresses of one type (one of each family) would lose one: it is replaced.
+    addresses: [...(status.addresses ?? []), { $patch: 'replace' }],
     capacity: replaceMap(previous?.capacity, status.capacity),
     allocatable: replaceMap(previous?.allocatable, status.allocatable),
   };

@@ -1,5 +1,6 @@
 // Resource requests and limits: what a pod asks of its node, its quality of service, and what a container gets of the kernel.
 
+import { podQosClass } from '../../api/core/v1/qos.ts';
 import { parseQuantity } from '../../machinery/quantity.ts';
 import type { LinuxContainerResources } from '../../cri/index.ts';
 import type { Container, Pod, ResourceList } from '../types.ts';
@@ -69,31 +70,9 @@ function maxAll(to: Map<string, number>, from: Amounts): void {
   for (const [resource, amount] of from) to.set(resource, Math.max(to.get(resource) ?? 0, amount));
 }
 
-/** What the API says, or else what follows from requests and limits of CPU and memory. */
+/** What the API says, or else what follows from requests and limits. */
 export function qosClass(pod: Pod): QosClass {
-  if (pod.status?.qosClass !== undefined) return pod.status.qosClass as QosClass;
-  const podLevel = pod.spec.resources;
-  const parts =
-    podLevel !== undefined
-      ? [podLevel]
-      : [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].map((container) => container.resources ?? {});
-  let any = false;
-  let guaranteed = true;
-  const requests = new Map<string, number>();
-  const limits = new Map<string, number>();
-  for (const part of parts) {
-    for (const resource of ['cpu', 'memory']) {
-      const request = amountIn(part.requests, resource);
-      const limit = amountIn(part.limits, resource);
-      if (request > 0 || limit > 0) any = true;
-      if (limit === 0) guaranteed = false;
-      requests.set(resource, (requests.get(resource) ?? 0) + (request > 0 ? request : limit));
-      limits.set(resource, (limits.get(resource) ?? 0) + limit);
-    }
-  }
-  if (!any) return 'BestEffort';
-  const equal = ['cpu', 'memory'].every((resource) => requests.get(resource) === limits.get(resource));
-  return guaranteed && equal ? 'Guaranteed' : 'Burstable';
+  return (pod.status.qosClass ?? podQosClass(pod.spec)) as QosClass;
 }
 
 function amountIn(list: ResourceList | undefined, resource: string): number {

@@ -15,8 +15,8 @@ import { sameStatus, statusPatch } from './status-diff.ts';
 
 /** The two calls that the status manager makes. Errors are StatusErrors. */
 export interface PodWriter {
-  /** Sends a strategic merge patch of the status subresource; answers the pod as it is then. */
-  patchStatus(pod: Pod, patch: unknown, signal: AbortSignal): Promise<Pod>;
+  /** Changes the status by a strategic merge patch, if the object's UID is still this one; answers the pod as it is then. */
+  patchStatus(pod: Pod, status: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Pod>;
   /** Deletes the object at once, if its UID is still this one. */
   remove(pod: Pod, signal: AbortSignal): Promise<void>;
 }
@@ -211,11 +211,7 @@ export class StatusManager {
     entry.dirty = false;
     if (patch === undefined) return;
     try {
-      const pod = await this.#config.writer.patchStatus(
-        entry.pod,
-        { metadata: { uid: entry.pod.metadata.uid }, status: patch },
-        this.#abort.signal,
-      );
+      const pod = await this.#config.writer.patchStatus(entry.pod, patch, this.#abort.signal);
       entry.written = pod.status;
       entry.writtenVersion = version(pod);
     } catch (err) {

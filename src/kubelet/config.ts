@@ -1,0 +1,96 @@
+// What a kubelet is made from.
+
+import type { Client } from '../client/client.ts';
+import type { Runtime } from '../cri/index.ts';
+import type { Clock } from '../machinery/clock.ts';
+import type { Logger } from '../machinery/log.ts';
+import type { Random } from '../machinery/random.ts';
+import type * as v1 from '../api/core/v1/index.ts';
+import type { MachineInfo } from './node/machine.ts';
+import type { ServerTlsConfig } from './server/server.ts';
+import type { NodeAddress, ResourceList } from './types.ts';
+import type { Mounter } from './volumes/mounter.ts';
+
+export interface KubeletConfig {
+  /** Speaks to the API server as the node ('system:node:NAME', group 'system:nodes'). */
+  readonly client: Client;
+  readonly runtime: Runtime;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** The name of its Node. */
+  readonly nodeName: string;
+
+  /** Where volumes and all else that belongs to pods is kept. Default: /var/lib/kubelet. */
+  readonly rootDir?: string;
+  /** Where containers' logs are. Default: /var/log/pods. */
+  readonly podLogsDir?: string;
+  /** A directory of manifests of pods that run here whatever the API says. Default: none. */
+  readonly staticPodPath?: string;
+  /** How often that directory is read. Default: 20,000. */
+  readonly staticPodCheckMs?: number;
+  /**
+   * False where containers are only pretended: no volume, hosts file, log directory or termination log is made, since nothing
+   * could read it. What volumes and variables refer to is looked up all the same. Default: true.
+   */
+  readonly hostFiles?: boolean;
+  /** False where pods have no network that can be called: HTTP and TCP probes and hooks are taken to succeed. Default: true. */
+  readonly podNetwork?: boolean;
+  /** Default: mount(8), as root on Linux. */
+  readonly mounter?: Mounter;
+
+  /** The node's addresses. Default: InternalIP for each of the machine's, and Hostname. */
+  readonly addresses?: readonly NodeAddress[];
+  /** Default: this machine's CPUs, memory and disk. */
+  readonly capacity?: ResourceList;
+  /** What pods may ask for. Default: the capacity, less 100 MiB of memory. */
+  readonly allocatable?: ResourceList;
+  /** Unless `capacity` says otherwise. Default: 110. */
+  readonly maxPods?: number;
+  /** Given to the Node when it has none. Default: none. */
+  readonly podCIDRs?: readonly string[];
+  /** Beside those that every node has. Default: none. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** When the Node is made. Default: none. */
+  readonly taints?: readonly v1.Taint[];
+  /** The Node is made cordoned. Default: false. */
+  readonly unschedulable?: boolean;
+  /** Default: read from this machine. */
+  readonly machine?: Partial<MachineInfo>;
+  /** Default: 'v1.36.0'. */
+  readonly kubeletVersion?: string;
+
+  /** Addresses of the cluster's DNS service. Default: none, so pods get the node's DNS. */
+  readonly clusterDNS?: readonly string[];
+  /** Default: 'cluster.local'. */
+  readonly clusterDomain?: string;
+  /** The node's resolv.conf. Default: /etc/resolv.conf; '' for none. */
+  readonly resolvConf?: string;
+
+  /** The port of the kubelet's HTTPS server. Default: none is opened; `handleConnection` serves all the same. */
+  readonly server?: {
+    /** 0: any that is free; `kubelet.port` tells which. */
+    readonly port: number;
+    /** Default: all addresses. */
+    readonly host?: string;
+    readonly tls: ServerTlsConfig;
+  };
+  /** What the Node says the port is. Default: the server's, or 10250 without one, so that API servers have a number to name. */
+  readonly advertisedPort?: number;
+
+  /** How often the Node's status is checked and its Lease renewed. Default: 10,000. */
+  readonly nodeCheckMs?: number;
+  /** How often a Node status that has not changed is reported. Default: 300,000. */
+  readonly nodeReportMs?: number;
+  /** How often all is listed from a runtime without events. Default: 1,000. */
+  readonly relistMs?: number;
+  /** How often the kubelet looks for what should not be there. Default: 10,000. */
+  readonly housekeepingMs?: number;
+  /** The first and the longest delay between restarts of a container. Default: 10,000 and 300,000. */
+  readonly restartBackoffMs?: number;
+  readonly maxRestartBackoffMs?: number;
+  /** A container's log is rotated when it is larger. Default: 10 MiB. */
+  readonly containerLogMaxBytes?: number;
+  /** So many log files are kept of a container. Default: 5. */
+  readonly containerLogMaxFiles?: number;
+}

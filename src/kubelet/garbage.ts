@@ -1,0 +1,96 @@
+// Removes what pods leave behind in the runtime and on the disk.
+
+import { readdir, rm } from 'node:fs/promises';
+import type { RuntimeService } from '../cri/index.ts';
+import type { Logger } from '../machinery/log.ts';
+import { podsDir } from './paths.ts';
+import type { RuntimePodStatus } from './runtime/pod-status.ts';
+
+export interface GarbageCollectorConfig {
+  readonly runtime: RuntimeService;
+  readonly logger: Logger;
+  readonly rootDir: string;
+  readonly podLogsDir: string;
+  readonly hostFiles: boolean;
+}
+
+/** Of each container, so many dead instances are kept: their logs can still be asked for. */
+const DEAD_PER_CONTAINER = 1;
+
+export class GarbageCollector {
+  readonly #config: GarbageCollectorConfig;
+
+  constructor(config: GarbageCollectorConfig) {
+    this.#config = config;
+  }
+
+  /** Of a pod that lives: all but the latest dead instance of each container, and old sandboxes that hold none that is kept. */
+  async collect(status: RuntimePodStatus): Promise<void> {
+    const dead = new Map<string, number>();
+    const keptSandboxes = new Set<string>();
+    for (const container of status.containers) {
+      if (container.state === 'running') {
+        keptSandboxes.add(container.sandboxId);
+        continue;
+      }
+      const count = (dead.get(container.name) ?? 0) + 1;
+      dead.set(container.name, count);
+      if (count <= DEAD_PER_CONTAINER) keptSandboxes.add(container.sandboxId);
+      else await this.#removeContainer(container.id, container.logPath);
+    }
+    for (const [index, sandbox] of status.sandboxes.entries()) {
+      if (index > 0 && !sandbox.ready && !keptSandboxes.has(sandbox.id)) await this.#attempt(() => this.#config.runtime.removePodSandbox(sandbox.id));
+    }
+  }
+
+  /** All that is left of a pod that is gone: its containers, sandboxes and logs. Rejects if something could not be removed. */
+  async removePod(status: RuntimePodStatus): Promise<void> {
+    const { runtime, podLogsDir } = this.#config;
+    for (const sandbox of status.sandboxes) {
+      await runtime.stopPodSandbox(sandbox.id);
+      await runtime.removePodSandbox(sandbox.id);
+    }
+    for (const container of status.containers) await runtime.removeContainer(container.id);
+    if (status.name === '') return;
+    await rm(`${podLogsDir}/${status.namespace}_${status.name}_${status.uid}`, { recursive: true, force: true });
+  }
+
+  /** UIDs of pods that have a directory on the disk. */
+  async podsOnDisk(): Promise<readonly string[]> {
+    if (!this.#config.hostFiles) return [];
+    try {
+      return await readdir(podsDir(this.#config.rootDir));
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw err;
+    }
+  }
+
+  /** Logs of pods that nobody knows. */
+  async removeOrphanedLogs(isKnown: (uid: string) => boolean): Promise<void> {
+    const { podLogsDir } = this.#config;
+    const names = await readdir(podLogsDir).catch(() => []);
+    for (const name of names) {
+      const uid = name.split('_')[2];
+      if (uid !== undefined && uid !== '' && !isKnown(uid)) {
+        await this.#attempt(() => rm(`${podLogsDir}/${name}`, { recursive: true, force: true }));
+      }
+    }
+  }
+
+  async #removeContainer(id: string, logPath: string): Promise<void> {
+    await this.#attempt(async () => {
+      await this.#config.runtime.removeContainer(id);
+      if (logPath !== '') await rm(logPath, { force: true });
+    });
+  }
+
+  /** What cannot be removed now is met again. */
+  async #attempt(action: () => Promise<unknown>): Promise<void> {
+    try {
+      await action();
+    } catch (err) {
+      this.#config.logger.warn('garbage not removed', { err });
+    }
+  }
+}

@@ -1,0 +1,724 @@
+// The kubelet: runs the pods that are bound to its node.
+//
+// Desired pods come from the API (one watch, of the pods of this node) and from static manifests; observed pods from the
+// runtime. Whatever changes on either side wakes the worker of that pod, which brings the two together. This file makes the
+// parts and connects them; what a worker does is in pod-syncer.ts, and what is to be done in runtime/compute-pod-actions.ts.
+
+import { mkdir, readFile, realpath } from 'node:fs/promises';
+import type { Duplex } from 'node:stream';
+import { configMaps, nodes, pods, secrets, services } from '../api/core/v1/index.ts';
+import { runtimeClasses } from '../api/node/v1/index.ts';
+import { EventRecorder } from '../client/events/index.ts';
+import { SharedInformerFactory, type Lister, type SharedInformer } from '../client/informers/index.ts';
+import type { Runtime } from '../cri/index.ts';
+import type { Clock, Timer } from '../machinery/clock.ts';
+import type { Logger } from '../machinery/log.ts';
+import { newQuantity, parseQuantity } from '../machinery/quantity.ts';
+import { admitPod } from './admission.ts';
+import type { KubeletConfig } from './config.ts';
+import type { DnsSettings } from './dns.ts';
+import type { DownwardContext } from './env/downward.ts';
+import { PodEvents } from './events.ts';
+import { GarbageCollector } from './garbage.ts';
+import { HookRunner } from './handlers/hooks.ts';
+import { ImageManager } from './images/image-manager.ts';
+import { rotateLogs } from './logs/rotate-logs.ts';
+import { readTerminationMessage } from './logs/termination-message.ts';
+import { machineAddresses, readCapacity, readMachineInfo, type MachineInfo } from './node/machine.ts';
+import { NodeReporter } from './node/node-reporter.ts';
+import type { NodeFacts } from './node/node-status.ts';
+import { ObjectTracker, type ObjectSource } from './objects.ts';
+import { Pleg } from './pleg.ts';
+import { KubeletPodSyncer } from './pod-syncer.ts';
+import { PodWorkers } from './pod-workers.ts';
+import { ProbeManager } from './probes/probe-manager.ts';
+import { ProbeRunner } from './probes/probe-runner.ts';
+import { ContainerKiller } from './runtime/kill.ts';
+import { isRunning, type RuntimePodStatus } from './runtime/pod-status.ts';
+import { amountOf, qosClass } from './runtime/resources.ts';
+import { RuntimeManager } from './runtime/runtime-manager.ts';
+import { KubeletServer, type ServerUser } from './server/server.ts';
+import { StaticPods, isMirrorPod, isStaticPod } from './static-pods.ts';
+import { isTerminal } from './status/phase.ts';
+import { StatusManager } from './status/status-manager.ts';
+import { timestamp } from './time.ts';
+import { TokenManager } from './tokens.ts';
+import { describePod, podUid, type Node, type NodeAddress, type Pod, type PodStatus, type ResourceList } from './types.ts';
+import { noMounter, systemMounter } from './volumes/mounter.ts';
+import { VolumeManager } from './volumes/volume-manager.ts';
+import { watchObject } from './watch-object.ts';
+
+const DEFAULT_PORT = 10_250;
+const USER_AGENT = 'kube-probe/1.36';
+const RETRY_MS = 10_000;
+const RUNTIME_DEADLINE_MS = 30_000;
+/** A runtime without events that was not listed for so long cannot tell what its pods do. */
+const PLEG_UNHEALTHY_MS = 180_000;
+
+export class Kubelet {
+  readonly #config: KubeletConfig;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #runtime: Runtime;
+  readonly #abort = new AbortController();
+  readonly #recorder: EventRecorder;
+  readonly #events: PodEvents;
+  /** What runs in the background until the signal aborts. */
+  readonly #background: Promise<unknown>[] = [];
+  #parts: Parts | undefined;
+  /** Desired pods by UID: those of the API (mirror pods excepted) and static ones. */
+  readonly #desired = new Map<string, Pod>();
+  /** The API's pods and the static manifests have been read: what is in neither is not wanted. */
+  #sourcesReady = false;
+  #networkProblem: string | undefined;
+  /** Pods that are gone, and of which something may be left in the runtime or on the disk. */
+  readonly #toRemove = new Map<string, RuntimePodStatus>();
+  #housekeeping: Timer | undefined;
+  #stopped: Promise<void> | undefined;
+
+  constructor(config: KubeletConfig) {
+    this.#config = config;
+    this.#clock = config.clock;
+    this.#logger = config.logger.with({ component: 'kubelet', node: config.nodeName });
+    this.#runtime = config.runtime;
+    this.#recorder = new EventRecorder({
+      client: config.client,
+      clock: config.clock,
+      random: config.random,
+      logger: this.#logger,
+      component: 'kubelet',
+      host: config.nodeName,
+    });
+    this.#events = new PodEvents(this.#recorder);
+  }
+
+  /** The port of the HTTPS server; 0 if none is open. */
+  get port(): number {
+    return this.#parts?.server.port ?? 0;
+  }
+
+  /**
+   * Resolves when the node is registered and every pod that is bound to it has a worker. Rejects if the runtime cannot be
+   * reached, the root directory not be used, or the port not be opened.
+   */
+  async start(): Promise<void> {
+    const { signal } = this.#abort;
+    const parts = await this.#makeParts();
+    this.#parts = parts;
+    // What the runtime has from before is known before any pod is looked at: nothing is started twice.
+    await parts.pleg.relist(signal);
+    await parts.server.listen();
+    this.#watchApi(parts);
+    parts.informers.start(signal);
+    await Promise.all([parts.reporter.register(signal), parts.informers.waitForCacheSync(signal), parts.staticPods?.load()]);
+    this.#sourcesReady = true;
+    await this.#removeOrphans();
+    this.#background.push(
+      parts.pleg.run(signal),
+      parts.reporter.run(signal),
+      ...(parts.staticPods === undefined ? [] : [parts.staticPods.run(signal)]),
+    );
+    this.#scheduleHousekeeping();
+    this.#logger.info('kubelet is running', { runtime: parts.runtimeVersion, rootDir: parts.rootDir });
+  }
+
+  /** Stops the kubelet; containers go on running. Idempotent. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  /**
+   * Serves one connection on which HTTP/1.1 is spoken. Who connects is who `user` says: only for callers inside the process
+   * that have authenticated them already (the API server).
+   */
+  handleConnection(connection: Duplex, user: ServerUser): void {
+    if (this.#parts === undefined) {
+      connection.destroy(new Error('the kubelet has not been started'));
+      return;
+    }
+    this.#parts.server.handleConnection(connection, user);
+  }
+
+  async #stop(): Promise<void> {
+    this.#abort.abort(new Error('the kubelet stops'));
+    this.#housekeeping?.cancel();
+    const parts = this.#parts;
+    if (parts !== undefined) {
+      await parts.workers.stop();
+      parts.probes.stop();
+      parts.statuses.stop();
+      parts.objects.stop();
+      await parts.server.close();
+      await parts.informers.stopped();
+    }
+    this.#recorder.stop();
+    await Promise.allSettled(this.#background);
+  }
+
+  async #makeParts(): Promise<Parts> {
+    const config = this.#config;
+    const clock = this.#clock;
+    const logger = this.#logger;
+    const { runtime, images } = this.#runtime;
+    const { signal } = this.#abort;
+    const hostFiles = config.hostFiles ?? true;
+    const podNetwork = config.podNetwork ?? true;
+    const version = await runtime.version({ signal, timeoutMs: RUNTIME_DEADLINE_MS });
+    const rootDir = await prepareRoot(config.rootDir ?? '/var/lib/kubelet', hostFiles);
+    const podLogsDir = config.podLogsDir ?? '/var/log/pods';
+    const node = await this.#nodeFacts(rootDir, hostFiles, `${version.runtimeName}://${version.runtimeVersion}`);
+    const dns: DnsSettings = {
+      clusterDNS: config.clusterDNS ?? [],
+      clusterDomain: config.clusterDomain ?? 'cluster.local',
+      nodeResolvConf: hostFiles ? await readResolvConf(config.resolvConf ?? '/etc/resolv.conf') : '',
+    };
+    const mounter = config.mounter ?? (hostFiles ? systemMounter() : noMounter);
+    const common = { clock, random: config.random, logger };
+    const informers = new SharedInformerFactory({ ...common, client: config.client });
+    const podInformer = informers.informerFor(pods, { fieldSelector: `spec.nodeName=${config.nodeName}` });
+    const serviceInformer = informers.informerFor(services);
+    const nodeInformer = informers.informerFor(nodes, { fieldSelector: `metadata.name=${config.nodeName}` });
+
+    const workersRef = (): PodWorkers => this.#require().workers;
+    const objects = new ObjectTracker({
+      watch: (kind, namespace, name, onChange) =>
+        watchObject({ ...common, client: config.client }, kind === 'secret' ? secrets : configMaps, namespace, name, onChange),
+      onChange: (uids) => {
+        for (const uid of uids) {
+          volumes.markStale(uid);
+          workersRef().sync(uid);
+        }
+      },
+    });
+    const downward = (): DownwardContext => ({ podIPs: [], hostIPs: node.hostIPs, nodeAllocatable: node.allocatable });
+    const hooks = new HookRunner({ runtime, clock, userAgent: USER_AGENT, podNetwork });
+    const killer = new ContainerKiller({ runtime, clock, logger, events: this.#events, hooks });
+    const probes = new ProbeManager({
+      ...common,
+      events: this.#events,
+      runner: new ProbeRunner({ runtime, clock, userAgent: USER_AGENT, podNetwork }),
+      onChange: (uid) => workersRef().sync(uid),
+    });
+    const pleg = new Pleg({
+      runtime,
+      clock,
+      logger,
+      readTerminationMessage: hostFiles ? readTerminationMessage : () => Promise.resolve(''),
+      onChange: (uid) => this.#runtimeChanged(uid),
+      ...(config.relistMs !== undefined ? { relistMs: config.relistMs } : {}),
+    });
+    const statuses = new StatusManager({
+      clock,
+      logger,
+      couldHaveRunningContainers: (uid) => workersRef().couldHaveRunningContainers(uid),
+      writer: {
+        patchStatus: async (pod, patch, abort) => {
+          // The API has a mirror of a static pod, under a UID of its own.
+          const target = isStaticPod(pod) ? await this.#require().staticPods?.mirrorOf(pod) : pod;
+          if (target === undefined) throw new Error('a static pod without a directory of static pods');
+          return await config.client
+            .resource(pods)
+            .namespace(target.metadata.namespace ?? '')
+            .patch(
+              target.metadata.name,
+              'application/strategic-merge-patch+json',
+              { metadata: { uid: podUid(target) }, status: patch },
+              { subresource: 'status', signal: abort },
+            );
+        },
+        remove: async (pod, abort) => {
+          await config.client
+            .resource(pods)
+            .namespace(pod.metadata.namespace ?? '')
+            .delete(pod.metadata.name, { gracePeriodSeconds: 0, preconditions: { uid: podUid(pod) }, signal: abort });
+        },
+      },
+    });
+    const volumes = new VolumeManager({ rootDir, clock, logger, mounter, hostFiles });
+    const tokens = new TokenManager(config.client, clock);
+    const garbage = new GarbageCollector({ runtime, logger, rootDir, podLogsDir, hostFiles });
+    const runtimeManager = new RuntimeManager({
+      ...common,
+      runtime,
+      images,
+      imageManager: new ImageManager({ images, clock, events: this.#events }),
+      killer,
+      hooks,
+      probes,
+      events: this.#events,
+      objects: objects satisfies ObjectSource,
+      services: () => serviceInformer.lister.list(),
+      downward,
+      mounter,
+      dns,
+      nodeHosts: () => readFile('/etc/hosts', 'utf8'),
+      rootDir,
+      podLogsDir,
+      hostFiles,
+      memoryCapacity: amountOf('memory', node.capacity['memory'] ?? '0'),
+      runtimeHandler: async (name) => (await config.client.resource(runtimeClasses).get(name, { signal })).handler,
+      restartBackoffMs: config.restartBackoffMs ?? 10_000,
+      maxRestartBackoffMs: config.maxRestartBackoffMs ?? 300_000,
+      retryMs: RETRY_MS,
+    });
+    const syncer = new KubeletPodSyncer({
+      clock,
+      logger,
+      events: this.#events,
+      pleg,
+      statuses,
+      probes,
+      runtimeManager,
+      killer,
+      volumes,
+      objects,
+      token: (request) => tokens.get(request),
+      downward,
+      runtimeName: () => version.runtimeName,
+      networkProblem: () => this.#networkProblem,
+      collectGarbage: (status) => garbage.collect(status),
+      onFinished: (pod) => this.#podFinished(pod),
+    });
+    const workers = new PodWorkers({
+      ...common,
+      syncer,
+      isStopped: (pod) => {
+        const status = pleg.get(podUid(pod));
+        return status === undefined || !isRunning(status);
+      },
+    });
+    const server = new KubeletServer({
+      clock,
+      logger,
+      runtime: this.#runtime,
+      podLogsDir,
+      pods: () => [...this.#desired.values()].map((pod) => this.#withStatus(pod)),
+      runtimeStatus: (uid) => pleg.get(uid),
+      startedAt: clock.now(),
+      nodeName: config.nodeName,
+      ...(config.server !== undefined ? { listen: config.server } : {}),
+    });
+    const reporter = new NodeReporter({
+      ...common,
+      client: config.client,
+      events: this.#recorder,
+      nodeName: config.nodeName,
+      labels: nodeLabels(config, node.machine),
+      taints: config.taints ?? [],
+      podCIDRs: config.podCIDRs ?? [],
+      unschedulable: config.unschedulable ?? false,
+      facts: () => this.#currentFacts(node),
+      checkMs: config.nodeCheckMs ?? 10_000,
+      reportMs: config.nodeReportMs ?? 300_000,
+      leaseDurationSeconds: 40,
+    });
+    const staticPods =
+      config.staticPodPath === undefined
+        ? undefined
+        : new StaticPods({
+            clock,
+            logger,
+            client: config.client,
+            nodeName: config.nodeName,
+            path: config.staticPodPath,
+            checkMs: config.staticPodCheckMs ?? 20_000,
+            onAdd: (pod) => this.#podAdded(pod),
+            onRemove: (pod) => this.#podDeleted(pod),
+          });
+    return {
+      rootDir,
+      runtimeVersion: node.runtimeVersion,
+      allocatable: node.allocatable,
+      informers,
+      pods: podInformer,
+      nodes: nodeInformer.lister,
+      objects,
+      probes,
+      pleg,
+      statuses,
+      volumes,
+      tokens,
+      garbage,
+      runtimeManager,
+      workers,
+      server,
+      reporter,
+      staticPods,
+    };
+  }
+
+  #require(): Parts {
+    if (this.#parts === undefined) throw new Error('the kubelet has not been started');
+    return this.#parts;
+  }
+
+  #watchApi(parts: Parts): void {
+    parts.pods.addEventHandler({
+      onAdd: (pod) => this.#apiPodAdded(pod),
+      onUpdate: (previous, pod) => {
+        if (podUid(previous) === podUid(pod)) {
+          this.#apiPodUpdated(pod);
+          return;
+        }
+        // Another pod of the same name: the one before was deleted in between.
+        this.#apiPodDeleted(previous);
+        this.#apiPodAdded(pod);
+      },
+      onDelete: (pod) => this.#apiPodDeleted(pod),
+    });
+  }
+
+  #apiPodAdded(pod: Pod): void {
+    if (isMirrorPod(pod)) this.#require().staticPods?.mirrorSeen(pod);
+    else this.#podAdded(pod);
+  }
+
+  #apiPodUpdated(pod: Pod): void {
+    if (isMirrorPod(pod)) this.#require().staticPods?.mirrorSeen(pod);
+    else this.#podUpdated(pod);
+  }
+
+  #apiPodDeleted(pod: Pod): void {
+    if (isMirrorPod(pod)) this.#require().staticPods?.mirrorDeleted(pod);
+    else this.#podDeleted(pod);
+  }
+
+  #podAdded(pod: Pod): void {
+    const { workers } = this.#require();
+    const uid = podUid(pod);
+    const active = [...this.#desired.values()].filter((other) => this.#isActive(other));
+    this.#desired.set(uid, pod);
+    if (!workers.isTerminationRequested(uid) && !isTerminal(pod.status.phase) && !this.#admit(pod, active)) return;
+    workers.update({ type: 'create', pod });
+  }
+
+  #podUpdated(pod: Pod): void {
+    const { workers, statuses, volumes } = this.#require();
+    const uid = podUid(pod);
+    const before = this.#desired.get(uid);
+    this.#desired.set(uid, pod);
+    statuses.observe(pod);
+    if (before !== undefined && !concernsWorker(before, pod)) return;
+    if (before !== undefined && before.metadata !== pod.metadata) volumes.markStale(uid);
+    if (this.#isRejected(pod, workers.state(uid) !== undefined)) {
+      if (pod.metadata.deletionTimestamp !== undefined) statuses.removeWhenWritten(pod);
+      return;
+    }
+    workers.update({ type: 'update', pod });
+  }
+
+  #podDeleted(pod: Pod): void {
+    const { workers, statuses } = this.#require();
+    const uid = podUid(pod);
+    this.#desired.delete(uid);
+    statuses.forget(uid);
+    if (workers.state(uid) === undefined) return;
+    // Without a word of its own it has the time that its spec gives it: somebody deleted only the object.
+    workers.update({ type: 'kill', pod });
+  }
+
+  /** Pods that count against what the node has: those that may have containers, or are about to. */
+  #isActive(pod: Pod): boolean {
+    const { workers, statuses } = this.#require();
+    const uid = podUid(pod);
+    const state = workers.state(uid);
+    if (state !== undefined) return state === 'syncing' || state === 'terminating';
+    return !isTerminal(statuses.get(uid)?.phase ?? pod.status.phase);
+  }
+
+  #admit(pod: Pod, active: readonly Pod[]): boolean {
+    const { allocatable, nodes: nodeLister, statuses, pleg } = this.#require();
+    // It runs already: it was admitted before the kubelet was started anew.
+    if (pleg.get(podUid(pod)) !== undefined) return true;
+    const rejection = admitPod({ pod, active, allocatable, node: nodeLister.get('', this.#config.nodeName) });
+    if (rejection === undefined) return true;
+    this.#logger.info('pod rejected', { pod: describePod(pod), reason: rejection.reason });
+    this.#events.warning(pod, rejection.reason, rejection.message);
+    const status: PodStatus = {
+      ...(pod.metadata.generation !== undefined ? { observedGeneration: pod.metadata.generation } : {}),
+      phase: 'Failed',
+      reason: rejection.reason,
+      message: `Pod was rejected: ${rejection.message}`,
+      qosClass: qosClass(pod),
+      startTime: timestamp(this.#clock.now()),
+      ...(pod.status.conditions !== undefined ? { conditions: pod.status.conditions } : {}),
+    };
+    statuses.set(pod, status);
+    return false;
+  }
+
+  /** It never got a worker, because it was not admitted. */
+  #isRejected(pod: Pod, hasWorker: boolean): boolean {
+    return !hasWorker && isTerminal(this.#require().statuses.get(podUid(pod))?.phase ?? pod.status.phase);
+  }
+
+  #runtimeChanged(uid: string): void {
+    const { workers } = this.#require();
+    if (workers.state(uid) !== undefined) workers.sync(uid);
+    else if (this.#sourcesReady && !this.#desired.has(uid)) this.#killOrphan(uid);
+  }
+
+  /** Called by the pod's worker once all is stopped and tidied up, and for every change of such a pod. */
+  #podFinished(pod: Pod): void {
+    const { statuses, pleg } = this.#require();
+    const uid = podUid(pod);
+    const wanted = this.#desired.get(uid);
+    if (wanted !== undefined && wanted.metadata.deletionTimestamp === undefined) return;
+    if (wanted !== undefined && !isStaticPod(wanted)) statuses.removeWhenWritten(wanted);
+    const left = pleg.get(uid);
+    if (left !== undefined) this.#toRemove.set(uid, left);
+    void this.#removeLeftovers();
+    if (wanted === undefined) this.#forget(uid);
+  }
+
+  #forget(uid: string): void {
+    const { workers, statuses, runtimeManager, tokens } = this.#require();
+    workers.forget(uid);
+    statuses.forget(uid);
+    runtimeManager.forget(uid);
+    tokens.forget(uid);
+  }
+
+  /** What the runtime still has of pods that are gone. What cannot be removed is tried again by the housekeeping. */
+  async #removeLeftovers(): Promise<void> {
+    const { garbage, pleg } = this.#require();
+    for (const [uid, status] of [...this.#toRemove]) {
+      this.#toRemove.delete(uid);
+      try {
+        await garbage.removePod(status);
+        pleg.forget(uid);
+      } catch (err) {
+        if (this.#abort.signal.aborted) return;
+        this.#logger.warn('pod not removed from the runtime', { uid, err });
+        this.#toRemove.set(uid, status);
+      }
+    }
+  }
+
+  /** The runtime has a pod that nobody wants. */
+  #killOrphan(uid: string): void {
+    const { workers, pleg } = this.#require();
+    const status = pleg.get(uid);
+    if (status === undefined || workers.state(uid) !== undefined) return;
+    if (!isRunning(status)) {
+      this.#toRemove.set(uid, status);
+      void this.#removeLeftovers();
+      return;
+    }
+    this.#logger.info('killing a pod that is not wanted here', { pod: `${status.namespace}/${status.name}`, uid });
+    workers.update({ type: 'kill', pod: podFromRuntime(status), runtimeOnly: true });
+  }
+
+  /** Pods in the runtime or on the disk that neither the API nor a manifest has. */
+  async #removeOrphans(): Promise<void> {
+    const { pleg, garbage, volumes, workers } = this.#require();
+    for (const { uid } of [...pleg.pods()]) if (!this.#desired.has(uid)) this.#killOrphan(uid);
+    const isKnown = (uid: string): boolean => this.#desired.has(uid) || workers.state(uid) !== undefined || pleg.get(uid) !== undefined;
+    for (const uid of await garbage.podsOnDisk()) {
+      if (isKnown(uid)) continue;
+      try {
+        await volumes.unmount(uid);
+      } catch (err) {
+        this.#logger.warn('orphaned pod directory not removed', { uid, err });
+      }
+    }
+    if (this.#config.hostFiles !== false) await garbage.removeOrphanedLogs(isKnown);
+  }
+
+  #scheduleHousekeeping(): void {
+    if (this.#abort.signal.aborted) return;
+    this.#housekeeping = this.#clock.setTimer(this.#config.housekeepingMs ?? 10_000, () => {
+      const work = this.#keepHouse().catch((err: unknown) => this.#logger.warn('housekeeping failed', { err }));
+      void work.then(() => this.#scheduleHousekeeping());
+    });
+  }
+
+  async #keepHouse(): Promise<void> {
+    const { pleg, workers, tokens, volumes } = this.#require();
+    for (const { uid } of [...pleg.pods()]) {
+      if (!this.#desired.has(uid) && workers.state(uid) === undefined) this.#killOrphan(uid);
+    }
+    for (const { pod, state } of [...workers.known()]) {
+      // A pod that only the runtime knew, or that was deleted while it ended.
+      if (state === 'finished' && !this.#desired.has(podUid(pod))) this.#forget(podUid(pod));
+    }
+    if (this.#toRemove.size > 0) await this.#removeLeftovers();
+    for (const uid of tokens.due()) {
+      volumes.markStale(uid);
+      workers.sync(uid);
+    }
+    if (this.#config.hostFiles !== false) {
+      await rotateLogs({
+        runtime: this.#runtime.runtime,
+        clock: this.#clock,
+        logger: this.#logger,
+        containers: [...pleg.pods()].flatMap((status) => status.containers).filter((container) => container.state === 'running'),
+        maxBytes: this.#config.containerLogMaxBytes ?? 10 * 1024 * 1024,
+        maxFiles: this.#config.containerLogMaxFiles ?? 5,
+      });
+    }
+  }
+
+  #withStatus(pod: Pod): Pod {
+    const status = this.#require().statuses.get(podUid(pod));
+    return status === undefined ? pod : { ...pod, status };
+  }
+
+  async #nodeFacts(rootDir: string, hostFiles: boolean, runtimeVersion: string): Promise<NodeBasics> {
+    const config = this.#config;
+    const capacity = config.capacity ?? (await readCapacity(hostFiles ? rootDir : '/', config.maxPods ?? 110));
+    const own = config.addresses ?? [
+      ...machineAddresses().map((address) => ({ type: 'InternalIP' as const, address })),
+      { type: 'Hostname' as const, address: config.nodeName },
+    ];
+    const machine = { ...(await readMachineInfo()), ...config.machine };
+    return {
+      capacity,
+      allocatable: config.allocatable ?? lessReserved(capacity),
+      addresses: own,
+      hostIPs: own.filter(({ type }) => type === 'InternalIP').map(({ address }) => address),
+      machine,
+      runtimeVersion,
+    };
+  }
+
+  /** Asks the runtime how it is. Never rejects: what is wrong is what the node reports. */
+  async #currentFacts(node: NodeBasics): Promise<NodeFacts> {
+    const { runtime, images } = this.#runtime;
+    const { signal } = this.#abort;
+    const problems: string[] = [];
+    let known: NodeFacts['images'] = [];
+    try {
+      const [status, list] = await Promise.all([
+        runtime.status({ signal, timeoutMs: RUNTIME_DEADLINE_MS }),
+        images.listImages({}, { signal, timeoutMs: RUNTIME_DEADLINE_MS }),
+      ]);
+      known = list;
+      const conditions = status.status?.conditions ?? [];
+      const describe = (type: string): string | undefined => {
+        const condition = conditions.find((candidate) => candidate.type === type);
+        if (condition?.status === true) return undefined;
+        return `${type}=false reason:${condition?.reason ?? ''} message:${condition?.message ?? ''}`;
+      };
+      const runtimeProblem = describe('RuntimeReady');
+      if (runtimeProblem !== undefined) problems.push(`container runtime not ready: ${runtimeProblem}`);
+      const networkProblem = describe('NetworkReady');
+      this.#networkProblem = networkProblem === undefined ? undefined : `container runtime network not ready: ${networkProblem}`;
+      if (this.#networkProblem !== undefined) problems.push(this.#networkProblem);
+    } catch (err) {
+      if (!signal.aborted) {
+        this.#logger.warn('container runtime does not answer', { err });
+        problems.push('container runtime is down');
+      }
+    }
+    const listed = this.#parts?.pleg.lastRelist;
+    const silence = listed === undefined ? 0 : this.#clock.monotonic() - listed;
+    if (runtime.containerEvents === undefined && Number.isFinite(silence) && silence > PLEG_UNHEALTHY_MS) {
+      problems.push(`PLEG is not healthy: pleg was last seen active ${Math.floor(silence / 1000)}s ago; threshold is 3m0s`);
+    }
+    return {
+      addresses: node.addresses,
+      capacity: node.capacity,
+      allocatable: node.allocatable,
+      machine: node.machine,
+      containerRuntimeVersion: node.runtimeVersion,
+      kubeletVersion: this.#config.kubeletVersion ?? 'v1.36.0',
+      port: this.#config.advertisedPort ?? (this.port === 0 ? DEFAULT_PORT : this.port),
+      images: known,
+      problems,
+    };
+  }
+}
+
+/** Everything that is made when the kubelet starts. */
+interface Parts {
+  readonly rootDir: string;
+  readonly runtimeVersion: string;
+  readonly allocatable: ResourceList;
+  readonly informers: SharedInformerFactory;
+  readonly pods: SharedInformer<Pod>;
+  readonly nodes: Lister<Node>;
+  readonly objects: ObjectTracker;
+  readonly probes: ProbeManager;
+  readonly pleg: Pleg;
+  readonly statuses: StatusManager;
+  readonly volumes: VolumeManager;
+  readonly tokens: TokenManager;
+  readonly garbage: GarbageCollector;
+  readonly runtimeManager: RuntimeManager;
+  readonly workers: PodWorkers;
+  readonly server: KubeletServer;
+  readonly reporter: NodeReporter;
+  readonly staticPods: StaticPods | undefined;
+}
+
+interface NodeBasics {
+  readonly capacity: ResourceList;
+  readonly allocatable: ResourceList;
+  readonly addresses: readonly NodeAddress[];
+  readonly hostIPs: readonly string[];
+  readonly machine: MachineInfo;
+  readonly runtimeVersion: string;
+}
+
+/** Whether anything has changed but the status, which is the kubelet's own to write. */
+function concernsWorker(before: Pod, after: Pod): boolean {
+  if (before.spec !== after.spec && JSON.stringify(before.spec) !== JSON.stringify(after.spec)) return true;
+  const a = before.metadata;
+  const b = after.metadata;
+  if (a.deletionTimestamp !== b.deletionTimestamp || a.deletionGracePeriodSeconds !== b.deletionGracePeriodSeconds) return true;
+  if (JSON.stringify(a.labels) !== JSON.stringify(b.labels) || JSON.stringify(a.annotations) !== JSON.stringify(b.annotations)) return true;
+  // Readiness gates are conditions that others write; and somebody may have declared the pod to have ended.
+  if ((after.spec.readinessGates ?? []).length > 0) return true;
+  return isTerminal(after.status.phase) && !isTerminal(before.status.phase);
+}
+
+/** The least that stopping it takes. */
+function podFromRuntime(status: RuntimePodStatus): Pod {
+  const names = [...new Set(status.containers.map((container) => container.name))];
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: status.name, namespace: status.namespace, uid: status.uid, resourceVersion: '', creationTimestamp: '' },
+    spec: { containers: names.map((name) => ({ name, resources: {} })) },
+    status: {},
+  };
+}
+
+function nodeLabels(config: KubeletConfig, machine: MachineInfo): Readonly<Record<string, string>> {
+  return {
+    'beta.kubernetes.io/arch': machine.architecture,
+    'beta.kubernetes.io/os': machine.operatingSystem,
+    'kubernetes.io/arch': machine.architecture,
+    'kubernetes.io/hostname': config.nodeName,
+    'kubernetes.io/os': machine.operatingSystem,
+    ...config.labels,
+  };
+}
+
+/** What is kept back so that the node itself does not run out of memory. */
+function lessReserved(capacity: ResourceList): ResourceList {
+  const memory = capacity['memory'];
+  if (memory === undefined) return capacity;
+  const left = parseQuantity(memory).sub(newQuantity(100 * 1024 * 1024, 'BinarySI'));
+  return left.sign() > 0 ? { ...capacity, memory: left.toString() } : capacity;
+}
+
+/** The directory with links resolved: mount points are listed by their real paths. */
+async function prepareRoot(rootDir: string, hostFiles: boolean): Promise<string> {
+  if (!hostFiles) return rootDir;
+  await mkdir(rootDir, { recursive: true, mode: 0o750 });
+  return await realpath(rootDir);
+}
+
+async function readResolvConf(path: string): Promise<string> {
+  if (path === '') return '';
+  try {
+    return await readFile(path, 'utf8');
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw err;
+  }
+}
+

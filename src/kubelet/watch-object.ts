@@ -1,0 +1,50 @@
+// Follows a single object of the API, for as long as somebody needs it.
+
+import type { ResourceType } from '../api/descriptor.ts';
+import type { Immutable } from '../api/meta/v1/index.ts';
+import type { Client, KubeObject } from '../client/client.ts';
+import { SharedInformer } from '../client/informers/index.ts';
+import type { Clock } from '../machinery/clock.ts';
+import type { Logger } from '../machinery/log.ts';
+import type { Random } from '../machinery/random.ts';
+import type { ObjectWatch } from './objects.ts';
+
+export interface WatchObjectConfig {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export function watchObject<T extends KubeObject>(
+  config: WatchObjectConfig,
+  type: ResourceType<T>,
+  namespace: string,
+  name: string,
+  onChange: () => void,
+): ObjectWatch<Immutable<T>> {
+  const { client, clock, random, logger } = config;
+  const informer = new SharedInformer<Immutable<T>>({
+    name: `${type.resource} ${namespace}/${name}`,
+    source: client.resource(type).namespace(namespace),
+    fieldSelector: `metadata.name=${name}`,
+    clock,
+    random,
+    logger,
+  });
+  // Before the first list is complete, nobody has seen anything that could have changed.
+  informer.addEventHandler({
+    onAdd: (_object, isInInitialList) => {
+      if (!isInInitialList) onChange();
+    },
+    onUpdate: onChange,
+    onDelete: onChange,
+  });
+  const abort = new AbortController();
+  void informer.run(abort.signal);
+  return {
+    synced: informer.waitForSync(abort.signal),
+    current: () => informer.lister.get(namespace, name),
+    stop: () => abort.abort(new Error(`nobody needs ${type.resource} ${namespace}/${name} any more`)),
+  };
+}
