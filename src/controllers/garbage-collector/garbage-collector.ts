@@ -5,6 +5,7 @@
 // preconditions. So a graph that is behind costs a request, never an object.
 
 import type { Immutable, OwnerReference } from '../../api/meta/v1/index.ts';
+import { abortable } from '../../client/abort.ts';
 import type { KubeObject } from '../../client/client.ts';
 import { EventRecorder } from '../../client/events/index.ts';
 import { LruCache } from '../../client/events/lru-cache.ts';
@@ -60,8 +61,9 @@ export class GarbageCollector implements Controller {
   readonly #recorder: EventRecorder;
   readonly #deleteQueue: RateLimitingQueue<Node>;
   readonly #orphanQueue: RateLimitingQueue<Node>;
-  /** True once every resource that was found has been listed, or took too long. */
-  #started = false;
+  /** Resolves once every resource that was found has been listed, or took too long. */
+  readonly #ready: Promise<void>;
+  #resolveReady: () => void = () => undefined;
   /** 'apiVersion kind' → the resource that serves it, from the last discovery. */
   #resources: ReadonlyMap<string, DiscoveredResource> = new Map();
   /** Owners that were looked for and not found, as `absentKey` names them; UIDs do not come back. */
@@ -71,6 +73,9 @@ export class GarbageCollector implements Controller {
     const { client, clock, random } = config;
     const logger = config.logger.with({ controller: this.name });
     this.#config = { ...config, logger };
+    this.#ready = new Promise((resolve) => {
+      this.#resolveReady = resolve;
+    });
     this.#deleteQueue = new RateLimitingQueue<Node>({ clock, rateLimiter: new ExponentialRateLimiter() });
     this.#orphanQueue = new RateLimitingQueue<Node>({ clock, rateLimiter: new ExponentialRateLimiter() });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: this.name });
@@ -87,7 +92,7 @@ export class GarbageCollector implements Controller {
     const { workers = 20, discoveryPeriodMs = 30_000, clock, logger } = this.#config;
     const discovering = wait.until({ clock, signal, periodMs: discoveryPeriodMs }, () => this.#discover(signal));
     try {
-      await wait.pollImmediately({ clock, signal, intervalMs: 100, timeoutMs: Number.POSITIVE_INFINITY }, () => this.#started);
+      await abortable(this.#ready, signal);
       await Promise.all([
         runWorkers(this.#deleteQueue, workers, (node, stop) => this.#attemptToDelete(node, stop), signal, { logger }),
         runWorkers(this.#orphanQueue, workers, (node, stop) => this.#attemptToOrphan(node, stop), signal, { logger }),
@@ -119,7 +124,7 @@ export class GarbageCollector implements Controller {
       const synced = new AbortController();
       const timeout = clock.sleep(SYNC_TIMEOUT_MS, AbortSignal.any([signal, synced.signal]));
       await Promise.race([this.#monitors.watch(monitored), timeout]).finally(() => synced.abort());
-      this.#started = true;
+      this.#resolveReady();
     } catch (err) {
       if (!signal.aborted) logger.warn('resources could not be discovered, will retry', { err });
     }

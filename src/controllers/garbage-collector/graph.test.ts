@@ -1,0 +1,100 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { KubeObject } from '../../client/client.ts';
+import { Graph, blockingDependents } from './graph.ts';
+import type { Node } from './graph.ts';
+
+const TYPE = { apiVersion: 'v1', kind: 'Thing' };
+const owner = (uid: string, change: object = {}) => ({ ...TYPE, name: uid, uid, ...change });
+const thing = (uid: string, owners: object[] = [], metadata: object = {}): KubeObject => ({
+  metadata: { name: uid, uid, namespace: 'x', ownerReferences: owners, ...metadata } as unknown as KubeObject['metadata'],
+});
+const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' };
+
+let told: string[];
+let graph: Graph;
+beforeEach(() => {
+  told = [];
+  const tell = (what: string) => (node: Node) =>
+    void told.push(`${what} ${node.identity.uid}${node.virtual ? ' (virtual)' : ''}`);
+  graph = new Graph({
+    attemptToDelete: tell('delete'),
+    attemptToOrphan: tell('orphan'),
+    invalidNamespace: (dependent, reference, namespace) =>
+      told.push(`namespace ${dependent.identity.uid} ${reference.uid} ${namespace}`),
+    absent: ({ uid }) => told.push(`absent ${uid}`),
+  });
+});
+const put = (object: KubeObject) => graph.put(object, TYPE);
+const dependents = (uid: string) => [...(graph.get(uid)?.dependents ?? [])].map(({ identity }) => identity.uid).sort();
+
+describe('Graph', () => {
+  it('makes a virtual node for an owner that was not seen, and asks to look for it', () => {
+    put(thing('child', [owner('parent')]));
+    expect(told).toEqual(['delete parent (virtual)']);
+    expect(graph.get('parent')).toMatchObject({ virtual: true, identity: { namespace: 'x', kind: 'Thing' } });
+    put(thing('parent'));
+    expect(told.length).toBe(1);
+    expect(graph.get('parent')?.virtual).toBe(false);
+    expect(dependents('parent')).toEqual(['child']);
+  });
+
+  it('finds the dependents of an owner that was given up before it was seen', () => {
+    put(thing('child', [owner('parent')]));
+    graph.delete('parent');
+    expect(told).toEqual(['delete parent (virtual)', 'absent parent', 'delete child']);
+    put(thing('parent'));
+    expect(dependents('parent')).toEqual(['child']);
+  });
+
+  it('forgets virtual nodes that nobody names any more', () => {
+    put(thing('a', [owner('parent')]));
+    put(thing('b', [owner('parent')]));
+    graph.delete('a');
+    expect(graph.get('parent')?.virtual).toBe(true);
+    put(thing('b', []));
+    expect(graph.get('parent')).toBeUndefined();
+    expect(graph.size).toBe(1);
+  });
+
+  it('wakes dependents when their owner goes, and an owner that waits when a dependent goes or lets go', () => {
+    put(thing('parent'));
+    put(thing('a', [owner('parent', { blockOwnerDeletion: true })]));
+    put(thing('b', [owner('parent', { blockOwnerDeletion: true })]));
+    put(thing('c', [owner('parent')]));
+    expect(told).toEqual([]);
+    put(thing('parent', [], { ...DELETED, finalizers: ['foregroundDeletion'] }));
+    expect(told).toEqual(['delete a', 'delete b', 'delete c', 'delete parent']);
+    expect(blockingDependents(graph.get('parent') as Node).map(({ identity }) => identity.uid)).toEqual(['a', 'b']);
+    told.length = 0;
+    graph.delete('a');
+    put(thing('b', [owner('parent')]));
+    expect(told).toEqual(['absent a', 'delete parent', 'delete parent']);
+    expect(blockingDependents(graph.get('parent') as Node)).toEqual([]);
+    told.length = 0;
+    graph.delete('parent');
+    expect(told).toEqual(['absent parent', 'delete b', 'delete c']);
+  });
+
+  it('asks for orphaning once', () => {
+    put(thing('parent', [], { ...DELETED, finalizers: ['orphan'] }));
+    put(thing('parent', [], { ...DELETED, finalizers: ['orphan'], labels: {} }));
+    expect(told).toEqual(['orphan parent']);
+    expect(graph.get('parent')?.beingDeleted).toBe(true);
+  });
+
+  it.each([
+    ['of another namespace', thing('parent', [], { namespace: 'y' }), ['namespace child parent y', 'delete child']],
+    ['with another name', thing('parent', [], { name: 'renamed' }), ['delete child']],
+  ])('has a dependent looked at whose owner turns out to be one %s', (_, parent, expected) => {
+    put(parent);
+    put(thing('child', [owner('parent')]));
+    expect(told).toEqual(expected);
+    told.length = 0;
+    graph.delete('child');
+    graph.delete('parent');
+    put(thing('child', [owner('parent')]));
+    told.length = 0;
+    put(parent);
+    expect(told).toEqual(expected);
+  });
+});

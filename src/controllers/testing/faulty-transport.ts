@@ -1,0 +1,83 @@
+// A transport with which a test can hold back watch events and make single requests fail: what a slow or broken network does.
+
+import { WatchQueue } from '../../machinery/watch.ts';
+import type { WatchStream } from '../../machinery/watch.ts';
+import type { Transport, TransportRequest, WatchEvent } from '../../client/transport.ts';
+
+interface Fault {
+  readonly matches: (request: TransportRequest) => boolean;
+  readonly err: () => Error;
+  /** After the request was made: it took effect, but its answer is lost. */
+  readonly after: boolean;
+  left: number;
+}
+
+export class FaultyTransport implements Transport {
+  readonly #inner: Transport;
+  readonly #faults: Fault[] = [];
+  /** Paths whose events are held back, and what waits to be let through. */
+  readonly #held = new Map<string, (() => void)[]>();
+  /** 'METHOD /path' of every request, watches apart. */
+  readonly requests: string[] = [];
+
+  constructor(inner: Transport) {
+    this.#inner = inner;
+  }
+
+  /** The next `times` requests with this method and a path that fits throw; `after`: they take effect before. */
+  fail(method: TransportRequest['method'], path: RegExp, err: () => Error, { times = 1, after = false } = {}): void {
+    const matches = (request: TransportRequest): boolean => request.method === method && path.test(request.path);
+    this.#faults.push({ matches, err, after, left: times });
+  }
+
+  /** Watch events of this path wait until `release`. */
+  hold(path: string): void {
+    if (!this.#held.has(path)) this.#held.set(path, []);
+  }
+
+  release(path: string): void {
+    const waiting = this.#held.get(path) ?? [];
+    this.#held.delete(path);
+    for (const deliver of waiting) deliver();
+  }
+
+  async request<T>(request: TransportRequest): Promise<T> {
+    this.requests.push(`${request.method} ${request.path}`);
+    const fault = this.#faults.find((candidate) => candidate.left > 0 && candidate.matches(request));
+    if (fault === undefined) return this.#inner.request(request);
+    fault.left--;
+    if (fault.after) await this.#inner.request(request);
+    throw fault.err();
+  }
+
+  async watch<T>(request: TransportRequest): Promise<WatchStream<WatchEvent<T>>> {
+    const source = await this.#inner.watch<T>(request);
+    const queue = new WatchQueue<WatchEvent<T>>({ onStop: () => source.stop() });
+    const deliver = (action: () => void): void => {
+      const waiting = this.#held.get(request.path);
+      if (waiting === undefined) action();
+      else waiting.push(action);
+    };
+    void (async () => {
+      try {
+        for await (const event of source) deliver(() => queue.push(event));
+        deliver(() => queue.close());
+      } catch (err) {
+        deliver(() => queue.fail(err));
+      }
+    })();
+    return queue;
+  }
+
+  text(request: TransportRequest): Promise<string> {
+    return this.#inner.text(request);
+  }
+
+  stream(request: TransportRequest): Promise<AsyncIterable<Uint8Array>> {
+    return this.#inner.stream(request);
+  }
+
+  close(): void {
+    this.#inner.close();
+  }
+}

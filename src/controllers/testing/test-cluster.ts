@@ -1,0 +1,71 @@
+// An API server on memory storage and a virtual clock, for controllers' tests: all of the real thing but the network.
+
+import { ApiServer } from '../../apiserver/server.ts';
+import { createClient } from '../../client/create-client.ts';
+import type { Client } from '../../client/client.ts';
+import { SharedInformerFactory } from '../../client/informers/index.ts';
+import { createInProcessTransport } from '../../client/in-process.ts';
+import { VirtualClock } from '../../machinery/clock.ts';
+import { recordingLogger } from '../../machinery/log.ts';
+import type { RecordingLogger } from '../../machinery/log.ts';
+import { SeededRandom } from '../../machinery/random.ts';
+import { createMemoryStorage } from '../../storage/memory/index.ts';
+import { FaultyTransport } from './faulty-transport.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+
+export interface TestCluster {
+  readonly server: ApiServer;
+  readonly client: Client;
+  readonly clock: VirtualClock;
+  readonly logger: RecordingLogger;
+  /** What the controllers' requests go through; the test's own client is not affected by it. */
+  readonly faults: FaultyTransport;
+  /** Starts a controller with informers of its own; answers how to stop it. */
+  run(make: (config: ControllerConfig) => Controller): Promise<() => Promise<void>>;
+  stop(): Promise<void>;
+}
+
+export async function startTestCluster(): Promise<TestCluster> {
+  const clock = new VirtualClock();
+  const random = new SeededRandom(1);
+  const logger = recordingLogger();
+  const storage = createMemoryStorage({ clock, logger });
+  const server = new ApiServer({ storage, clock, random, logger });
+  await server.start();
+  const handler = server.inProcess({ name: 'system:admin', groups: ['system:masters', 'system:authenticated'] });
+  const client = createClient(createInProcessTransport({ handler }));
+  const faults = new FaultyTransport(createInProcessTransport({ handler }));
+  const controllerClient = createClient(faults);
+  const running = new Set<() => Promise<void>>();
+  return {
+    server,
+    client,
+    clock,
+    logger,
+    faults,
+    async run(make) {
+      const stop = new AbortController();
+      const informers = new SharedInformerFactory({ client: controllerClient, clock, random, logger, detectMutations: true });
+      const controller = make({ client: controllerClient, informers, clock, random, logger });
+      informers.start(stop.signal);
+      const run = controller.run(stop.signal).catch((err: unknown) => {
+        if (!stop.signal.aborted) throw err;
+      });
+      const end = async (): Promise<void> => {
+        running.delete(end);
+        stop.abort();
+        await Promise.all([run, informers.stopped()]);
+      };
+      running.add(end);
+      await clock.settle();
+      return end;
+    },
+    async stop() {
+      for (const end of running) await end();
+      const stopping = server.stop();
+      await clock.advance('1m');
+      await stopping;
+      await storage.close();
+    },
+  };
+}
