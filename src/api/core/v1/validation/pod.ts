@@ -61,7 +61,7 @@ function sameContainers(spec: PodSpec, old: PodSpec, name: 'containers' | 'initC
 function withOldMutable(spec: PodSpec, old: PodSpec, gated: boolean): PodSpec {
   const put = (list: readonly Container[] | undefined, before: readonly Container[] | undefined): Container[] | undefined =>
     list?.map((container, index) => {
-      const { image: _, ...rest } = container;
+      const { image: _image, ...rest } = container;
       const image = before?.[index]?.image;
       return image === undefined ? rest : { ...rest, image };
     });
@@ -87,7 +87,7 @@ function narrowsNodeSelector(spec: PodSpec, old: PodSpec): boolean {
 }
 
 function onlyAddedTolerations(list: readonly Toleration[] | undefined, old: readonly Toleration[] | undefined, at: FieldPath): FieldErrorList {
-  const withoutSeconds = ({ tolerationSeconds: _, ...rest }: Toleration): Omit<Toleration, 'tolerationSeconds'> => rest;
+  const withoutSeconds = ({ tolerationSeconds: _seconds, ...rest }: Toleration): Omit<Toleration, 'tolerationSeconds'> => rest;
   const kept = (old ?? []).every((before) => (list ?? []).some((after) => deepEqual(withoutSeconds(after), withoutSeconds(before))));
   return kept ? [] : [field.forbidden(at, 'existing toleration can not be modified except its tolerationSeconds')];
 }

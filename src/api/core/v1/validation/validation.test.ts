@@ -84,8 +84,8 @@ describe('pods', () => {
     ],
     ['more requested than allowed', 'containers: [{name: c, image: x, resources: {requests: {cpu: 2}, limits: {cpu: 1}}}]', ['spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1']],
     ['a negative request', 'containers: [{name: c, image: x, resources: {requests: {memory: -1Gi}}}]', ['spec.containers[0].resources.requests[memory]: Invalid value: "-1Gi": must be greater than or equal to 0']],
-    ['a resource that is none', 'containers: [{name: c, image: x, resources: {limits: {disk: 1}}}]', ['spec.containers[0].resources.limits: Invalid value: "disk": must be a standard resource type or fully qualified', 'spec.containers[0].resources.limits: Invalid value: "disk": must be a standard resource for containers'].slice(0)],
-    ['half a device', 'containers: [{name: c, image: x, resources: {limits: {example.com/gpu: 500m}}}]', ['spec.containers[0].resources.limits[example.com/gpu]: Invalid value: "500m": must be an integer']],
+    ['a resource that is none', 'containers: [{name: c, image: x, resources: {limits: {disk: 1}}}]', ['spec.containers[0].resources.limits: Invalid value: "disk": must be a standard resource type or fully qualified', 'spec.containers[0].resources.limits: Invalid value: "disk": must be a standard resource for containers', 'spec.containers[0].resources.requests: Invalid value: "disk": must be a standard resource type or fully qualified', 'spec.containers[0].resources.requests: Invalid value: "disk": must be a standard resource for containers']],
+    ['half a device', 'containers: [{name: c, image: x, resources: {limits: {example.com/gpu: 500m}}}]', ['spec.containers[0].resources.limits[example.com/gpu]: Invalid value: "500m": must be an integer', 'spec.containers[0].resources.requests[example.com/gpu]: Invalid value: "500m": must be an integer']],
     ['a probe without a handler', 'containers: [{name: c, image: x, livenessProbe: {periodSeconds: 1}}]', ['spec.containers[0].livenessProbe: Required value: must specify a handler type']],
     ['a liveness probe that must succeed twice', 'containers: [{name: c, image: x, livenessProbe: {successThreshold: 2, tcpSocket: {port: 80}}}]', ['spec.containers[0].livenessProbe.successThreshold: Invalid value: 2: must be 1']],
     ['a probe of an init container', 'containers: [{name: c, image: x}]\ninitContainers: [{name: i, image: x, readinessProbe: {tcpSocket: {port: 80}}}]', ['spec.initContainers[0].readinessProbe: Forbidden: may not be set for init containers without restartPolicy=Always']],
@@ -213,7 +213,7 @@ describe('config maps and secrets', () => {
 
   test('what is immutable stays', () => {
     const old = decode<core.ConfigMap>('core/v1.ConfigMap', 'immutable: true\ndata: {a: x}');
-    const changed = decode<core.ConfigMap>('core/v1.ConfigMap', 'immutable: true\ndata: {a: y}');
+    const changed = decode<core.ConfigMap>('core/v1.ConfigMap', 'immutable: true\ndata: {a: z}');
     expect(messages(validation.validateConfigMapUpdate(changed, old))).toEqual(['data: Forbidden: field is immutable when `immutable` is set']);
   });
 });

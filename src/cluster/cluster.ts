@@ -1,0 +1,269 @@
+// A whole cluster in one process: the API server, the controllers, the scheduler and the kubelets of its nodes, each made from
+// its Config and connected through in-process clients. This is the only place that knows them all.
+
+import { networkInterfaces } from 'node:os';
+import type { Duplex } from 'node:stream';
+import { nodes as nodeType, type Node, type NodeAddress, type ResourceList } from '../api/core/v1/index.ts';
+import type { Immutable } from '../api/meta/v1/index.ts';
+import type { NodeConnector } from '../apiserver/node-connector.ts';
+import { ApiServer } from '../apiserver/server.ts';
+import { sharedByMany } from '../client/abort.ts';
+import type { Client } from '../client/client.ts';
+import { createClient } from '../client/create-client.ts';
+import { createInProcessTransport } from '../client/in-process.ts';
+import { SharedInformerFactory } from '../client/informers/index.ts';
+import { ControllerManager } from '../controllers/controller-manager.ts';
+import type { Runtime } from '../cri/index.ts';
+import { Kubelet } from '../kubelet/kubelet.ts';
+import type { Clock } from '../machinery/clock.ts';
+import { duplexPair } from '../machinery/duplex-pair.ts';
+import type { Logger } from '../machinery/log.ts';
+import type { Random } from '../machinery/random.ts';
+import * as wait from '../machinery/wait.ts';
+import { Scheduler } from '../scheduler/scheduler.ts';
+import type { Storage } from '../storage/interface.ts';
+import { formatAddress, parseRange } from './network-ranges.ts';
+import type { Pki } from './pki.ts';
+import { KUBERNETES_VERSION } from './version.ts';
+
+export interface ClusterNode {
+  readonly name: string;
+  readonly runtime: Runtime;
+  /** Containers are only pretended: nothing is written for them, and nothing of the machine is looked at. */
+  readonly simulated: boolean;
+  /** The node's part of the pod range. */
+  readonly podCidr: string;
+  /** The kubelet's directory. Not used by simulated nodes. */
+  readonly rootDir?: string;
+  readonly podLogsDir?: string;
+  readonly addresses?: readonly NodeAddress[];
+  readonly capacity?: ResourceList;
+}
+
+export interface ClusterConfig {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Closed when the cluster stops. */
+  readonly storage: Storage;
+  readonly pki: Pki;
+  /** Absent: no port is opened. Port 0: any that is free. */
+  readonly listen?: { readonly bindAddress: string; readonly port: number };
+  /** Their runtimes are closed when the cluster stops. */
+  readonly nodes: readonly ClusterNode[];
+  readonly podCidr: string;
+  readonly serviceCidr: string;
+  /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
+  readonly schedulerConfiguration?: unknown;
+  /** How long start() waits for the nodes to be ready. Default: 60,000. */
+  readonly readyTimeoutMs?: number;
+}
+
+const AUTHENTICATED = 'system:authenticated';
+/** Who the clients of this package are, to the server. */
+const component = (name: string): { name: string; groups: string[] } => ({ name, groups: [AUTHENTICATED] });
+
+export const ADMIN_USER = { name: 'kubernetes-admin', groups: ['system:masters'] } as const;
+
+export class Cluster {
+  readonly #config: ClusterConfig;
+  readonly #abort = new AbortController();
+  readonly #kubelets = new Map<string, Kubelet>();
+  /** The controllers and the scheduler, which run until they are aborted. */
+  readonly #running: Promise<void>[] = [];
+  readonly #server: ApiServer;
+  #url: string | undefined;
+  #stopping: Promise<void> | undefined;
+  #fail: (reason: Error) => void = () => undefined;
+  /** Resolves with the reason if a component ends that should not. */
+  readonly failed: Promise<Error>;
+  /** As the administrator. */
+  readonly client: Client;
+
+  /** Makes everything and starts it; resolves when the nodes are ready. What was started is stopped again if that fails. */
+  static async start(config: ClusterConfig): Promise<Cluster> {
+    const cluster = new Cluster(config, config.listen === undefined ? undefined : await servingCertificate(config));
+    try {
+      await cluster.#start();
+    } catch (err) {
+      await cluster.stop();
+      throw err;
+    }
+    return cluster;
+  }
+
+  private constructor(config: ClusterConfig, tls: { cert: string; key: string } | undefined) {
+    this.#config = config;
+    const { clock, random, logger, storage, pki } = config;
+    sharedByMany(this.#abort.signal);
+    this.failed = new Promise((resolve) => (this.#fail = resolve));
+    this.#server = new ApiServer({
+      storage,
+      clock,
+      random,
+      logger: logger.with({ component: 'apiserver' }),
+      serviceCidr: config.serviceCidr,
+      nodeConnector: this.#nodeConnector(),
+      version: KUBERNETES_VERSION.gitVersion,
+      ...(tls !== undefined && { tls: { ...tls, clientCa: pki.caCertificate } }),
+      ...(config.listen !== undefined && { bindAddress: config.listen.bindAddress, port: config.listen.port }),
+    });
+    this.client = this.#clientOf(ADMIN_USER);
+  }
+
+  /** Where the API server listens; undefined if it does not. */
+  get url(): string | undefined {
+    return this.#url;
+  }
+
+  async #start(): Promise<void> {
+    const { clock, random, logger, pki } = this.#config;
+    const { signal } = this.#abort;
+    if (this.#config.listen !== undefined) this.#url = (await this.#server.listen()).url;
+    await this.#server.start();
+
+    const controllers = new ControllerManager({
+      client: this.#clientOf(component('system:kube-controller-manager')),
+      clock,
+      random,
+      logger: logger.with({ component: 'controller-manager' }),
+      rootCa: pki.caCertificate,
+      clusterCidrs: [this.#config.podCidr],
+      settings: { 'node-ipam': { serviceCidrs: [this.#config.serviceCidr] } },
+    });
+    const schedulerClient = this.#clientOf(component('system:kube-scheduler'));
+    const schedulerLogger = logger.with({ component: 'scheduler' });
+    const scheduler = new Scheduler({
+      client: schedulerClient,
+      informers: new SharedInformerFactory({ client: schedulerClient, clock, random, logger: schedulerLogger }),
+      clock,
+      random,
+      logger: schedulerLogger,
+      configuration: this.#config.schedulerConfiguration,
+    });
+    this.#supervise('controller manager', controllers.run(signal));
+    this.#supervise('scheduler', scheduler.run(signal));
+
+    await Promise.all(this.#config.nodes.map((node) => this.#startNode(node)));
+    await this.#waitForNodes();
+  }
+
+  async #startNode(node: ClusterNode): Promise<void> {
+    const { clock, random, logger } = this.#config;
+    const kubelet = new Kubelet({
+      client: this.#clientOf({ name: `system:node:${node.name}`, groups: ['system:nodes', AUTHENTICATED] }),
+      runtime: node.runtime,
+      clock,
+      random,
+      logger,
+      nodeName: node.name,
+      podCIDRs: [node.podCidr],
+      kubeletVersion: KUBERNETES_VERSION.gitVersion,
+      hostFiles: !node.simulated,
+      podNetwork: !node.simulated,
+      ...(node.rootDir !== undefined && { rootDir: node.rootDir }),
+      ...(node.podLogsDir !== undefined && { podLogsDir: node.podLogsDir }),
+      ...(node.addresses !== undefined && { addresses: node.addresses }),
+      ...(node.capacity !== undefined && { capacity: node.capacity }),
+    });
+    this.#kubelets.set(node.name, kubelet);
+    await kubelet.start();
+  }
+
+  /** A cluster is ready when pods can run: every node says so, and nothing keeps pods off it. */
+  async #waitForNodes(): Promise<void> {
+    const isReady = (node: Immutable<Node>): boolean =>
+      node.status.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true &&
+      node.spec.taints?.some((taint) => taint.key === 'node.kubernetes.io/not-ready') !== true;
+    const expected = new Set(this.#config.nodes.map((node) => node.name));
+    let waitingFor: string[] = [];
+    try {
+      await wait.pollImmediately(
+        { clock: this.#config.clock, intervalMs: 10, timeoutMs: this.#config.readyTimeoutMs ?? 60_000, signal: this.#abort.signal },
+        async () => {
+          const { items } = await this.client.resource(nodeType).list();
+          const ready = new Set(items.filter(isReady).map((node) => node.metadata.name));
+          waitingFor = [...expected].filter((name) => !ready.has(name));
+          return waitingFor.length === 0;
+        },
+      );
+    } catch (err) {
+      if (!(err instanceof wait.WaitTimeoutError)) throw err;
+      // The cluster works, only without these nodes; they may come later.
+      this.#config.logger.warn('nodes are not ready yet', { nodes: waitingFor.join(', ') });
+    }
+  }
+
+  /** Idempotent. Containers go on running. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
+    const problems: unknown[] = [];
+    const all = async (steps: Iterable<Promise<unknown>>): Promise<void> => {
+      for (const result of await Promise.allSettled(steps)) if (result.status === 'rejected') problems.push(result.reason);
+    };
+    await all([...this.#kubelets.values()].map((kubelet) => kubelet.stop()));
+    this.#abort.abort(new Error('the cluster stops'));
+    await all(this.#running);
+    await all([this.#server.stop()]);
+    await all([this.#config.storage.close()]);
+    await all([...new Set(this.#config.nodes.map((node) => node.runtime))].map((runtime) => runtime.close()));
+    if (problems.length > 0) throw new AggregateError(problems, 'the cluster has not stopped cleanly');
+  }
+
+  #supervise(name: string, run: Promise<void>): void {
+    this.#running.push(
+      run.then(
+        () => {
+          if (!this.#abort.signal.aborted) this.#fail(new Error(`the ${name} has ended`));
+        },
+        (err: unknown) => {
+          if (this.#abort.signal.aborted) return;
+          this.#config.logger.error('a component failed', { name, err });
+          this.#fail(new Error(`the ${name} failed: ${err instanceof Error ? err.message : String(err)}`, { cause: err }));
+        },
+      ),
+    );
+  }
+
+  #clientOf(user: { readonly name: string; readonly groups: readonly string[] }): Client {
+    const groups = user.groups.includes(AUTHENTICATED) ? user.groups : [...user.groups, AUTHENTICATED];
+    return createClient(createInProcessTransport({ handler: (request) => this.#server.inProcess({ ...user, groups })(request) }));
+  }
+
+  /** Kubelets in this process are reached without a port. */
+  #nodeConnector(): NodeConnector {
+    return {
+      connect: (target): Promise<Duplex> => {
+        const kubelet = this.#kubelets.get(target.name);
+        if (kubelet === undefined) return Promise.reject(new Error(`node ${target.name} is not part of this process`));
+        const [near, far] = duplexPair();
+        kubelet.handleConnection(far, { name: 'system:apiserver', groups: ['system:masters'] });
+        return Promise.resolve(near);
+      },
+    };
+  }
+}
+
+async function servingCertificate(config: ClusterConfig): Promise<{ cert: string; key: string }> {
+  const service = parseRange('--service-cidr', config.serviceCidr, 29);
+  const bindAddress = config.listen?.bindAddress ?? '127.0.0.1';
+  const hosts = new Set([
+    'localhost',
+    'kubernetes',
+    'kubernetes.default',
+    'kubernetes.default.svc',
+    'kubernetes.default.svc.cluster.local',
+    '127.0.0.1',
+    formatAddress(service.base + 1),
+    ...(bindAddress === '0.0.0.0' || bindAddress === '::' ? machineAddresses() : [bindAddress]),
+  ]);
+  return config.pki.certificate('apiserver', { commonName: 'kube-apiserver', usage: 'server', hosts: [...hosts] });
+}
+
+function machineAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).filter(({ internal, address }) => !internal && !address.startsWith('fe80:')).map(({ address }) => address));
+}

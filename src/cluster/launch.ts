@@ -1,0 +1,224 @@
+// What `cox up` asks for: a cluster with a data directory, real containers if they can be had, a port, and a kubeconfig. Turns what
+// can go wrong at a user's machine into errors that say what to do.
+
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { parseYaml } from '../api/codec/index.ts';
+import { systemClock } from '../machinery/clock.ts';
+import type { Logger } from '../machinery/log.ts';
+import { systemRandom } from '../machinery/random.ts';
+import { isDNS1123Subdomain } from '../machinery/validation.ts';
+import { StorageError, type Storage } from '../storage/interface.ts';
+import { createSimulatedRuntime } from '../runtime/simulated/runtime.ts';
+import { ADMIN_USER, Cluster, type ClusterNode } from './cluster.ts';
+import { claimDataDir, dataDirLayout, type DataDirLayout } from './data-dir.ts';
+import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
+import { nodeRange, overlap, parseRange, type Range } from './network-ranges.ts';
+import { Pki } from './pki.ts';
+import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
+import { UserError } from './user-error.ts';
+
+export type { RuntimeChoice } from './runtimes.ts';
+
+export interface LaunchConfig {
+  readonly dataDir: string;
+  readonly securePort: number;
+  readonly bindAddress: string;
+  /** Default: in the data directory. */
+  readonly kubeconfig?: string;
+  readonly store: 'embedded' | 'memory';
+  readonly runtime: RuntimeChoice;
+  readonly containerRuntimeEndpoint?: string;
+  /** The first runs on the runtime chosen, the others are simulated. */
+  readonly nodes: number;
+  readonly podCidr: string;
+  readonly serviceCidr: string;
+  /** The kubelet's directory. Default: in the data directory. */
+  readonly rootDir?: string;
+  /** The text of a KubeSchedulerConfiguration. */
+  readonly schedulerConfig?: string;
+  /** Whether missing programs may be installed. */
+  readonly install: boolean;
+  readonly logger: Logger;
+  readonly progress: (text: string) => void;
+  /** Aborts the start. */
+  readonly signal: AbortSignal;
+}
+
+export interface LaunchedCluster {
+  readonly url: string;
+  readonly kubeconfigPath: string;
+  readonly kubeconfigEntry: KubeconfigEntry;
+  readonly runtimeDescription: string;
+  readonly nodesDescription: string;
+  /** Resolves if a component fails. */
+  readonly failed: Promise<Error>;
+  /** Idempotent. Containers go on running, for the next start. */
+  stop(): Promise<void>;
+}
+
+const CONTEXT_NAME = 'coxswain';
+
+/** Throws UserError for everything that a user can mend. Nothing is left running when it throws. */
+export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
+  const podRange = parseRange('--pod-cidr', config.podCidr, 28);
+  const serviceRange = parseRange('--service-cidr', config.serviceCidr, 29);
+  if (overlap(podRange, serviceRange)) throw new UserError(`--pod-cidr ${config.podCidr} and --service-cidr ${config.serviceCidr} overlap`);
+  nodeRange(podRange, config.nodes - 1);
+  const layout = dataDirLayout(config.dataDir);
+  const release = claimDataDir(layout);
+  // What has to be undone, last first, if the start fails or when the cluster stops.
+  const cleanup: (() => Promise<void> | void)[] = [release];
+  const undo = async (): Promise<void> => {
+    for (const step of cleanup.splice(0).reverse()) await step();
+  };
+  try {
+    return await start(config, layout, podRange, cleanup, undo);
+  } catch (err) {
+    await undo();
+    throw asUserError(err, config);
+  }
+}
+
+async function start(
+  config: LaunchConfig,
+  layout: DataDirLayout,
+  podRange: Range,
+  cleanup: (() => Promise<void> | void)[],
+  undo: () => Promise<void>,
+): Promise<LaunchedCluster> {
+  const { logger, progress, signal } = config;
+  const clock = systemClock;
+  const random = systemRandom;
+  const schedulerConfiguration = config.schedulerConfig === undefined ? undefined : parseYaml(config.schedulerConfig);
+  progress('preparing certificates and the store');
+  const preparing = {
+    pki: Pki.open({ clock, random, dir: layout.pki }),
+    storage: openStorage(config, layout),
+    runtime: prepareRuntime({
+      choice: config.runtime,
+      ...(config.containerRuntimeEndpoint !== undefined && { endpoint: config.containerRuntimeEndpoint }),
+      install: config.install,
+      podCidr: nodeRange(podRange, 0),
+      layout,
+      clock,
+      random,
+      logger,
+      progress,
+      signal,
+    }),
+  };
+  const [pki, storage, runtime] = await settleAll(preparing, cleanup);
+  signal.throwIfAborted();
+  progress('starting the cluster');
+  const cluster = await Cluster.start({
+    clock,
+    random,
+    logger,
+    storage,
+    pki,
+    listen: { bindAddress: config.bindAddress, port: config.securePort },
+    nodes: nodesOf(config, layout, podRange, runtime),
+    podCidr: config.podCidr,
+    serviceCidr: config.serviceCidr,
+    schedulerConfiguration,
+  });
+  // The cluster closes the store and the runtimes itself.
+  cleanup.splice(1);
+  cleanup.push(() => runtime.stop(), () => cluster.stop());
+  signal.throwIfAborted();
+
+  const url = cluster.url as string;
+  const admin = await pki.certificate('admin', { commonName: ADMIN_USER.name, organizations: ADMIN_USER.groups, usage: 'client' });
+  const kubeconfigEntry: KubeconfigEntry = {
+    name: CONTEXT_NAME,
+    server: url,
+    caCertificate: pki.caCertificate,
+    clientCertificate: admin.cert,
+    clientKey: admin.key,
+  };
+  const kubeconfigPath = config.kubeconfig === undefined ? layout.kubeconfig : resolve(config.kubeconfig);
+  writeKubeconfig(kubeconfigPath, kubeconfigEntry);
+  return {
+    url,
+    kubeconfigPath,
+    kubeconfigEntry,
+    runtimeDescription: runtime.description,
+    nodesDescription: config.nodes === 1 ? '1' : runtime.simulated ? String(config.nodes) : `${config.nodes}, all but the first simulated`,
+    failed: cluster.failed,
+    stop: undo,
+  };
+}
+
+/** All of what is being prepared, or the first failure; what succeeded is then put on the list of what has to be undone. */
+async function settleAll(
+  preparing: { pki: Promise<Pki>; storage: Promise<Storage>; runtime: Promise<PreparedRuntime> },
+  cleanup: (() => Promise<void> | void)[],
+): Promise<[Pki, Storage, PreparedRuntime]> {
+  const [pki, storage, runtime] = await Promise.allSettled([preparing.pki, preparing.storage, preparing.runtime]);
+  if (storage.status === 'fulfilled') cleanup.push(() => storage.value.close());
+  if (runtime.status === 'fulfilled') {
+    cleanup.push(async () => {
+      await runtime.value.runtime.close();
+      await runtime.value.stop();
+    });
+  }
+  for (const result of [pki, storage, runtime]) if (result.status === 'rejected') throw result.reason;
+  return [(pki as PromiseFulfilledResult<Pki>).value, (storage as PromiseFulfilledResult<Storage>).value, (runtime as PromiseFulfilledResult<PreparedRuntime>).value];
+}
+
+async function openStorage(config: LaunchConfig, layout: DataDirLayout): Promise<Storage> {
+  const logger = config.logger.with({ component: 'storage' });
+  if (config.store === 'memory') {
+    const { createMemoryStorage } = await import('../storage/memory/index.ts');
+    return createMemoryStorage({ clock: systemClock, logger });
+  }
+  const { openEmbeddedStorage } = await import('../storage/embedded/index.ts');
+  return openEmbeddedStorage({ clock: systemClock, logger, dataDir: layout.store });
+}
+
+function nodesOf(config: LaunchConfig, layout: DataDirLayout, podRange: Range, first: PreparedRuntime): ClusterNode[] {
+  const names = [machineName(), ...Array.from({ length: config.nodes - 1 }, (_, index) => `simulated-${index + 2}`)];
+  return names.map((name, index): ClusterNode => {
+    const podCidr = nodeRange(podRange, index);
+    if (index === 0) {
+      return {
+        name,
+        runtime: first.runtime,
+        simulated: first.simulated,
+        podCidr,
+        rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
+        podLogsDir: layout.logs,
+      };
+    }
+    return { name, runtime: createSimulatedRuntime({ clock: systemClock, random: systemRandom, podCidr }), simulated: true, podCidr };
+  });
+}
+
+/** The machine's name, as a node's name must look. */
+function machineName(): string {
+  const name = hostname().toLowerCase().replace(/[^a-z0-9.-]/g, '-');
+  return isDNS1123Subdomain(name).length === 0 ? name : 'node';
+}
+
+/** Errors that come from the machine rather than from a bug get a text that says what to do. */
+function asUserError(err: unknown, config: LaunchConfig): unknown {
+  if (err instanceof UserError || config.signal.aborted) return err;
+  if (err instanceof StorageError) return new UserError(`cannot open the store: ${err.message}`, { cause: err });
+  const { code } = err as NodeJS.ErrnoException;
+  switch (code) {
+    case 'EADDRINUSE':
+      return new UserError(
+        `port ${config.securePort} on ${config.bindAddress} is in use. Choose another with --secure-port (0 picks a free one), or stop what listens there.`,
+        { cause: err },
+      );
+    case 'EADDRNOTAVAIL':
+      return new UserError(`${config.bindAddress} is no address of this machine: see --bind`, { cause: err });
+    case 'EACCES':
+    case 'ENOSPC':
+    case 'EROFS':
+      return new UserError(`${(err as Error).message}: see --data-dir`, { cause: err });
+    default:
+      return (err as Error).name === 'ConfigurationError' ? new UserError(`--scheduler-config: ${(err as Error).message}`, { cause: err }) : err;
+  }
+}

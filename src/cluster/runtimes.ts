@@ -1,0 +1,105 @@
+// Chooses what runs the containers of the first node, and prepares it: containerd where it can be had, host processes otherwise.
+
+import type { Clock } from '../machinery/clock.ts';
+import type { Logger } from '../machinery/log.ts';
+import type { Random } from '../machinery/random.ts';
+import type { Runtime } from '../cri/index.ts';
+import { createSimulatedRuntime } from '../runtime/simulated/runtime.ts';
+import type { DataDirLayout } from './data-dir.ts';
+import { canInstall, installTools, isRoot, missingTools } from './install.ts';
+import { UserError } from './user-error.ts';
+
+export type RuntimeChoice = 'auto' | 'containerd' | 'process' | 'simulated';
+
+export interface RuntimeRequest {
+  readonly choice: RuntimeChoice;
+  /** A CRI socket that is there already. */
+  readonly endpoint?: string;
+  /** Whether missing programs may be installed. */
+  readonly install: boolean;
+  /** Of the first node. */
+  readonly podCidr: string;
+  readonly layout: DataDirLayout;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly progress: (text: string) => void;
+  readonly signal: AbortSignal;
+}
+
+export interface PreparedRuntime {
+  readonly runtime: Runtime;
+  readonly simulated: boolean;
+  /** For the person at the terminal. */
+  readonly description: string;
+  /** Stops what was started for it, after the runtime has been closed. */
+  stop(): Promise<void>;
+}
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+export async function prepareRuntime(request: RuntimeRequest): Promise<PreparedRuntime> {
+  if (request.endpoint !== undefined && request.choice !== 'auto' && request.choice !== 'containerd') {
+    throw new UserError(`--container-runtime-endpoint goes with --runtime containerd, not with ${request.choice}`);
+  }
+  switch (request.choice) {
+    case 'simulated':
+      return simulated(request);
+    case 'process':
+      return hostProcesses(request, 'host processes');
+    case 'containerd':
+      return containerd(request);
+    case 'auto': {
+      if (request.endpoint !== undefined) return containerd(request);
+      const obstacle = await obstacleToContainerd(request);
+      if (obstacle === undefined) return containerd(request);
+      return hostProcesses(request, `host processes, without isolation (${obstacle})`);
+    }
+  }
+}
+
+/** Why containerd cannot be run here; installs what is missing if that is allowed. */
+async function obstacleToContainerd({ install, progress }: RuntimeRequest): Promise<string | undefined> {
+  if (process.platform !== 'linux') return 'containerd needs Linux';
+  if (!isRoot()) return 'containerd needs root';
+  const missing = missingTools();
+  if (missing.length === 0) return undefined;
+  if (!install) return `${missing.join(', ')} not installed, and --no-install was given`;
+  if (!canInstall()) return `${missing.join(', ')} not installed, and there is no apt-get`;
+  return installTools(progress);
+}
+
+function simulated({ clock, random, podCidr }: RuntimeRequest): PreparedRuntime {
+  return { runtime: createSimulatedRuntime({ clock, random, podCidr }), simulated: true, description: 'simulated: pods only pretend to run', stop: nothing };
+}
+
+async function hostProcesses({ layout, clock, random, logger }: RuntimeRequest, description: string): Promise<PreparedRuntime> {
+  const { createProcessRuntime } = await import('../runtime/process/index.ts');
+  const runtime = await createProcessRuntime({ stateDir: layout.runtime, clock, random, logger: logger.with({ component: 'runtime' }) });
+  return { runtime, simulated: false, description, stop: nothing };
+}
+
+async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
+  const { layout, clock, logger, podCidr, progress, signal } = request;
+  const { createContainerdRuntime, launchContainerd } = await import('../runtime/containerd/index.ts');
+  if (request.endpoint !== undefined) {
+    const runtime = createContainerdRuntime({ endpoint: request.endpoint, clock });
+    try {
+      const version = await runtime.runtime.version({ signal, timeoutMs: 10_000 });
+      return { runtime, simulated: false, description: `${version.runtimeName} ${version.runtimeVersion} at ${request.endpoint}`, stop: nothing };
+    } catch (err) {
+      await runtime.close();
+      throw new UserError(`no container runtime answers at ${request.endpoint}: ${(err as Error).message}`, { cause: err });
+    }
+  }
+  const obstacle = await obstacleToContainerd(request);
+  if (obstacle !== undefined) {
+    throw new UserError(`cannot run containerd: ${obstacle}. Take --runtime process or simulated, or name a runtime with --container-runtime-endpoint.`);
+  }
+  progress('starting containerd');
+  const network = await writeCniConfig({ dir: join(layout.containerd, 'cni'), podCidr });
+  const launched = await launchContainerd({ dir: layout.containerd, cniConfDir: network.confDir, cniBinDir: network.binDir, clock, logger: logger.with({ component: 'containerd' }), signal });
+  const runtime = createContainerdRuntime({ endpoint: launched.endpoint, clock });
+  const version = await runtime.runtime.version({ signal });
+  return { runtime, simulated: false, description: `${version.runtimeName} ${version.runtimeVersion}, private, in ${layout.containerd}`, stop: () => launched.stop() };
+}

@@ -1,0 +1,49 @@
+// Two ends of a connection inside the process: what is written to one is read from the other, with back-pressure as on a
+// socket. It lets servers be reached without opening a port.
+
+import { Duplex } from 'node:stream';
+
+class End extends Duplex {
+  /** Set right after both are made. */
+  peer!: End;
+  /** Tells the peer's writer that there is room again. */
+  #resume: (() => void) | undefined;
+
+  override _read(): void {
+    const resume = this.#resume;
+    this.#resume = undefined;
+    resume?.();
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (err?: Error | null) => void): void {
+    const { peer } = this;
+    if (peer.destroyed) done(Object.assign(new Error('the other end is closed'), { code: 'EPIPE' }));
+    else if (peer.push(chunk)) setImmediate(done);
+    else peer.#resume = () => done();
+  }
+
+  override _final(done: () => void): void {
+    if (!this.peer.destroyed) this.peer.push(null);
+    done();
+  }
+
+  override _destroy(err: Error | null, done: (err: Error | null) => void): void {
+    const resume = this.#resume;
+    this.#resume = undefined;
+    resume?.();
+    const { peer } = this;
+    if (!peer.destroyed && !peer.readableEnded) {
+      // A peer that was only half closed learns it by the end of what it reads.
+      peer.push(null);
+    }
+    done(err);
+  }
+}
+
+export function duplexPair(): readonly [Duplex, Duplex] {
+  const a = new End();
+  const b = new End();
+  a.peer = b;
+  b.peer = a;
+  return [a, b];
+}
