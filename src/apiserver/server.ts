@@ -23,6 +23,7 @@ import { buildHandlerChain } from './handler-chain.ts';
 import { healthRoute } from './health.ts';
 import type { HealthCheck } from './health.ts';
 import { Listener } from './http/listener.ts';
+import { createOpenApi } from './openapi/index.ts';
 import { metricsRoute } from './metrics.ts';
 import { buildRegistry } from './registry/index.ts';
 import { findIn } from './registry/find.ts';
@@ -79,8 +80,10 @@ export class ApiServer {
     });
     lookUp = findIn(this.resources);
     const plugins = defaultAdmissionPlugins({ find, clock });
+    const scheme = config.scheme ?? newDefaultScheme();
+    const version = config.version ?? DEFAULT_VERSION;
     const services = {
-      scheme: config.scheme ?? newDefaultScheme(),
+      scheme,
       admission: new AdmissionChain([...plugins, ...(config.admissionPlugins ?? [])]),
       clock,
       random,
@@ -89,8 +92,9 @@ export class ApiServer {
     const metrics = new RequestMetrics({ clock });
     const router = new Router(services, this.resources, [
       ...['/healthz', '/livez', '/readyz'].map((path) => healthRoute(path, () => this.#checks(path), logger)),
-      versionRoute(config.version ?? DEFAULT_VERSION),
+      versionRoute(version),
       createDiscovery(this.resources),
+      createOpenApi({ resources: this.resources, scheme, version }),
       metricsRoute(metrics),
     ]);
     this.#deadlines = new Deadlines({ clock, timeoutMs: config.requestTimeoutMs ?? 60_000 });

@@ -2,7 +2,14 @@
 // kind that the endpoint takes.
 
 import { decodeObject, DecodeError, findDuplicateFields } from '../../api/codec/index.ts';
-import type { GroupVersionKind } from '../../api/descriptor.ts';
+import {
+  decodeProtobuf,
+  openEnvelope,
+  PROTOBUF_CONTENT_TYPE as PROTOBUF_TYPE,
+  ProtobufError,
+} from '../../api/codec/protobuf/index.ts';
+import type { Envelope } from '../../api/codec/protobuf/index.ts';
+import type { GroupVersionKind, MessageDescriptor } from '../../api/descriptor.ts';
 import { apiVersionOf, parseApiVersion } from '../../api/scheme.ts';
 import type { Scheme } from '../../api/scheme.ts';
 import type { KubeObject } from '../../client/client.ts';
@@ -15,7 +22,7 @@ import type { FieldValidation } from './query-options.ts';
 
 export const JSON_TYPE = 'application/json';
 export const YAML_TYPE = 'application/yaml';
-const ACCEPTED = [JSON_TYPE, YAML_TYPE] as const;
+const ACCEPTED = [JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE] as const;
 /** So much of a body that cannot be read is repeated to its sender. */
 const SUMMARY_LENGTH = 30;
 
@@ -25,6 +32,8 @@ export interface ParsedBody {
   /** The text it was read from, for messages and to find duplicate fields. Absent in-process. */
   readonly text?: string;
   readonly mediaType: string;
+  /** A body in protobuf, which can only be read by who knows its type. */
+  readonly envelope?: Envelope;
 }
 
 /** The media type without parameters; JSON if the client does not say. */
@@ -39,10 +48,9 @@ export function contentTypeOf(request: Pick<ApiRequest, 'headers'>): string {
 export async function parseBody(request: ApiRequest, mustBe: string): Promise<ParsedBody> {
   if (request.body.kind === 'object') return { value: request.body.object, mediaType: JSON_TYPE };
   const mediaType = contentTypeOf(request);
-  if (mediaType !== JSON_TYPE && mediaType !== YAML_TYPE && mediaType !== 'application/x-yaml') {
-    throw apierrors.unsupportedMediaType(ACCEPTED);
-  }
+  if (!(ACCEPTED as readonly string[]).includes(mediaType)) throw apierrors.unsupportedMediaType(ACCEPTED);
   const bytes = await request.body.read();
+  if (mediaType === PROTOBUF_TYPE) return { value: undefined, mediaType, envelope: opened(bytes, mustBe) };
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   try {
     if (mediaType === JSON_TYPE) return { value: parseJson(bytes), text, mediaType };
@@ -54,6 +62,15 @@ export async function parseBody(request: ApiRequest, mustBe: string): Promise<Pa
     const what =
       error instanceof JsonError && error.kind !== 'syntax' ? why : `couldn't get version/kind; json parse error: ${why}`;
     throw unrecognized(mustBe, what, text);
+  }
+}
+
+function opened(bytes: Uint8Array, mustBe: string): Envelope {
+  try {
+    return openEnvelope(bytes);
+  } catch (error) {
+    if (!(error instanceof ProtobufError)) throw error;
+    throw apierrors.badRequest(`the object provided is unrecognized (must be of type ${mustBe}): ${error.message}`);
   }
 }
 
@@ -74,6 +91,7 @@ export function decodeBody(request: ApiRequest, body: ParsedBody, config: Decode
   const { scheme, kind, fieldValidation } = config;
   const message = scheme.lookup(kind)?.message;
   if (message === undefined) throw new Error(`the scheme does not know ${kind.kind} in ${apiVersionOf(kind)}`);
+  if (body.envelope !== undefined) return identified(decodeEnvelope(body.envelope, message, kind), kind, scheme);
   const { value, text = '' } = body;
   if (!isPlainObject(value))
     throw unrecognized(kind.kind, `json: cannot unmarshal ${jsonType(value)} into Go value of type ${kind.kind}`, text);
@@ -100,6 +118,19 @@ export function decodeBody(request: ApiRequest, body: ParsedBody, config: Decode
     request.warnings.push(...problems);
   }
   return identified(decoded.object, kind, scheme);
+}
+
+/** Protobuf has no unknown fields that a person could have misspelled. */
+function decodeEnvelope(envelope: Envelope, message: MessageDescriptor, kind: GroupVersionKind): Record<string, unknown> {
+  const given = givenKind({ kind: envelope.kind, apiVersion: envelope.apiVersion }, kind, '');
+  try {
+    return decodeProtobuf(message, envelope);
+  } catch (error) {
+    if (!(error instanceof ProtobufError)) throw error;
+    throw apierrors.badRequest(
+      `${given.kind} in version ${quote(given.version)} cannot be handled as a ${kind.kind}: ${error.message}`,
+    );
+  }
 }
 
 /** kind and apiVersion first, metadata always there, and defaults applied. */

@@ -1,6 +1,7 @@
 // delete and deletecollection.
 
 import { decodeObject, DecodeError } from '../../api/codec/index.ts';
+import { decodeProtobuf } from '../../api/codec/protobuf/index.ts';
 import { messageDescriptor } from '../../api/schema/compile.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
@@ -57,14 +58,19 @@ async function readDeleteOptions(scope: Scope, request: ApiRequest): Promise<Del
 async function fromBody(request: ApiRequest): Promise<RawDeleteOptions | undefined> {
   const { body } = request;
   if (body.kind === 'object' ? body.object === undefined : (await body.read()).length === 0) return undefined;
-  const { value } = await parseBody(request, 'DeleteOptions');
+  const message = messageDescriptor('meta/v1.DeleteOptions');
+  const { value, envelope } = await parseBody(request, 'DeleteOptions');
+  if (envelope !== undefined) {
+    if (envelope.kind !== 'DeleteOptions') throw apierrors.badRequest(`expected DeleteOptions, got ${quote(envelope.kind)}`);
+    return decodeProtobuf<RawDeleteOptions>(message, envelope);
+  }
   if (!isPlainObject(value)) throw apierrors.badRequest('the body of a deletion must be DeleteOptions');
   const kind = value['kind'];
   if (kind !== undefined && kind !== '' && kind !== 'DeleteOptions') {
     throw apierrors.badRequest(`expected DeleteOptions, got ${quote(String(kind))}`);
   }
   try {
-    return decodeObject<RawDeleteOptions>(messageDescriptor('meta/v1.DeleteOptions'), value).object;
+    return decodeObject<RawDeleteOptions>(message, value).object;
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw apierrors.badRequest(`DeleteOptions cannot be handled: ${error.message}`);
