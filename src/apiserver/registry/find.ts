@@ -2,7 +2,10 @@
 
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import * as fields from '../../machinery/fields.ts';
 import type { Rest, ServedResource } from './rest.ts';
+import { Selection } from './selection.ts';
 import type { RequestContext } from './strategy.ts';
 
 /** The object; undefined if there is none, or no such resource. */
@@ -31,6 +34,29 @@ export function findIn(resources: readonly ServedResource[]): Find {
     } catch (error) {
       if (apierrors.isNotFound(error)) return undefined;
       throw error;
+    }
+  };
+}
+
+/** Waits for an object: true as soon as it is there, false when the time is over. */
+export function appearsIn(resources: readonly ServedResource[], clock: Clock) {
+  return async (group: string, resource: string, namespace: string, name: string, timeoutMs: number): Promise<boolean> => {
+    const served = resources.find(({ type }) => type.group === group && type.resource === resource);
+    if (served?.rest.watch === undefined) return false;
+    const context: RequestContext = { user: SERVER, namespace, signal: NEVER, warnings: [] };
+    const selection = new Selection({ fields: fields.oneTermEqualSelector('metadata.name', name) });
+    const events = await served.rest.watch(context, {
+      selection,
+      resourceVersion: '',
+      allowBookmarks: false,
+      sendInitialEvents: undefined,
+    });
+    const timer = clock.setTimer(timeoutMs, () => events.stop());
+    try {
+      for await (const event of events) if (event.type === 'ADDED' || event.type === 'MODIFIED') return true;
+      return false;
+    } finally {
+      timer.cancel();
     }
   };
 }

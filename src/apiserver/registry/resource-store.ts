@@ -247,7 +247,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   }
 
   /** The same objects under other rules: for the status subresource and its like. Serves get, update and patch. */
-  view(strategy: SubresourceStrategy<T>): Rest {
+  view(strategy: SubresourceStrategy<T>): Pick<Required<Rest>, 'get' | 'update'> {
     return {
       get: (context, name, options) => this.get(context, name, options),
       update: (context, name, update, options) =>

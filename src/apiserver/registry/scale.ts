@@ -57,14 +57,17 @@ export function scaleSubresource<T extends KubeObject>(store: ResourceStore<T>, 
               const { resourceVersion } = scale.metadata;
               const changed = access.withReplicas(object, replicas);
               // The store compares the version, as for any other update.
-              return (resourceVersion ?? '') === '' ? changed : { ...changed, metadata: { ...changed.metadata, resourceVersion } };
+              return (resourceVersion ?? '') === ''
+                ? changed
+                : { ...changed, metadata: { ...changed.metadata, resourceVersion } };
             },
           },
           {
             dryRun: options.dryRun,
             fieldManager: options.fieldManager,
             ...(validate !== undefined && {
-              validate: (object: unknown, old: unknown) => validate(scaleOf(object as T), old === undefined ? undefined : scaleOf(old as T)),
+              validate: (object: unknown, old: unknown) =>
+                validate(scaleOf(object as T), old === undefined ? undefined : scaleOf(old as T)),
             }),
           },
         );

@@ -18,6 +18,8 @@ const BINDINGS = { group: '', resource: 'pods/binding' } as const;
 
 /** Serves pods/NAME/binding; with the name of the pod in the object, also the older resource bindings. */
 export function bindingRest(store: ResourceStore<Pod>, now: () => number): Rest {
+  // A binding obeys its own rules (see bind), not those of pod updates, which forbid to set the node.
+  const pods = store.view({ validateUpdate: () => [] });
   return {
     async create(context: RequestContext, parent: string, object: KubeObject, options: CreateOptions) {
       const binding = object as Binding;
