@@ -53,8 +53,11 @@ const SCHEMA = `
   );
 `;
 
-/** The revision of a row, and the bytes of its record. */
-type RowSize = [revision: Revision, bytes: number];
+interface RowSize {
+  readonly revision: Revision;
+  /** The length of its record. */
+  readonly bytes: number;
+}
 
 type Statement = ReturnType<Database['prepare']>;
 
@@ -74,10 +77,9 @@ export class LogDatabase {
     this.#delete = database.prepare('DELETE FROM log WHERE revision = ?');
     // Text in SQLite may be any bytes, and only text can be concatenated. 40 times faster than to fetch each row.
     this.#concatenate = database.prepare(
-      "SELECT CAST(group_concat(CAST(record AS TEXT), '') AS BLOB) FROM " +
+      "SELECT CAST(group_concat(CAST(record AS TEXT), '') AS BLOB) AS records FROM " +
         '(SELECT record FROM log WHERE revision BETWEEN ? AND ? ORDER BY revision)',
     );
-    this.#concatenate.setReturnArrays(true);
     this.#setCompacted = database.prepare("UPDATE meta SET value = ? WHERE name = 'compacted_revision'");
     this.compactedRevision = readNumber(database, "SELECT value FROM meta WHERE name = 'compacted_revision'");
   }
@@ -106,23 +108,22 @@ export class LogDatabase {
   load(handOver: (records: Uint8Array<ArrayBuffer>) => void): void {
     try {
       const sizes = this.#database.prepare(
-        'SELECT revision, length(record) FROM log WHERE revision > ? ORDER BY revision LIMIT ?',
+        'SELECT revision, length(record) AS bytes FROM log WHERE revision > ? ORDER BY revision LIMIT ?',
       );
-      sizes.setReturnArrays(true);
       let last = 0;
       for (;;) {
         const rows = sizes.all(last, LOAD_ROWS) as RowSize[];
         this.#checkGaps(last, rows);
         for (let begin = 0, end = 0; begin < rows.length; begin = end) {
           let bytes = 0;
-          while (end < rows.length && (end === begin || bytes + (rows[end] as RowSize)[1] <= LOAD_PIECE_BYTES)) {
-            bytes += (rows[end] as RowSize)[1];
+          while (end < rows.length && (end === begin || bytes + (rows[end] as RowSize).bytes <= LOAD_PIECE_BYTES)) {
+            bytes += (rows[end] as RowSize).bytes;
             end++;
           }
           handOver(this.#readPiece(rows.slice(begin, end), bytes));
         }
         if (rows.length < LOAD_ROWS) return;
-        last = (rows.at(-1) as RowSize)[0];
+        last = (rows.at(-1) as RowSize).revision;
       }
     } catch (error) {
       throw openError(error, this.#dataDir);
@@ -132,7 +133,7 @@ export class LogDatabase {
   /** After the compaction revision there is a row for every revision. `last`: the revision before these rows. */
   #checkGaps(last: Revision, rows: readonly RowSize[]): void {
     let before = Math.max(last, this.compactedRevision);
-    for (const [revision] of rows) {
+    for (const { revision } of rows) {
       if (revision <= this.compactedRevision) continue;
       if (revision !== before + 1) throw corrupt(this.#dataDir, `revision ${before + 1} is missing`);
       before = revision;
@@ -141,10 +142,10 @@ export class LogDatabase {
 
   /** The records of these rows, which are all that there are between the first and the last of them. */
   #readPiece(rows: readonly RowSize[], bytes: number): Uint8Array<ArrayBuffer> {
-    const records = this.#concatenation((rows[0] as RowSize)[0], (rows.at(-1) as RowSize)[0]);
+    const records = this.#concatenation((rows[0] as RowSize).revision, (rows.at(-1) as RowSize).revision);
     if (records.length !== bytes) throw corrupt(this.#dataDir, `${rows.length} rows have ${records.length} bytes, not ${bytes}`);
     let at = 0;
-    for (const [revision, size] of rows) {
+    for (const { revision, bytes: size } of rows) {
       if (!isIntact(records.subarray(at, at + size), revision)) {
         throw corrupt(this.#dataDir, `the row of revision ${revision} does not match its checksum`);
       }
@@ -154,8 +155,7 @@ export class LogDatabase {
   }
 
   #concatenation(first: Revision, last: Revision): Uint8Array<ArrayBuffer> {
-    const row: unknown = this.#concatenate.get(first, last);
-    const records: unknown = Array.isArray(row) ? row[0] : undefined;
+    const { records } = this.#concatenate.get(first, last) as { readonly records: unknown };
     if (!(records instanceof Uint8Array)) throw corrupt(this.#dataDir, `the rows of revisions ${first} to ${last} have no data`);
     // It must have its buffer for itself, to be handed over.
     return records.buffer instanceof ArrayBuffer && records.buffer.byteLength === records.length
@@ -262,11 +262,10 @@ function openTables(database: Database, dataDir: string, maxBytes: number | unde
   return database;
 }
 
+/** The one number that the query answers. */
 function readNumber(database: Database, sql: string): number {
-  const statement = database.prepare(sql);
-  statement.setReturnArrays(true);
-  const row: unknown = statement.get();
-  const value: unknown = Array.isArray(row) ? row[0] : undefined;
+  const row: unknown = database.prepare(sql).get();
+  const value: unknown = typeof row === 'object' && row !== null ? Object.values(row)[0] : undefined;
   if (typeof value !== 'number') throw new StorageError('Corrupt', `the store's database is damaged: ${sql} has no answer`);
   return value;
 }

@@ -18,6 +18,8 @@ export async function loadSqlite(): Promise<Sqlite> {
 }
 
 // Primary result codes, https://www.sqlite.org/rescode.html.
+/** The SQL does not fit the tables. */
+const SQLITE_ERROR = 1;
 const SQLITE_BUSY = 5;
 const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
@@ -32,6 +34,7 @@ export function sqliteFailure(error: unknown): StorageErrorReason | 'Busy' | und
       return 'Busy';
     case SQLITE_FULL:
       return 'NoSpace';
+    case SQLITE_ERROR:
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return 'Corrupt';

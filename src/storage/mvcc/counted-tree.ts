@@ -161,12 +161,12 @@ function sizeOf<T>(node: Node<T>): number {
 }
 
 /** The index of the first item whose key is not less than `key`. */
-function lowerBound<T extends Keyed>(items: readonly T[], key: string, less: KeyLess): number {
+function lowerBound(items: readonly Keyed[], key: string, less: KeyLess): number {
   let low = 0;
   let high = items.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (less((items[middle] as T).key, key)) low = middle + 1;
+    if (less((items[middle] as Keyed).key, key)) low = middle + 1;
     else high = middle;
   }
   return low;
