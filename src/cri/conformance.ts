@@ -316,6 +316,8 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
 
       test("has no address of its own on the host's network", async () => {
         const { id } = await runPod({
+          // The host's name is not a pod's to set.
+          hostname: '',
           linux: { ...harness.sandbox?.linux, securityContext: { namespaceOptions: { network: 'NODE' } } },
         });
         const { network, linux } = (await runtime.podSandboxStatus(id)).status!;

@@ -1,5 +1,6 @@
 // The CRI schema as a protobuf description, for @grpc/proto-loader. Built from schema.ts; nothing is listed here.
 
+import type { fromJSON } from '@grpc/proto-loader';
 import { enums, messages, services } from './schema.ts';
 
 export const criPackage = 'runtime.v1';
@@ -22,13 +23,13 @@ function mapEntries<V, W>(record: Readonly<Record<string, V>>, fn: (value: V) =>
 }
 
 /** A JSON namespace as protobufjs reads it: package runtime.v1 with proto3 semantics. */
-export function criDescriptor(): { nested: Record<string, unknown> } {
+export function criDescriptor(): Parameters<typeof fromJSON>[0] {
   const definitions = {
-    ...mapEntries<Readonly<Record<string, number>>, unknown>(enums, (values) => ({ values })),
-    ...mapEntries<Readonly<Record<string, readonly [number, string]>>, unknown>(messages, (fields) => ({
+    ...mapEntries<Readonly<Record<string, number>>, object>(enums, (values) => ({ values })),
+    ...mapEntries<Readonly<Record<string, readonly [number, string]>>, object>(messages, (fields) => ({
       fields: mapEntries(fields, fieldJson),
     })),
-    ...mapEntries<Readonly<Record<string, readonly [string, string, 'stream'?]>>, unknown>(services, (methods) => ({
+    ...mapEntries<Readonly<Record<string, readonly [string, string, 'stream'?]>>, object>(services, (methods) => ({
       methods: mapEntries(methods, ([requestType, responseType, stream]) => ({
         requestType,
         responseType,

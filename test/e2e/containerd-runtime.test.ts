@@ -135,7 +135,10 @@ describe.skipIf(missing !== undefined)(`a private containerd${missing === undefi
       logger: silentLogger,
       readyTimeoutMs: 3000,
     });
-    await expect(failed).rejects.toMatchObject({ reason: 'Unavailable', message: expect.stringMatching(/NetworkReady is false/) as string });
+    await expect(failed).rejects.toMatchObject({
+      reason: 'Unavailable',
+      message: expect.stringMatching(/NetworkReady is false/) as string,
+    });
     await rm(dir, { recursive: true, force: true });
   });
 });

@@ -190,8 +190,8 @@ function* runCommand(command: Command, scope: Scope): Running {
       }
       return 0;
     case 'if':
-      for (const { condition, then } of command.branches) {
-        if ((yield* runList(condition, scope)) === 0) return yield* runList(then, scope);
+      for (const { condition, body } of command.branches) {
+        if ((yield* runList(condition, scope)) === 0) return yield* runList(body, scope);
       }
       return yield* runList(command.otherwise, scope);
   }

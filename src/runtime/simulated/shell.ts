@@ -31,7 +31,7 @@ export interface ForLoop {
 
 export interface Conditional {
   readonly kind: 'if';
-  readonly branches: readonly { readonly condition: List; readonly then: List }[];
+  readonly branches: readonly { readonly condition: List; readonly body: List }[];
   readonly otherwise: List;
 }
 
@@ -150,7 +150,7 @@ class Parser {
     const list: { when: 'always' | 'success' | 'failure'; command: Command }[] = [];
     let when: 'always' | 'success' | 'failure' = 'always';
     for (;;) {
-      while (when === 'always' && this.#operator(';'));
+      if (when === 'always') this.#separators();
       if (this.#position === this.#tokens.length || ends.includes(this.#keyword() ?? '')) {
         if (ends.length > 0 && this.#position === this.#tokens.length) throw new NotUnderstood('unexpected end');
         if (when !== 'always') throw new NotUnderstood('unexpected end');
@@ -181,18 +181,18 @@ class Parser {
     this.#expect('in');
     const items: Word[] = [];
     while (this.#tokens[this.#position]?.kind === 'word') items.push(this.#word().word);
-    while (this.#operator(';'));
+    this.#separators();
     if (variable.bare === undefined) throw new NotUnderstood('for');
     return { kind: 'for', variable: variable.bare, items, body: this.#block('do', 'done') };
   }
 
   #if(): Conditional {
     this.#expect('if');
-    const branches: { condition: List; then: List }[] = [];
+    const branches: { condition: List; body: List }[] = [];
     for (;;) {
       const condition = this.list('then');
       this.#expect('then');
-      branches.push({ condition, then: this.list('elif', 'else', 'fi') });
+      branches.push({ condition, body: this.list('elif', 'else', 'fi') });
       if (this.#keyword() !== 'elif') break;
       this.#position++;
     }
@@ -238,6 +238,10 @@ class Parser {
   #expect(keyword: string): void {
     if (this.#keyword() !== keyword) throw new NotUnderstood(`${keyword} was expected`);
     this.#position++;
+  }
+
+  #separators(): void {
+    while (this.#operator(';')) continue;
   }
 
   #operator(text: string): boolean {

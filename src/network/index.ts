@@ -1,0 +1,5 @@
+// The public face of the pod network.
+
+export { bridgeName, bridgeNetwork, findCniPlugins, writeCniConfig } from './cni.ts';
+export type { BridgeNetworkConfig, CniConfigList } from './cni.ts';
+export { removeBridgeNetwork } from './cleanup.ts';

@@ -1,0 +1,122 @@
+// One gRPC connection to a CRI runtime's socket: calls by service and method name, with deadlines and AbortSignals.
+
+import { Client, credentials, Metadata } from '@grpc/grpc-js';
+import type { ClientReadableStream, MethodDefinition } from '@grpc/grpc-js';
+import { fromJSON } from '@grpc/proto-loader';
+import { complete } from '../../cri/index.ts';
+import type { CallOptions, Input, Message, MessageName } from '../../cri/index.ts';
+import { criDescriptor, criPackage } from '../../cri/proto.ts';
+import { services } from '../../cri/schema.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import { fromGrpc } from './errors.ts';
+
+type Services = typeof services;
+export type ServiceName = keyof Services;
+type Request<S extends ServiceName, M extends keyof Services[S]> = Services[S][M] extends readonly [
+  infer R extends MessageName,
+  ...unknown[],
+]
+  ? Input<R>
+  : never;
+type ResponseName<S extends ServiceName, M extends keyof Services[S]> = Services[S][M] extends readonly [
+  unknown,
+  infer R extends MessageName,
+  ...unknown[],
+]
+  ? R
+  : never;
+
+type Method = MethodDefinition<object, object>;
+
+/** As the kubelet: long enough for a slow disk, short enough to notice that the runtime hangs. */
+const DEFAULT_TIMEOUT_MS = 120_000;
+const MAX_MESSAGE = 16 * 1024 * 1024;
+
+const definition = fromJSON(criDescriptor(), { longs: Number, enums: String, defaults: true, arrays: true, objects: true });
+
+function methodOf(service: ServiceName, method: string): Method {
+  return (definition[`${criPackage}.${service}`] as unknown as Record<string, Method>)[method]!;
+}
+
+export class CriConnection {
+  readonly #client: Client;
+  readonly #clock: Clock;
+
+  /** `endpoint`: unix:///path, or a path. Connects when first used, and again after the runtime was away. */
+  constructor(endpoint: string, clock: Clock) {
+    const path = endpoint.replace(/^unix:(\/\/)?/, '');
+    this.#clock = clock;
+    this.#client = new Client(`unix://${path}`, credentials.createInsecure(), {
+      'grpc.max_receive_message_length': MAX_MESSAGE,
+      'grpc.max_send_message_length': MAX_MESSAGE,
+      'grpc.default_authority': 'localhost',
+      // A runtime that was restarted is back in a moment; do not make everybody wait for long.
+      'grpc.initial_reconnect_backoff_ms': 100,
+      'grpc.max_reconnect_backoff_ms': 2_000,
+    });
+  }
+
+  /** One call. Rejects with a CriError, or the signal's reason. */
+  call<S extends ServiceName, M extends keyof Services[S] & string>(
+    service: S,
+    name: M,
+    request: Request<S, M>,
+    options: CallOptions = {},
+  ): Promise<Message<ResponseName<S, M>>> {
+    const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+    if (signal?.aborted) return Promise.reject(signal.reason as Error);
+    const method = methodOf(service, name);
+    return new Promise((resolve, reject) => {
+      const abort = (): void => call.cancel();
+      const call = this.#client.makeUnaryRequest<object, object>(
+        method.path,
+        method.requestSerialize,
+        method.responseDeserialize,
+        request,
+        new Metadata(),
+        { deadline: this.#clock.now() + timeoutMs },
+        (err, response) => {
+          signal?.removeEventListener('abort', abort);
+          if (err) reject(signal?.aborted ? (signal.reason as Error) : fromGrpc(err));
+          else
+            resolve(complete((services[service][name] as unknown as readonly [string, ResponseName<S, M>])[1], response ?? {}));
+        },
+      );
+      signal?.addEventListener('abort', abort, { once: true });
+    });
+  }
+
+  /** A stream of answers, until the signal aborts (it then ends) or the runtime ends it. Throws a CriError. */
+  async *stream<S extends ServiceName, M extends keyof Services[S] & string>(
+    service: S,
+    name: M,
+    request: Request<S, M>,
+    signal: AbortSignal,
+  ): AsyncGenerator<Message<ResponseName<S, M>>, void> {
+    if (signal.aborted) return;
+    const method = methodOf(service, name);
+    const response = (services[service][name] as unknown as readonly [string, ResponseName<S, M>])[1];
+    const call: ClientReadableStream<object> = this.#client.makeServerStreamRequest(
+      method.path,
+      method.requestSerialize,
+      method.responseDeserialize,
+      request,
+      new Metadata(),
+      {},
+    );
+    const abort = (): void => call.cancel();
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      for await (const message of call) yield complete(response, message as Input<ResponseName<S, M>>);
+    } catch (err) {
+      if (!signal.aborted) throw fromGrpc(err);
+    } finally {
+      signal.removeEventListener('abort', abort);
+      call.cancel();
+    }
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+}

@@ -1,0 +1,64 @@
+// containerd's own configuration file, for a private containerd: nothing of it outside the directories that it is given.
+
+export interface ContainerdFileConfig {
+  readonly root: string;
+  readonly state: string;
+  readonly socket: string;
+  readonly snapshotter: 'overlayfs' | 'native';
+  readonly sandboxImage: string;
+  /** This host does not let processes lower their OOM score. */
+  readonly restrictOomScoreAdj: boolean;
+  readonly cniConfDir: string;
+  readonly cniBinDir: string;
+  /** Use systemd to make cgroups. */
+  readonly systemdCgroup: boolean;
+}
+
+/** A basic string of TOML. JSON's are, but for DEL. */
+function quoted(text: string): string {
+  return JSON.stringify(text).replaceAll('\x7f', '\\u007f');
+}
+
+const unused = [
+  'io.containerd.snapshotter.v1.aufs',
+  'io.containerd.snapshotter.v1.btrfs',
+  'io.containerd.snapshotter.v1.devmapper',
+  'io.containerd.snapshotter.v1.zfs',
+  'io.containerd.tracing.processor.v1.otlp',
+  'io.containerd.internal.v1.tracing',
+];
+
+/** Version 2 of the format, which containerd 1.3 to 2.x read. */
+export function containerdToml(config: ContainerdFileConfig): string {
+  const cri = 'plugins."io.containerd.grpc.v1.cri"';
+  return `version = 2
+root = ${quoted(config.root)}
+state = ${quoted(config.state)}
+disabled_plugins = [${unused.map(quoted).join(', ')}]
+
+[grpc]
+  address = ${quoted(config.socket)}
+
+[${cri}]
+  sandbox_image = ${quoted(config.sandboxImage)}
+  restrict_oom_score_adj = ${config.restrictOomScoreAdj}
+  stream_server_address = "127.0.0.1"
+  stream_server_port = "0"
+  max_container_log_line_size = 16384
+
+  [${cri}.containerd]
+    snapshotter = ${quoted(config.snapshotter)}
+    default_runtime_name = "runc"
+
+    [${cri}.containerd.runtimes.runc]
+      runtime_type = "io.containerd.runc.v2"
+
+      [${cri}.containerd.runtimes.runc.options]
+        SystemdCgroup = ${config.systemdCgroup}
+
+  [${cri}.cni]
+    bin_dir = ${quoted(config.cniBinDir)}
+    conf_dir = ${quoted(config.cniConfDir)}
+    max_conf_num = 1
+`;
+}

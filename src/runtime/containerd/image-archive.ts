@@ -1,0 +1,129 @@
+// Makes container images out of files, as archives that `ctr images import` and `docker load` read: an OCI layout with
+// docker's manifest.json beside it, in one tar. No registry, no build tool.
+
+import { createHash } from 'node:crypto';
+
+export interface ImageFile {
+  /** Path inside the image, without the leading slash. */
+  readonly path: string;
+  /** A regular file's content; a link's target; a directory has neither. */
+  readonly content?: Uint8Array;
+  readonly link?: { readonly target: string; readonly kind: 'hard' | 'symbolic' };
+  /** Permission bits. Default: 0755 for directories and files, 0777 for links. */
+  readonly mode?: number;
+}
+
+export interface ImageArchiveConfig {
+  /** Full names with tags: docker.io/library/busybox:latest. */
+  readonly names: readonly string[];
+  readonly files: readonly ImageFile[];
+  readonly entrypoint?: readonly string[];
+  readonly cmd?: readonly string[];
+  readonly env?: readonly string[];
+  readonly workingDir?: string;
+  /** Default: that of this machine. */
+  readonly architecture?: string;
+}
+
+const BLOCK = 512;
+const typeFlags = { file: '0', hard: '1', symbolic: '2', directory: '5' } as const;
+
+function tarHeader(path: string, size: number, mode: number, type: string, target: string): Buffer {
+  if (Buffer.byteLength(path) > 100 || Buffer.byteLength(target) > 100) throw new RangeError(`too long for a tar: ${path}`);
+  const header = Buffer.alloc(BLOCK);
+  header.write(path, 0);
+  header.write(`${mode.toString(8).padStart(7, '0')}\0`, 100);
+  header.write('0000000\0', 108);
+  header.write('0000000\0', 116);
+  header.write(`${size.toString(8).padStart(11, '0')}\0`, 124);
+  // The epoch: the same files make the same image, whenever.
+  header.write('00000000000\0', 136);
+  header.write('        ', 148);
+  header.write(type, 156);
+  header.write(target, 157);
+  header.write('ustar\x0000', 257);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  return header;
+}
+
+/** A tar of the files, in their order. */
+export function tar(files: readonly ImageFile[]): Buffer {
+  const blocks: Buffer[] = [];
+  for (const { path, content, link, mode } of files) {
+    if (content !== undefined) {
+      blocks.push(tarHeader(path, content.length, mode ?? 0o755, typeFlags.file, ''), Buffer.from(content));
+      blocks.push(Buffer.alloc((BLOCK - (content.length % BLOCK)) % BLOCK));
+    } else if (link !== undefined) {
+      blocks.push(tarHeader(path, 0, mode ?? 0o777, typeFlags[link.kind], link.target));
+    } else {
+      blocks.push(tarHeader(`${path}/`, 0, mode ?? 0o755, typeFlags.directory, ''));
+    }
+  }
+  return Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)]);
+}
+
+function sha256(data: Uint8Array): string {
+  return createHash('sha256').update(data).digest('hex');
+}
+
+/** node's name of an architecture as Go has it. */
+export function goArchitecture(arch: string = process.arch): string {
+  return ({ x64: 'amd64', ia32: '386' } as Readonly<Record<string, string>>)[arch] ?? arch;
+}
+
+/** The whole archive. */
+export function imageArchive(config: ImageArchiveConfig): Buffer {
+  const layer = tar(config.files);
+  const blobs = new Map<string, Buffer>();
+  const blob = (data: Buffer, mediaType: string): { mediaType: string; digest: string; size: number } => {
+    const digest = sha256(data);
+    blobs.set(digest, data);
+    return { mediaType, digest: `sha256:${digest}`, size: data.length };
+  };
+  const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+  const layerDescriptor = blob(layer, 'application/vnd.oci.image.layer.v1.tar');
+  const imageConfig = blob(
+    json({
+      architecture: config.architecture ?? goArchitecture(),
+      os: 'linux',
+      config: {
+        Env: config.env ?? ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'],
+        Entrypoint: config.entrypoint,
+        Cmd: config.cmd,
+        WorkingDir: config.workingDir ?? '',
+      },
+      rootfs: { type: 'layers', diff_ids: [layerDescriptor.digest] },
+    }),
+    'application/vnd.oci.image.config.v1+json',
+  );
+  const manifest = blob(
+    json({
+      schemaVersion: 2,
+      mediaType: 'application/vnd.oci.image.manifest.v1+json',
+      config: imageConfig,
+      layers: [layerDescriptor],
+    }),
+    'application/vnd.oci.image.manifest.v1+json',
+  );
+  const blobPath = (digest: string): string => `blobs/sha256/${digest.replace('sha256:', '')}`;
+  return tar([
+    { path: 'oci-layout', content: json({ imageLayoutVersion: '1.0.0' }), mode: 0o644 },
+    {
+      path: 'index.json',
+      content: json({
+        schemaVersion: 2,
+        manifests: config.names.map((name) => ({ ...manifest, annotations: { 'io.containerd.image.name': name } })),
+      }),
+      mode: 0o644,
+    },
+    {
+      path: 'manifest.json',
+      content: json([
+        { Config: blobPath(imageConfig.digest), RepoTags: config.names, Layers: [blobPath(layerDescriptor.digest)] },
+      ]),
+      mode: 0o644,
+    },
+    ...[...blobs].map(([digest, content]) => ({ path: blobPath(digest), content, mode: 0o644 })),
+  ]);
+}

@@ -1,0 +1,350 @@
+// A private containerd: started as a child with root, state and socket of its own, found again if this process died without
+// stopping it, and stopped without stopping the containers, which the next one takes over.
+
+import { execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { CriError } from '../../cri/index.ts';
+import type { Runtime } from '../../cri/index.ts';
+import { systemClock } from '../../machinery/clock.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import * as wait from '../../machinery/wait.ts';
+import { identify, isAlive, signalProcess } from '../process-identity.ts';
+import type { ProcessIdentity } from '../process-identity.ts';
+import { containerdToml } from './containerd-config.ts';
+import { createContainerdRuntime } from './create.ts';
+import { canLowerOomScore, findProgram, overlayfsWorks, systemPath, unmountBelow } from './host.ts';
+import { pauseImage, pauseImageArchive } from './pause.ts';
+
+const run = promisify(execFile);
+
+export interface LaunchContainerdConfig {
+  /** Everything of this containerd is below it: images, containers, configuration, log. Use one per cluster. */
+  readonly dir: string;
+  /** With exactly one CNI configuration in it, written before. */
+  readonly cniConfDir: string;
+  readonly cniBinDir: string;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+  readonly signal?: AbortSignal;
+  /** Default: overlayfs if it works on `dir`, otherwise native (which copies). */
+  readonly snapshotter?: 'overlayfs' | 'native';
+  /** Default: cgroupfs. */
+  readonly systemdCgroup?: boolean;
+  /** How long it may take until it answers. Default: 30 s. */
+  readonly readyTimeoutMs?: number;
+}
+
+export interface LaunchedContainerd {
+  /** unix:///…: for createContainerdRuntime, crictl, ctr. */
+  readonly endpoint: string;
+  readonly pid: number;
+  /** It was still running from before. */
+  readonly reused: boolean;
+  readonly logFile: string;
+  /** Rejects if it ends without having been asked to. Never resolves. */
+  readonly failed: Promise<never>;
+  /** Imports images from an archive (docker save, or an OCI layout in a tar). Resolves when they can be used. */
+  importImages(archive: string): Promise<void>;
+  /** Stops containerd. Containers go on running, unless `pods` is set: then they are stopped and removed first. Idempotent. */
+  stop(options?: { readonly pods?: boolean }): Promise<void>;
+  /** Stops it with all pods, and removes everything below `dir`. */
+  destroy(): Promise<void>;
+}
+
+const STOP_TIMEOUT_MS = 10_000;
+/** The longest path that a Unix socket can have, less some room for suffixes. */
+const MAX_SOCKET_PATH = 100;
+
+interface Paths {
+  readonly root: string;
+  readonly state: string;
+  readonly socket: string;
+  readonly configFile: string;
+  readonly processFile: string;
+  readonly logFile: string;
+}
+
+function pathsIn(dir: string): Paths {
+  const near = join(dir, 'containerd.sock');
+  const hash = createHash('sha256').update(dir).digest('hex').slice(0, 16);
+  return {
+    root: join(dir, 'root'),
+    state: join(dir, 'state'),
+    socket: near.length <= MAX_SOCKET_PATH ? near : join(tmpdir(), `coxswain-${hash}`, 'containerd.sock'),
+    configFile: join(dir, 'config.toml'),
+    processFile: join(dir, 'containerd.json'),
+    logFile: join(dir, 'containerd.log'),
+  };
+}
+
+async function writeAtomically(path: string, content: string): Promise<void> {
+  await writeFile(`${path}.tmp`, content);
+  await rename(`${path}.tmp`, path);
+}
+
+async function readProcess(file: string): Promise<ProcessIdentity | undefined> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as ProcessIdentity;
+  } catch {
+    // Never started here, or cut short while it was written: the socket will show whether one runs.
+    return undefined;
+  }
+}
+
+class Containerd implements LaunchedContainerd {
+  readonly endpoint: string;
+  readonly reused: boolean;
+  readonly failed: Promise<never>;
+  readonly #config: LaunchContainerdConfig;
+  readonly #clock: Clock;
+  readonly #paths: Paths;
+  readonly #process: ProcessIdentity;
+  readonly #snapshotter: string;
+  /** Tells the watch that the end is wanted. */
+  readonly #stopping = new AbortController();
+  #stopped: Promise<void> | undefined;
+
+  constructor(config: LaunchContainerdConfig, paths: Paths, identity: ProcessIdentity, snapshotter: string, reused: boolean) {
+    this.#config = config;
+    this.#clock = config.clock ?? systemClock;
+    this.#paths = paths;
+    this.#process = identity;
+    this.#snapshotter = snapshotter;
+    this.reused = reused;
+    this.endpoint = `unix://${paths.socket}`;
+    this.failed = this.#watch();
+    // Whoever does not look at it must not die of it.
+    this.failed.catch(() => undefined);
+  }
+
+  get pid(): number {
+    return this.#process.pid;
+  }
+
+  get logFile(): string {
+    return this.#paths.logFile;
+  }
+
+  async importImages(archive: string): Promise<void> {
+    const args = [
+      '--address',
+      this.#paths.socket,
+      '--namespace',
+      'k8s.io',
+      'images',
+      'import',
+      '--snapshotter',
+      this.#snapshotter,
+      archive,
+    ];
+    try {
+      await run(findProgram('ctr') ?? 'ctr', args, { env: { PATH: systemPath() }, maxBuffer: 16 * 1024 * 1024 });
+    } catch (err) {
+      const { stderr = '' } = err as { stderr?: string };
+      throw new CriError('Internal', `cannot import ${archive}: ${stderr.trim() || String(err)}`, { cause: err });
+    }
+  }
+
+  stop(options: { readonly pods?: boolean } = {}): Promise<void> {
+    this.#stopped ??= this.#stop(options.pods ?? false);
+    return this.#stopped;
+  }
+
+  async destroy(): Promise<void> {
+    await this.stop({ pods: true });
+    await unmountBelow(this.#config.dir);
+    await rm(this.#config.dir, { recursive: true, force: true });
+    await rm(this.#paths.socket, { force: true });
+  }
+
+  async #stop(pods: boolean): Promise<void> {
+    if (pods) await this.#removePods();
+    this.#stopping.abort();
+    await stopProcess(this.#process, this.#clock);
+    await rm(this.#paths.processFile, { force: true });
+  }
+
+  async #removePods(): Promise<void> {
+    const { runtime, close } = createContainerdRuntime({ endpoint: this.endpoint, clock: this.#clock });
+    try {
+      const sandboxes = await runtime.listPodSandbox();
+      await Promise.all(
+        sandboxes.map(async ({ id }) => {
+          await runtime.stopPodSandbox(id);
+          await runtime.removePodSandbox(id);
+        }),
+      );
+    } finally {
+      await close();
+    }
+  }
+
+  /** A reused containerd is no child of this process, so its end is not told: it has to be looked at. */
+  async #watch(): Promise<never> {
+    const { signal } = this.#stopping;
+    try {
+      await wait.pollUntil({ clock: this.#clock, intervalMs: 1000, signal }, () => !isAlive(this.#process));
+    } catch (err) {
+      if (!signal.aborted) throw err;
+      return new Promise<never>(() => undefined);
+    }
+    throw new CriError('Unavailable', `containerd (pid ${this.pid}) has ended: see ${this.logFile}`);
+  }
+}
+
+async function stopProcess(identity: ProcessIdentity, clock: Clock): Promise<void> {
+  if (!signalProcess(identity, 'SIGTERM')) return;
+  const gone = (): boolean => !isAlive(identity);
+  try {
+    await wait.pollImmediately({ clock, intervalMs: 20, timeoutMs: STOP_TIMEOUT_MS }, gone);
+  } catch (err) {
+    if (!(err instanceof wait.WaitTimeoutError)) throw err;
+    signalProcess(identity, 'SIGKILL');
+    await wait.pollImmediately({ clock, intervalMs: 20, timeoutMs: STOP_TIMEOUT_MS }, gone);
+  }
+}
+
+/** What is wrong with the runtime, or undefined if it is ready for pods. */
+async function unready(runtime: Runtime): Promise<string | undefined> {
+  try {
+    await runtime.runtime.version({ timeoutMs: 2000 });
+    const { status } = await runtime.runtime.status({ timeoutMs: 5000 });
+    const bad = status?.conditions.find((condition) => !condition.status);
+    return bad && `${bad.type} is false: ${bad.reason} ${bad.message}`;
+  } catch (err) {
+    return err instanceof Error ? err.message : String(err);
+  }
+}
+
+/** The last lines of the log that say what went wrong. */
+async function complaints(logFile: string): Promise<string> {
+  const text = await readFile(logFile, 'utf8').catch(() => '');
+  return text
+    .split('\n')
+    .filter((line) => /level=(error|fatal)|^containerd:/.test(line))
+    .slice(-3)
+    .join('\n');
+}
+
+async function start(config: LaunchContainerdConfig, paths: Paths): Promise<ProcessIdentity> {
+  const program = findProgram('containerd');
+  if (program === undefined) throw new CriError('Unavailable', 'containerd is not installed: apt-get install containerd');
+  const log = openSync(paths.logFile, 'a');
+  try {
+    const child = spawn(program, ['--config', paths.configFile, '--log-level', 'info'], {
+      // In a session of its own: Ctrl-C in the terminal is for us, and we stop it in our own time.
+      detached: true,
+      stdio: ['ignore', log, log],
+      cwd: '/',
+      env: { ...process.env, PATH: systemPath() },
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', reject);
+    });
+    child.unref();
+    const identity = identify(child.pid!);
+    if (identity === undefined) throw new CriError('Unavailable', `containerd ended at once: ${await complaints(paths.logFile)}`);
+    await writeAtomically(paths.processFile, JSON.stringify(identity));
+    config.logger.debug('started containerd', { pid: identity.pid, config: paths.configFile });
+    return identity;
+  } finally {
+    closeSync(log);
+  }
+}
+
+/** The containerd that a former process left running here with this very configuration; one with another is stopped. */
+async function findRunning(config: LaunchContainerdConfig, paths: Paths, toml: string): Promise<ProcessIdentity | undefined> {
+  const identity = await readProcess(paths.processFile);
+  if (identity === undefined || !isAlive(identity)) return undefined;
+  const clock = config.clock ?? systemClock;
+  const same = (await readFile(paths.configFile, 'utf8').catch(() => '')) === toml;
+  if (same) {
+    const runtime = createContainerdRuntime({ endpoint: paths.socket, clock });
+    const problem = await unready(runtime).finally(() => runtime.close());
+    if (problem === undefined) return identity;
+    config.logger.warn('a containerd from before is not healthy; starting it again', { pid: identity.pid, problem });
+  }
+  await stopProcess(identity, clock);
+  return undefined;
+}
+
+async function ensurePauseImage(containerd: LaunchedContainerd, runtime: Runtime, clock: Clock): Promise<void> {
+  if ((await runtime.images.imageStatus({ image: pauseImage })).image !== undefined) return;
+  const archive = pauseImageArchive();
+  if (archive === undefined) return;
+  const dir = await mkdtemp(join(tmpdir(), 'coxswain-pause-'));
+  try {
+    const file = join(dir, 'pause.tar');
+    await writeFile(file, archive);
+    await containerd.importImages(file);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+  await wait.pollImmediately({ clock, intervalMs: 20, timeoutMs: 10_000 }, async () => {
+    return (await runtime.images.imageStatus({ image: pauseImage })).image !== undefined;
+  });
+}
+
+/**
+ * Starts the containerd of `config.dir`, or finds it running, and waits until it is ready for pods. Rejects with a CriError
+ * (Unavailable) that quotes its log if it does not come up.
+ */
+export async function launchContainerd(config: LaunchContainerdConfig): Promise<LaunchedContainerd> {
+  const clock = config.clock ?? systemClock;
+  const paths = pathsIn(config.dir);
+  await mkdir(paths.root, { recursive: true, mode: 0o711 });
+  await mkdir(paths.state, { recursive: true, mode: 0o711 });
+  await mkdir(join(paths.socket, '..'), { recursive: true, mode: 0o711 });
+  // What was chosen once stays: images that were unpacked for one snapshotter are not there for another.
+  const snapshotter = config.snapshotter ?? (await chooseSnapshotter(paths.root));
+  const toml = containerdToml({
+    root: paths.root,
+    state: paths.state,
+    socket: paths.socket,
+    snapshotter,
+    sandboxImage: pauseImageArchive() === undefined ? 'registry.k8s.io/pause:3.10' : pauseImage,
+    restrictOomScoreAdj: !canLowerOomScore(),
+    cniConfDir: config.cniConfDir,
+    cniBinDir: config.cniBinDir,
+    systemdCgroup: config.systemdCgroup ?? false,
+  });
+  const running = await findRunning(config, paths, toml);
+  if (running === undefined) await writeAtomically(paths.configFile, toml);
+  const identity = running ?? (await start(config, paths));
+  const containerd = new Containerd(config, paths, identity, snapshotter, running !== undefined);
+  const runtime = createContainerdRuntime({ endpoint: containerd.endpoint, clock });
+  let problem: string | undefined;
+  try {
+    await wait.pollImmediately(
+      { clock, intervalMs: 25, timeoutMs: config.readyTimeoutMs ?? 30_000, ...(config.signal && { signal: config.signal }) },
+      async () => {
+        if (!isAlive(identity)) throw new CriError('Unavailable', `containerd ended: ${await complaints(paths.logFile)}`);
+        problem = existsSync(paths.socket) ? await unready(runtime) : 'it does not listen yet';
+        return problem === undefined;
+      },
+    );
+    await ensurePauseImage(containerd, runtime, clock);
+    return containerd;
+  } catch (err) {
+    await containerd.stop();
+    if (!(err instanceof wait.WaitTimeoutError)) throw err;
+    const message = `containerd is not ready: ${problem}\n${await complaints(paths.logFile)}`.trim();
+    throw new CriError('Unavailable', message, { cause: err });
+  } finally {
+    await runtime.close();
+  }
+}
+
+async function chooseSnapshotter(root: string): Promise<'overlayfs' | 'native'> {
+  const used = (['overlayfs', 'native'] as const).find((name) =>
+    existsSync(join(root, `io.containerd.snapshotter.v1.${name}`, 'metadata.db')),
+  );
+  return used ?? ((await overlayfsWorks(root)) ? 'overlayfs' : 'native');
+}

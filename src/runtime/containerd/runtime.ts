@@ -1,0 +1,222 @@
+// A RuntimeService on the CRI of a container runtime (containerd, or any other). Everything but streaming is one gRPC call;
+// exec, attach and port-forward go to the URL that the runtime answers, over SPDY.
+
+import type { Duplex } from 'node:stream';
+import { CriError, isCriError } from '../../cri/index.ts';
+import type {
+  AttachRequest,
+  CallOptions,
+  Container,
+  ContainerConfig,
+  ContainerEvent,
+  ContainerFilter,
+  ContainerStats,
+  ContainerStatsFilter,
+  ContainerStatusResponse,
+  ExecRequest,
+  ExecResult,
+  ExecStreams,
+  ExecSyncResult,
+  LinuxContainerResources,
+  PodSandbox,
+  PodSandboxConfig,
+  PodSandboxFilter,
+  PodSandboxStats,
+  PodSandboxStatsFilter,
+  PodSandboxStatusResponse,
+  RuntimeConfig,
+  RuntimeService,
+  StatusResponse,
+  VersionResponse,
+} from '../../cri/index.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import { execOverSpdy, portForwardOverSpdy } from '../../machinery/remotecommand/index.ts';
+import type { CriConnection } from './connection.ts';
+
+/** What a call takes beyond the time that it was told to take. */
+const SLACK_MS = 120_000;
+/** Pulling in a sandbox's image, setting its network up. */
+const RUN_SANDBOX_TIMEOUT_MS = 240_000;
+
+export class ContainerdRuntime implements RuntimeService {
+  readonly #connection: CriConnection;
+  readonly #clock: Clock;
+
+  constructor(connection: CriConnection, clock: Clock) {
+    this.#connection = connection;
+    this.#clock = clock;
+  }
+
+  version(options?: CallOptions): Promise<VersionResponse> {
+    return this.#connection.call('RuntimeService', 'Version', { version: 'v1' }, options);
+  }
+
+  status(options: CallOptions & { verbose?: boolean } = {}): Promise<StatusResponse> {
+    return this.#connection.call('RuntimeService', 'Status', { verbose: options.verbose ?? false }, options);
+  }
+
+  async updateRuntimeConfig(runtimeConfig: RuntimeConfig, options?: CallOptions): Promise<void> {
+    await this.#connection.call('RuntimeService', 'UpdateRuntimeConfig', { runtimeConfig }, options);
+  }
+
+  async runPodSandbox(config: PodSandboxConfig, runtimeHandler = '', options?: CallOptions): Promise<string> {
+    const request = { config, runtimeHandler };
+    const limits = { timeoutMs: RUN_SANDBOX_TIMEOUT_MS, ...options };
+    return (await this.#connection.call('RuntimeService', 'RunPodSandbox', request, limits)).podSandboxId;
+  }
+
+  stopPodSandbox(podSandboxId: string, options?: CallOptions): Promise<void> {
+    return unlessGone(this.#connection.call('RuntimeService', 'StopPodSandbox', { podSandboxId }, options));
+  }
+
+  removePodSandbox(podSandboxId: string, options?: CallOptions): Promise<void> {
+    return unlessGone(this.#connection.call('RuntimeService', 'RemovePodSandbox', { podSandboxId }, options));
+  }
+
+  podSandboxStatus(podSandboxId: string, options: CallOptions & { verbose?: boolean } = {}): Promise<PodSandboxStatusResponse> {
+    const request = { podSandboxId, verbose: options.verbose ?? false };
+    return this.#connection.call('RuntimeService', 'PodSandboxStatus', request, options);
+  }
+
+  async listPodSandbox(filter?: PodSandboxFilter, options?: CallOptions): Promise<readonly PodSandbox[]> {
+    return (await this.#connection.call('RuntimeService', 'ListPodSandbox', { filter }, options)).items;
+  }
+
+  async createContainer(
+    podSandboxId: string,
+    config: ContainerConfig,
+    sandboxConfig: PodSandboxConfig,
+    options?: CallOptions,
+  ): Promise<string> {
+    const request = { podSandboxId, config, sandboxConfig };
+    return (await this.#connection.call('RuntimeService', 'CreateContainer', request, options)).containerId;
+  }
+
+  async startContainer(containerId: string, options?: CallOptions): Promise<void> {
+    await this.#connection.call('RuntimeService', 'StartContainer', { containerId }, options);
+  }
+
+  stopContainer(containerId: string, graceMs: number, options?: CallOptions): Promise<void> {
+    const timeout = Math.ceil(Math.max(graceMs, 0) / 1000);
+    const limits = { timeoutMs: timeout * 1000 + SLACK_MS, ...options };
+    return unlessGone(this.#connection.call('RuntimeService', 'StopContainer', { containerId, timeout }, limits));
+  }
+
+  removeContainer(containerId: string, options?: CallOptions): Promise<void> {
+    return unlessGone(this.#connection.call('RuntimeService', 'RemoveContainer', { containerId }, options));
+  }
+
+  async listContainers(filter?: ContainerFilter, options?: CallOptions): Promise<readonly Container[]> {
+    return (await this.#connection.call('RuntimeService', 'ListContainers', { filter }, options)).containers;
+  }
+
+  containerStatus(containerId: string, options: CallOptions & { verbose?: boolean } = {}): Promise<ContainerStatusResponse> {
+    const request = { containerId, verbose: options.verbose ?? false };
+    return this.#connection.call('RuntimeService', 'ContainerStatus', request, options);
+  }
+
+  async updateContainerResources(containerId: string, linux: LinuxContainerResources, options?: CallOptions): Promise<void> {
+    await this.#connection.call('RuntimeService', 'UpdateContainerResources', { containerId, linux }, options);
+  }
+
+  async reopenContainerLog(containerId: string, options?: CallOptions): Promise<void> {
+    await this.#connection.call('RuntimeService', 'ReopenContainerLog', { containerId }, options);
+  }
+
+  async execSync(containerId: string, command: readonly string[], options: CallOptions = {}): Promise<ExecSyncResult> {
+    const { signal, timeoutMs } = options;
+    // The runtime kills the command after its own timeout, which is in seconds; 0 is none.
+    const timeout = timeoutMs === undefined ? 0 : Math.max(1, Math.ceil(timeoutMs / 1000));
+    // Without one it takes as long as it takes: a day is for ever.
+    const limits = { signal, timeoutMs: timeout === 0 ? 86_400_000 : timeout * 1000 + SLACK_MS };
+    const request = { containerId, cmd: command, timeout };
+    const { stdout, stderr, exitCode } = await this.#connection.call('RuntimeService', 'ExecSync', request, limits);
+    return { stdout, stderr, exitCode };
+  }
+
+  async exec(containerId: string, request: ExecRequest, streams: ExecStreams, signal?: AbortSignal): Promise<ExecResult> {
+    const { command, tty = false, stdin = false, stdout = false, stderr = false } = request;
+    const wanted = { containerId, cmd: command, tty, stdin, stdout, stderr: stderr && !tty };
+    const { url } = await this.#connection.call('RuntimeService', 'Exec', atLeastOne(wanted), { signal });
+    return this.#stream(url, request, streams, signal);
+  }
+
+  async attach(containerId: string, request: AttachRequest, streams: ExecStreams, signal?: AbortSignal): Promise<void> {
+    const { tty = false, stdin = false, stdout = false, stderr = false } = request;
+    const wanted = { containerId, tty, stdin, stdout, stderr: stderr && !tty };
+    const { url } = await this.#connection.call('RuntimeService', 'Attach', atLeastOne(wanted), { signal });
+    await this.#stream(url, request, streams, signal);
+  }
+
+  async portForward(podSandboxId: string, port: number, stream: Duplex, signal?: AbortSignal): Promise<void> {
+    const { url } = await this.#connection.call('RuntimeService', 'PortForward', { podSandboxId, port: [port] }, { signal });
+    const client = await portForwardOverSpdy({ url, clock: this.#clock, signal }).catch((err: unknown) => fail(err, signal));
+    try {
+      await client.forward(port, stream);
+    } catch (err) {
+      fail(err, signal);
+    } finally {
+      client.close();
+    }
+  }
+
+  async containerStats(containerId: string, options?: CallOptions): Promise<ContainerStats> {
+    const { stats } = await this.#connection.call('RuntimeService', 'ContainerStats', { containerId }, options);
+    if (stats === undefined) throw new CriError('NotFound', `no stats of container ${containerId}`);
+    return stats;
+  }
+
+  async listContainerStats(filter?: ContainerStatsFilter, options?: CallOptions): Promise<readonly ContainerStats[]> {
+    return (await this.#connection.call('RuntimeService', 'ListContainerStats', { filter }, options)).stats;
+  }
+
+  async podSandboxStats(podSandboxId: string, options?: CallOptions): Promise<PodSandboxStats> {
+    const { stats } = await this.#connection.call('RuntimeService', 'PodSandboxStats', { podSandboxId }, options);
+    if (stats === undefined) throw new CriError('NotFound', `no stats of sandbox ${podSandboxId}`);
+    return stats;
+  }
+
+  async listPodSandboxStats(filter?: PodSandboxStatsFilter, options?: CallOptions): Promise<readonly PodSandboxStats[]> {
+    return (await this.#connection.call('RuntimeService', 'ListPodSandboxStats', { filter }, options)).stats;
+  }
+
+  containerEvents(signal: AbortSignal): AsyncIterable<ContainerEvent> {
+    return this.#connection.stream('RuntimeService', 'GetContainerEvents', {}, signal);
+  }
+
+  async #stream(url: string, request: AttachRequest, streams: ExecStreams, signal?: AbortSignal): Promise<ExecResult> {
+    const { tty, stdin, stdout, stderr } = request;
+    const connected = {
+      tty,
+      stdin: stdin ? streams.stdin : undefined,
+      stdout: stdout ? streams.stdout : undefined,
+      stderr: stderr ? streams.stderr : undefined,
+      resize: streams.resize,
+    };
+    try {
+      return await execOverSpdy({ url, clock: this.#clock, signal }, connected);
+    } catch (err) {
+      return fail(err, signal);
+    }
+  }
+}
+
+/** A runtime refuses an exec without any stream; its output is then thrown away instead. */
+function atLeastOne<T extends { stdin: boolean; stdout: boolean; stderr: boolean }>(wanted: T): T {
+  return wanted.stdin || wanted.stdout || wanted.stderr ? wanted : { ...wanted, stdout: true };
+}
+
+async function unlessGone(call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (err) {
+    if (!isCriError(err, 'NotFound')) throw err;
+  }
+}
+
+/** Throws what streaming failed with as a CriError, or the signal's reason. */
+function fail(err: unknown, signal: AbortSignal | undefined): never {
+  signal?.throwIfAborted();
+  if (err instanceof CriError) throw err;
+  throw new CriError('Internal', err instanceof Error ? err.message : String(err), { cause: err });
+}
