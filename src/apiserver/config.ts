@@ -28,6 +28,8 @@ export interface ServiceAccountKeyConfig {
   readonly issuer?: string;
   /** Whom a token is for if nobody says. Default: the issuer. */
   readonly audiences?: readonly string[];
+  /** Pods get a volume with a token of their account, which their kubelets must know how to mount. Default: false. */
+  readonly mountTokens?: boolean;
 }
 
 export interface ApiServerConfig {
@@ -54,6 +56,8 @@ export interface ApiServerConfig {
   readonly authorizer?: Authorizer;
   /** Run after the server's own. Default: none. */
   readonly admissionPlugins?: readonly AdmissionPlugin[];
+  /** Names of the server's own plugins that are left out. Default: none. */
+  readonly disableAdmissionPlugins?: readonly string[];
   /** The range of cluster IPs. Default: '10.96.0.0/12'. */
   readonly serviceCidr?: string;
   /** How kubelets are reached, for logs, exec and their like. Absent: those answer 503. */

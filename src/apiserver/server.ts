@@ -26,7 +26,7 @@ import { Listener } from './http/listener.ts';
 import { createOpenApi } from './openapi/index.ts';
 import { metricsRoute } from './metrics.ts';
 import { buildRegistry } from './registry/index.ts';
-import { findIn } from './registry/find.ts';
+import { appearsIn, findIn } from './registry/find.ts';
 import type { Find } from './registry/find.ts';
 import type { ServedResource } from './registry/rest.ts';
 import type { ApiRequest, ApiResponse, Handler, UserInfo } from './request.ts';
@@ -79,7 +79,11 @@ export class ApiServer {
       onStop: (callback) => this.#onStop.push(callback),
     });
     lookUp = findIn(this.resources);
-    const plugins = defaultAdmissionPlugins({ find, clock });
+    const mountTokens = serviceAccounts?.mountTokens ?? false;
+    const plugins = defaultAdmissionPlugins(
+      { find, appears: appearsIn(this.resources, clock), clock, random, mountTokens },
+      config.disableAdmissionPlugins ?? [],
+    );
     const scheme = config.scheme ?? newDefaultScheme();
     const version = config.version ?? DEFAULT_VERSION;
     const services = {

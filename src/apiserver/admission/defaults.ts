@@ -1,15 +1,34 @@
 // The plugins that every API server runs, in their order.
 
 import type { Clock } from '../../machinery/clock.ts';
+import type { Random } from '../../machinery/random.ts';
 import type { Find } from '../registry/find.ts';
+import { DefaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { NamespaceLifecycle } from './namespace-lifecycle.ts';
+import { NodeRestriction } from './node-restriction.ts';
 import type { AdmissionPlugin } from './plugin.ts';
+import { Priority } from './priority.ts';
+import { ServiceAccount } from './service-account.ts';
 
 export interface AdmissionServices {
   readonly find: Find;
+  /** Resolves true as soon as there is such an object, false when the time is over. */
+  readonly appears: (group: string, resource: string, namespace: string, name: string, timeoutMs: number) => Promise<boolean>;
   readonly clock: Clock;
+  readonly random: Random;
+  /** Pods get a volume with a token of their ServiceAccount. */
+  readonly mountTokens: boolean;
 }
 
-export function defaultAdmissionPlugins(services: AdmissionServices): readonly AdmissionPlugin[] {
-  return [new NamespaceLifecycle(services)];
+export function defaultAdmissionPlugins(services: AdmissionServices, disabled: readonly string[]): readonly AdmissionPlugin[] {
+  const plugins: readonly AdmissionPlugin[] = [
+    new NamespaceLifecycle(services),
+    new ServiceAccount(services),
+    new Priority(services),
+    new DefaultTolerationSeconds(),
+    new NodeRestriction(services),
+  ];
+  const unknown = disabled.find((name) => !plugins.some((plugin) => plugin.name === name));
+  if (unknown !== undefined) throw new Error(`there is no admission plugin ${JSON.stringify(unknown)} to disable`);
+  return plugins.filter((plugin) => !disabled.includes(plugin.name));
 }

@@ -50,7 +50,16 @@ export async function startTestServer(config: TestServerConfig = {}): Promise<Te
   const logger = new RecordingLogger();
   const clock = config.clock ?? new VirtualClock();
   const storage = config.storage ?? createMemoryStorage({ clock, logger });
-  const server = new ApiServer({ random: new SeededRandom('test'), logger, port: 0, ...config, clock, storage });
+  const server = new ApiServer({
+    random: new SeededRandom('test'),
+    logger,
+    port: 0,
+    // Nobody makes default accounts here, so pods need none.
+    disableAdmissionPlugins: ['ServiceAccount'],
+    ...config,
+    clock,
+    storage,
+  });
   if (config.start !== false) await server.start();
   const clientOf = (user: UserInfo): Client => createClient(createInProcessTransport({ handler: server.inProcess(user) }));
   return {

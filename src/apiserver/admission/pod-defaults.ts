@@ -1,0 +1,22 @@
+// What several plugins ask about pods.
+
+import type { Pod } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { AdmissionAttributes } from './plugin.ts';
+
+export type ImmutablePod = Immutable<Pod>;
+
+/** A pod itself is written, not one of its subresources. */
+export function isPodWrite({ resource, subresource, operation }: AdmissionAttributes): boolean {
+  return (
+    resource.resource === 'pods' &&
+    resource.group === '' &&
+    subresource === '' &&
+    (operation === 'CREATE' || operation === 'UPDATE')
+  );
+}
+
+/** The API's image of a pod that a kubelet runs from a file. */
+export function isMirrorPod(pod: ImmutablePod): boolean {
+  return pod.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined;
+}

@@ -1,0 +1,97 @@
+// Every pod runs as a ServiceAccount that exists. It gets the account's pull secrets, and where kubelets know how to mount
+// it, a token.
+
+import type { ServiceAccount as ServiceAccountObject } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { KubeObject } from '../../client/client.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { AdmissionServices } from './defaults.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from './plugin.ts';
+import { isMirrorPod, isPodWrite } from './pod-defaults.ts';
+import type { ImmutablePod } from './pod-defaults.ts';
+
+const DEFAULT_NAME = 'default';
+const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
+const VOLUME_PREFIX = 'kube-api-access-';
+/** An hour, and a few seconds by which such tokens are told from others. */
+const TOKEN_SECONDS = 3607;
+/** A new namespace's default account is on its way: it is waited for so long. */
+const WAIT_MS = 2000;
+
+type Spec = ImmutablePod['spec'];
+type Container = Spec['containers'][number];
+type Volume = NonNullable<Spec['volumes']>[number];
+
+export class ServiceAccount implements AdmissionPlugin {
+  readonly name = 'ServiceAccount';
+  readonly #services: AdmissionServices;
+
+  constructor(services: AdmissionServices) {
+    this.#services = services;
+  }
+
+  handles(attributes: AdmissionAttributes): boolean {
+    return isPodWrite(attributes) && attributes.operation === 'CREATE';
+  }
+
+  async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
+    const pod = attributes.object as ImmutablePod;
+    const refuse = (why: string): apierrors.StatusError => apierrors.forbidden(attributes.resource, pod.metadata.name ?? '', why);
+    if (isMirrorPod(pod)) {
+      if ((pod.spec.serviceAccountName ?? '') !== '') throw refuse('a mirror pod may not reference service accounts');
+      return attributes.object;
+    }
+    const name = pod.spec.serviceAccountName || DEFAULT_NAME;
+    const account = await this.#accountOf(attributes.namespace, name);
+    if (account === undefined) {
+      throw refuse(
+        `error looking up service account ${attributes.namespace}/${name}: serviceaccount ${JSON.stringify(name)} not found`,
+      );
+    }
+    let { spec } = pod;
+    const pullSecrets = account.imagePullSecrets ?? [];
+    spec = { ...spec, serviceAccountName: name, serviceAccount: name };
+    if ((spec.imagePullSecrets ?? []).length === 0 && pullSecrets.length > 0) spec = { ...spec, imagePullSecrets: pullSecrets };
+    const automount = spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true;
+    if (automount && this.#services.mountTokens) spec = withToken(spec, VOLUME_PREFIX + this.#services.random.nameSuffix(5));
+    const changed: ImmutablePod = { ...pod, spec };
+    return changed;
+  }
+
+  async #accountOf(namespace: string, name: string): Promise<Immutable<ServiceAccountObject> | undefined> {
+    const look = () => this.#services.find<Immutable<ServiceAccountObject>>('', 'serviceaccounts', namespace, name);
+    const found = await look();
+    if (found !== undefined || name !== DEFAULT_NAME) return found;
+    const added = await this.#services.appears('', 'serviceaccounts', namespace, name, WAIT_MS);
+    return added ? look() : undefined;
+  }
+}
+
+/** The pod with a token, the cluster's root certificate and its namespace mounted where client libraries look for them. */
+function withToken(spec: Spec, volumeName: string): Spec {
+  const needs = (container: Container): boolean =>
+    !(container.volumeMounts ?? []).some((mount) => mount.mountPath === MOUNT_PATH);
+  if (![...(spec.initContainers ?? []), ...spec.containers].some(needs)) return spec;
+  const mounted = (container: Container): Container => {
+    if (!needs(container)) return container;
+    const mount = { name: volumeName, readOnly: true, mountPath: MOUNT_PATH };
+    return { ...container, volumeMounts: [...(container.volumeMounts ?? []), mount] };
+  };
+  const volume: Volume = {
+    name: volumeName,
+    projected: {
+      defaultMode: 0o644,
+      sources: [
+        { serviceAccountToken: { expirationSeconds: TOKEN_SECONDS, path: 'token' } },
+        { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+        { downwardAPI: { items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }] } },
+      ],
+    },
+  };
+  return {
+    ...spec,
+    volumes: [...(spec.volumes ?? []), volume],
+    containers: spec.containers.map(mounted),
+    ...(spec.initContainers !== undefined && { initContainers: spec.initContainers.map(mounted) }),
+  };
+}
