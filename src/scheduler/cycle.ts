@@ -70,19 +70,26 @@ export class Cycle {
   #bindingEnded: () => void = () => undefined;
   /** All binding cycles. None rejects. */
   readonly #underWay = new Set<Promise<void>>();
+  #stopped = false;
 
   constructor(config: CycleConfig) {
     this.#config = config;
   }
 
-  /** Resolves when fewer than `limit` bindings are under way. */
+  /** Resolves when fewer than `limit` bindings are under way, or when stopped. */
   async untilFewerBindings(limit: number): Promise<void> {
-    while (this.#bindings >= limit) {
+    while (this.#bindings >= limit && !this.#stopped) {
       // oxlint-disable-next-line no-await-in-loop -- the waiting
       await new Promise<void>((resolve) => {
         this.#bindingEnded = resolve;
       });
     }
+  }
+
+  /** What fails from now on is told to nobody: the pods are left to whoever schedules next. */
+  stop(): void {
+    this.#stopped = true;
+    this.#bindingEnded();
   }
 
   /** Resolves when every binding cycle has ended. */
@@ -267,6 +274,7 @@ export class Cycle {
     const { namespace = '', name } = info.pod.metadata;
     queued.unschedulablePlugins = failure.unschedulablePlugins;
     queued.pendingPlugins = failure.pendingPlugins;
+    if (this.#stopped) return;
     const now = podLister.get(namespace, name);
     if (now === undefined || now.metadata.uid !== info.uid || now.spec.nodeName) {
       // Gone, or bound by somebody else (or by a request that was thought to have failed).

@@ -119,7 +119,8 @@ export class EventHandlers {
     const old = this.#cache.getPod(after.metadata.uid)?.info ?? new PodInfo(before);
     const now = new PodInfo(after);
     this.#cache.putPod(now);
-    this.#queue.moveAll(podUpdateEvent(old, now), { before, after });
+    const event = podUpdateEvent(old, now);
+    if (event !== undefined) this.#queue.moveAll(event, { before, after });
   }
 
   #waitingPodUpdated(before: Pod, after: Pod): void {

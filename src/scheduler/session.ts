@@ -117,6 +117,7 @@ export class Session {
       nodeInformer,
     );
     this.#queue.run(signal);
+    signal.addEventListener('abort', () => this.#cycle.stop(), { once: true });
     const expiry = clock.setInterval(EXPIRY_INTERVAL_MS, () => this.#cache.expireAssumedPods());
     try {
       // Plugins may have asked for more informers. Before all pods are known, a node may look emptier than it is.

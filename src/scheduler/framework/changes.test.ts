@@ -46,7 +46,8 @@ describe('podUpdateEvent', () => {
       ActionType.UpdateOther,
     ],
     ['tolerations', {}, { spec: { tolerations: [{ operator: 'Exists' as const }] } }, ActionType.UpdatePodToleration],
-    ['anything else', {}, { status: { message: 'x' } }, ActionType.UpdateOther],
+    ['anything else', {}, { spec: { activeDeadlineSeconds: 5 } }, ActionType.UpdateOther],
+    ['a deletion that has begun', {}, { deleting: true }, ActionType.UpdateOther],
   ])('names %s', (_what, before, after, action) => {
     expect(podUpdateEvent(makePodInfo('p', before), makePodInfo('p', after))).toMatchObject({
       action,
@@ -56,6 +57,13 @@ describe('podUpdateEvent', () => {
 
   it('tells pods with a node from those without', () => {
     const pod = makePodInfo('p', { spec: { nodeName: 'n' } });
-    expect(podUpdateEvent(pod, pod).resource).toBe('AssignedPod');
+    const labelled = makePodInfo('p', { spec: { nodeName: 'n' }, labels: { a: 'b' } });
+    expect(podUpdateEvent(pod, labelled)?.resource).toBe('AssignedPod');
+  });
+
+  it('finds nothing in a status', () => {
+    expect(
+      podUpdateEvent(makePodInfo('p'), makePodInfo('p', { status: { message: 'x' }, resourceVersion: '2' })),
+    ).toBeUndefined();
   });
 });

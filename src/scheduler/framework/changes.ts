@@ -30,8 +30,11 @@ export function offersTheSame(before: Node, after: Node): boolean {
   );
 }
 
-/** What happened to a pod. Never undefined: what has no name of its own is an UpdateOther. */
-export function podUpdateEvent(before: PodInfo, after: PodInfo): ClusterEvent {
+/**
+ * What happened to a pod; what has no name of its own is an UpdateOther. Undefined if nothing of it is anybody's intention: its
+ * status has moved on, such as when the scheduler notes there why the pod has to wait.
+ */
+export function podUpdateEvent(before: PodInfo, after: PodInfo): ClusterEvent | undefined {
   let action = 0;
   if (!semanticEqual(before.pod.metadata.labels, after.pod.metadata.labels)) action |= ActionType.UpdatePodLabel;
   if (asksForLess(before, after)) action |= ActionType.UpdatePodScaleDown;
@@ -42,8 +45,18 @@ export function podUpdateEvent(before: PodInfo, after: PodInfo): ClusterEvent {
   if (!semanticEqual(before.pod.status.resourceClaimStatuses, after.pod.status.resourceClaimStatuses)) {
     action |= ActionType.UpdatePodGeneratedResourceClaim;
   }
+  if (action === 0 && sameIntention(before.pod, after.pod)) return undefined;
   const resource = after.pod.spec.nodeName ? 'AssignedPod' : 'UnscheduledPod';
   return clusterEvent(resource, action || ActionType.UpdateOther, `${resource}Update`);
+}
+
+function sameIntention(before: Pod, after: Pod): boolean {
+  return (
+    before.metadata.deletionTimestamp === after.metadata.deletionTimestamp &&
+    before.status.nominatedNodeName === after.status.nominatedNodeName &&
+    semanticEqual(before.metadata.annotations, after.metadata.annotations) &&
+    semanticEqual(before.spec, after.spec)
+  );
 }
 
 function asksForLess(before: PodInfo, after: PodInfo): boolean {

@@ -118,7 +118,7 @@ export class SchedulingQueue implements PodNominator {
     const event = podUpdateEvent(before, after);
     const objects = { before: before.pod, after: after.pod };
     if (this.#inFlight.has(after.uid)) {
-      this.#inFlight.record(event, objects);
+      if (event !== undefined) this.#inFlight.record(event, objects);
       return;
     }
     const pod = this.#pods.get(after.uid);
@@ -131,7 +131,7 @@ export class SchedulingQueue implements PodNominator {
     if (pod.place === 'active') {
       // Its priority, or whatever pods are sorted by, may have changed.
       this.#active.put(pod);
-    } else if (pod.place === 'unschedulable' || pod.place === 'gated') {
+    } else if (event !== undefined && (pod.place === 'unschedulable' || pod.place === 'gated')) {
       this.#requeue(pod, this.#hints.worthRequeuing(pod, event, objects));
     }
   }

@@ -1,0 +1,123 @@
+// An API server with a scheduler on a virtual clock, and ways to make requests of the scheduler fail.
+
+import { type Event, events, nodes, type Pod, pods, type PodSpec } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { startTestServer } from '../../apiserver/testing/server.ts';
+import type { Client } from '../../client/client.ts';
+import { createClient } from '../../client/create-client.ts';
+import { SharedInformerFactory } from '../../client/informers/index.ts';
+import type { Transport, TransportRequest } from '../../client/transport.ts';
+import { VirtualClock } from '../../machinery/clock.ts';
+import { SeededRandom } from '../../machinery/random.ts';
+import { Scheduler, type SchedulerConfig } from '../scheduler.ts';
+import { RecordingLogger } from './handle.ts';
+import { makeNode, type NodeOptions } from './objects.ts';
+
+/** Called with each request of the scheduler: throws instead of it, or calls `send` and throws (or answers) after it. */
+export type Fault = (request: TransportRequest, send: () => Promise<unknown>) => Promise<unknown>;
+
+export interface RunningScheduler {
+  readonly logger: RecordingLogger;
+  /** What the scheduler has asked of the API server: 'POST /api/v1/namespaces/default/pods/p/binding'. Watches not included. */
+  readonly requests: readonly string[];
+  /** Replaces the fault; undefined: all goes well. */
+  setFault(fault: Fault | undefined): void;
+  stop(): Promise<void>;
+}
+
+export async function startTestCluster() {
+  const clock = new VirtualClock();
+  const server = await startTestServer({ clock });
+  const { client } = server;
+  const running: RunningScheduler[] = [];
+
+  function startScheduler(config: Partial<SchedulerConfig> = {}, fault?: Fault): RunningScheduler {
+    const own = server.clientOf({ name: 'system:kube-scheduler', groups: ['system:authenticated'] });
+    const logger = new RecordingLogger();
+    const requests: string[] = [];
+    let current = fault;
+    const transport: Transport = {
+      request: <T>(request: TransportRequest): Promise<T> => {
+        requests.push(`${request.method} ${request.path}`);
+        const send = (): Promise<T> => own.transport.request<T>(request);
+        return current === undefined ? send() : (current(request, send) as Promise<T>);
+      },
+      watch: (request) => own.transport.watch(request),
+      text: (request) => own.transport.text(request),
+      stream: (request) => own.transport.stream(request),
+      close: () => own.transport.close(),
+    };
+    const schedulerClient: Client = createClient(transport);
+    const random = new SeededRandom(`scheduler ${running.length}`);
+    const informers = new SharedInformerFactory({ client: schedulerClient, clock, random, logger, detectMutations: true });
+    const scheduler = new Scheduler({ client: schedulerClient, informers, clock, random, logger, ...config });
+    const stopping = new AbortController();
+    const run = scheduler.run(stopping.signal);
+    const handle: RunningScheduler = {
+      logger,
+      requests,
+      setFault: (next) => {
+        current = next;
+      },
+      stop: async () => {
+        stopping.abort();
+        await run;
+        await informers.stopped();
+      },
+    };
+    running.push(handle);
+    return handle;
+  }
+
+  const inDefault = client.resource(pods).namespace('default');
+  return {
+    clock,
+    client,
+    startScheduler,
+
+    async addNode(name: string, options: NodeOptions = {}): Promise<void> {
+      const { metadata, spec, status } = makeNode(name, options);
+      const { labels, annotations } = metadata;
+      const created = await client.resource(nodes).create({ metadata: { name, labels, annotations }, spec });
+      await client.resource(nodes).updateStatus({ ...created, status });
+    },
+
+    async addPod(
+      name: string,
+      requests?: Readonly<Record<string, string>>,
+      spec: Partial<PodSpec> = {},
+    ): Promise<Immutable<Pod>> {
+      const containers = [{ name: 'c', image: 'image:1', resources: requests === undefined ? {} : { requests } }];
+      return await inDefault.create({ metadata: { name }, spec: { containers, ...spec } });
+    },
+
+    async nodeOf(name: string): Promise<string | undefined> {
+      return (await inDefault.get(name)).spec.nodeName;
+    },
+
+    /** Runs virtual time until the pods have nodes. */
+    async untilBound(...names: readonly string[]): Promise<void> {
+      await clock.runUntil(async () => {
+        const { items } = await inDefault.list();
+        return names.every((name) => items.some((pod) => pod.metadata.name === name && pod.spec.nodeName));
+      }, '10m');
+    },
+
+    async condition(name: string) {
+      const { status } = await inDefault.get(name);
+      return status.conditions?.find((condition) => condition.type === 'PodScheduled');
+    },
+
+    async eventsOf(name: string): Promise<readonly Immutable<Event>[]> {
+      const { items } = await client.resource(events).namespace('default').list();
+      return items.filter((event) => event.involvedObject.name === name);
+    },
+
+    async stop(): Promise<void> {
+      for (const scheduler of running) await scheduler.stop();
+      await server.stop();
+    },
+  };
+}
+
+export type TestCluster = Awaited<ReturnType<typeof startTestCluster>>;
