@@ -30,7 +30,7 @@ export function bindingRest(store: ResourceStore<Pod>, now: () => number): Rest 
       const errors = validateBinding(binding);
       if (errors.length > 0) throw apierrors.invalid({ group: '', kind: 'Binding' }, name, errors);
       await options.validate?.(binding, undefined);
-      await store.update(
+      await pods.update(
         context,
         name,
         { apply: (pod) => bind(pod as Pod, binding, name, now()) },
