@@ -211,7 +211,10 @@ export class Kubelet {
     const statuses = new StatusManager({
       clock,
       logger,
-      couldHaveRunningContainers: (uid) => workersRef().couldHaveRunningContainers(uid),
+      couldHaveRunningContainers: (uid) => {
+        const status = pleg.get(uid);
+        return workersRef().couldHaveRunningContainers(uid) ?? (status !== undefined && isRunning(status));
+      },
       writer: {
         patchStatus: async (pod, patch, abort) => {
           // The API has a mirror of a static pod, under a UID of its own.

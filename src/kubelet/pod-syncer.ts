@@ -66,11 +66,12 @@ export class KubeletPodSyncer implements PodSyncer {
     try {
       const status = this.#observed(pod);
       probes.sync(pod, status, this.#previous(pod));
-      const deadline = this.#deadline(pod);
-      const reported = this.#report(pod, status, { ended: false, deadlineExceeded: deadline?.exceeded === true });
+      const reported = this.#report(pod, status, { ended: false, deadlineExceeded: this.#deadline(pod)?.exceeded === true });
       if (isTerminal(reported.phase)) return { ended: true };
       const result = await this.#act(pod, status, signal);
-      return deadline === undefined ? result : { ...result, retryAt: Math.min(result.retryAt ?? deadline.at, deadline.at) };
+      // Known only now for a pod that has just got its start time.
+      const end = this.#deadline(pod)?.at;
+      return end === undefined ? result : { ...result, retryAt: Math.min(result.retryAt ?? end, end) };
     } finally {
       pleg.release(uid);
     }

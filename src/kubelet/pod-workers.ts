@@ -136,10 +136,10 @@ export class PodWorkers {
     return this.#workers.get(uid)?.state === 'syncing';
   }
 
-  /** Containers of the pod may be running. True for a pod that no worker knows, since nobody has looked. */
-  couldHaveRunningContainers(uid: string): boolean {
+  /** Containers of the pod may be running; undefined for a pod that no worker knows. */
+  couldHaveRunningContainers(uid: string): boolean | undefined {
     const state = this.state(uid);
-    return state === undefined || state === 'syncing' || state === 'terminating';
+    return state === undefined ? undefined : state === 'syncing' || state === 'terminating';
   }
 
   isFinished(uid: string): boolean {

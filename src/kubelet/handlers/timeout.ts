@@ -21,3 +21,13 @@ export async function withTimeout<T>(
     signal?.removeEventListener('abort', onAbort);
   }
 }
+
+/** As `promise`, but rejects with the signal's reason as soon as it aborts; what the promise stands for may go on. */
+export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

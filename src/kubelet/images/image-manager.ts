@@ -1,10 +1,11 @@
 // Sees to it that a container's image is on the node before the container is made, as its pull policy says, and backs off
 // from images that cannot be pulled.
 
-import { isCriError, type AuthConfig, type ImageService, type PodSandboxConfig } from '../../cri/index.ts';
+import { isCriError, type AuthConfig, type ImageService, type ImageSpec, type PodSandboxConfig } from '../../cri/index.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import { formatDuration } from '../../machinery/duration.ts';
 import type { EventReason, PodEvents } from '../events.ts';
+import { untilAborted } from '../handlers/timeout.ts';
 import { Backoff } from '../runtime/backoff.ts';
 import { podUid, type Container, type Pod, type Secret } from '../types.ts';
 import { InvalidImageNameError, parseImageName, withDefaultTag } from './image-name.ts';
@@ -34,6 +35,8 @@ export interface ImageManagerConfig {
   readonly maxBackoffMs?: number;
 }
 
+const SHOWN_MS = 2000;
+
 export class ImageManager {
   readonly #config: ImageManagerConfig;
   readonly #backoff: Backoff;
@@ -57,6 +60,8 @@ export class ImageManager {
   ): Promise<string> {
     const { images, events, clock } = this.#config;
     const name = container.image ?? '';
+    // Runtimes may choose by them how to get the image.
+    const annotations = pod.metadata.annotations ?? {};
     const report = (type: 'Normal' | 'Warning', reason: EventReason, message: string): void =>
       events.container(pod, container, type, reason, message);
 
@@ -72,7 +77,7 @@ export class ImageManager {
 
     const policy = container.imagePullPolicy ?? defaultPullPolicy(image);
     if (policy !== 'Always') {
-      const present = await this.#find(image, name, report, signal);
+      const present = await this.#find({ image, annotations }, name, report, signal);
       if (present !== undefined) {
         report('Normal', 'Pulled', `Container image "${name}" already present on machine and can be accessed by the pod`);
         return present;
@@ -96,9 +101,9 @@ export class ImageManager {
     report('Normal', 'Pulling', `Pulling image "${name}"`);
     const begin = clock.monotonic();
     try {
-      const reference = await this.#pull(image, credentialsFor(image, pullSecrets), sandboxConfig, signal);
+      const reference = await this.#pull({ image, annotations }, credentialsFor(image, pullSecrets), sandboxConfig, signal);
       const took = formatDuration(Math.trunc(clock.monotonic() - begin));
-      const size = (await images.imageStatus({ image }, { signal })).image?.size ?? 0;
+      const size = (await images.imageStatus({ image, annotations }, { signal })).image?.size ?? 0;
       report('Normal', 'Pulled', `Successfully pulled image "${name}" in ${took} (${took} including waiting). Image size: ${size} bytes.`);
       this.#backoff.reset(key);
       this.#lastFailure.delete(key);
@@ -110,7 +115,8 @@ export class ImageManager {
       this.#backoff.next(key, clock.now());
       const failure = describePullFailure(name, err, text);
       this.#lastFailure.set(key, `${failure.reason}: ${failure.message}`);
-      throw new ImageError(failure.reason, failure.message, { cause: err, retryAt: clock.now() + this.#backoff.get(key) });
+      // The failure is shown for a moment; then that it is backed off from, with the time at which to try again.
+      throw new ImageError(failure.reason, failure.message, { cause: err, retryAt: clock.now() + SHOWN_MS });
     }
   }
 
@@ -121,13 +127,13 @@ export class ImageManager {
   }
 
   async #find(
-    image: string,
+    image: ImageSpec,
     name: string,
     report: (type: 'Warning', reason: EventReason, message: string) => void,
     signal: AbortSignal,
   ): Promise<string | undefined> {
     try {
-      const { image: found } = await this.#config.images.imageStatus({ image }, { signal });
+      const { image: found } = await this.#config.images.imageStatus(image, { signal });
       return found?.id;
     } catch (err) {
       if (signal.aborted) throw err;
@@ -137,23 +143,24 @@ export class ImageManager {
     }
   }
 
-  #pull(image: string, credentials: readonly AuthConfig[], sandboxConfig: PodSandboxConfig, signal: AbortSignal): Promise<string> {
-    const key = JSON.stringify([image, credentials]);
+  #pull(image: ImageSpec, credentials: readonly AuthConfig[], sandboxConfig: PodSandboxConfig, signal: AbortSignal): Promise<string> {
+    const key = JSON.stringify([image.image, credentials]);
     let pull = this.#pulls.get(key);
     if (pull === undefined) {
       pull = this.#tryCredentials(image, credentials, sandboxConfig).finally(() => this.#pulls.delete(key));
       this.#pulls.set(key, pull);
     }
+    // The pull goes on for others that wait for it.
     return untilAborted(pull, signal);
   }
 
   /** Without any credentials if there are none; otherwise each until one is accepted. */
-  async #tryCredentials(image: string, credentials: readonly AuthConfig[], sandboxConfig: PodSandboxConfig): Promise<string> {
+  async #tryCredentials(image: ImageSpec, credentials: readonly AuthConfig[], sandboxConfig: PodSandboxConfig): Promise<string> {
     const tries: readonly (AuthConfig | undefined)[] = credentials.length === 0 ? [undefined] : credentials;
     const failures: unknown[] = [];
     for (const auth of tries) {
       try {
-        return await this.#config.images.pullImage({ image }, auth, sandboxConfig);
+        return await this.#config.images.pullImage(image, auth, sandboxConfig);
       } catch (err) {
         failures.push(err);
       }
@@ -183,17 +190,4 @@ function describePullFailure(name: string, err: unknown, text: string): { readon
 
 function messageOf(err: unknown): string {
   return err instanceof Error ? err.message : String(err);
-}
-
-/** The pull goes on for others that wait for it; this caller no longer does. */
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) {
-      onAbort();
-      return;
-    }
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
 import type { PodEvents } from '../events.ts';
 import { HookError, type HookRunner } from '../handlers/hooks.ts';
-import { withTimeout } from '../handlers/timeout.ts';
+import { untilAborted, withTimeout } from '../handlers/timeout.ts';
 import { describePod, type Container, type Pod } from '../types.ts';
 import type { KillReason } from './compute-pod-actions.ts';
 import { podIPs, runningContainers, type ContainerRecord, type RuntimePodStatus } from './pod-status.ts';
@@ -63,7 +63,8 @@ export class ContainerKiller {
     const seconds = Math.max(Math.ceil(left() / 1000), MINIMUM_GRACE_SECONDS);
     try {
       // The runtime answers when it has stopped; its call may take a little longer than the grace.
-      await runtime.stopContainer(record.id, seconds * 1000, { signal, timeoutMs: (seconds + 120) * 1000 });
+      const stopping = runtime.stopContainer(record.id, seconds * 1000, { signal, timeoutMs: (seconds + 120) * 1000 });
+      await untilAborted(stopping, signal);
     } catch (err) {
       if (!isNotFound(err)) throw err;
     }

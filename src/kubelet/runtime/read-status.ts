@@ -77,7 +77,7 @@ export async function readContainer(
     exitCode: status.exitCode,
     reason,
     message,
-    image: status.image?.image ?? '',
+    image: imageName(status),
     imageRef: status.imageRef,
     hash: annotations.hash,
     restartCount: annotations.restartCount,
@@ -86,4 +86,10 @@ export async function readContainer(
     user: user === undefined ? undefined : { uid: user.uid, gid: user.gid, supplementalGroups: user.supplementalGroups },
     stopSignal: status.stopSignal === 'RUNTIME_DEFAULT' ? undefined : status.stopSignal,
   };
+}
+
+/** The image's name; a runtime that only has its ID is asked what the user called it. */
+function imageName(status: ContainerStatus): string {
+  const image = status.image?.image ?? '';
+  return /^sha256:[0-9a-f]{64}$/.test(image) ? status.image?.userSpecifiedImage || image : image;
 }
