@@ -46,7 +46,8 @@ export interface ClusterConfig {
   readonly logger: Logger;
   /** Closed when the cluster stops. */
   readonly storage: Storage;
-  readonly pki: Pki;
+  /** Needed by `listen`; with it, the authority's certificate is published in every namespace. */
+  readonly pki?: Pki;
   /** Absent: no port is opened. Port 0: any that is free. */
   readonly listen?: { readonly bindAddress: string; readonly port: number };
   /** Their runtimes are closed when the cluster stops. */
@@ -82,7 +83,7 @@ export class Cluster {
 
   /** Makes everything and starts it; resolves when the nodes are ready. What was started is stopped again if that fails. */
   static async start(config: ClusterConfig): Promise<Cluster> {
-    const cluster = new Cluster(config, config.listen === undefined ? undefined : await servingCertificate(config));
+    const cluster = new Cluster(config, config.listen === undefined ? undefined : await servingCertificate(config, config.listen.bindAddress));
     try {
       await cluster.#start();
     } catch (err) {
@@ -105,7 +106,7 @@ export class Cluster {
       serviceCidr: config.serviceCidr,
       nodeConnector: this.#nodeConnector(),
       version: KUBERNETES_VERSION.gitVersion,
-      ...(tls !== undefined && { tls: { ...tls, clientCa: pki.caCertificate } }),
+      ...(tls !== undefined && pki !== undefined && { tls: { ...tls, clientCa: pki.caCertificate } }),
       ...(config.listen !== undefined && { bindAddress: config.listen.bindAddress, port: config.listen.port }),
     });
     this.client = this.#clientOf(ADMIN_USER);
@@ -127,7 +128,7 @@ export class Cluster {
       clock,
       random,
       logger: logger.with({ component: 'controller-manager' }),
-      rootCa: pki.caCertificate,
+      ...(pki !== undefined && { rootCa: pki.caCertificate }),
       clusterCidrs: [this.#config.podCidr],
       settings: { 'node-ipam': { serviceCidrs: [this.#config.serviceCidr] } },
     });
@@ -248,9 +249,9 @@ export class Cluster {
   }
 }
 
-async function servingCertificate(config: ClusterConfig): Promise<{ cert: string; key: string }> {
+async function servingCertificate(config: ClusterConfig, bindAddress: string): Promise<{ cert: string; key: string }> {
+  if (config.pki === undefined) throw new TypeError('a cluster that listens needs a pki');
   const service = parseRange('--service-cidr', config.serviceCidr, 29);
-  const bindAddress = config.listen?.bindAddress ?? '127.0.0.1';
   const hosts = new Set([
     'localhost',
     'kubernetes',

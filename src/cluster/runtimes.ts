@@ -1,12 +1,14 @@
 // Chooses what runs the containers of the first node, and prepares it: containerd where it can be had, host processes otherwise.
 
+import { join } from 'node:path';
 import type { Clock } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
 import type { Runtime } from '../cri/index.ts';
+import { bridgeName, bridgeNetwork, findCniPlugins, writeCniConfig } from '../network/index.ts';
 import { createSimulatedRuntime } from '../runtime/simulated/runtime.ts';
 import type { DataDirLayout } from './data-dir.ts';
-import { canInstall, installTools, isRoot, missingTools } from './install.ts';
+import { canInstall, findProgram, installTools, isRoot, missingTools } from './install.ts';
 import { UserError } from './user-error.ts';
 
 export type RuntimeChoice = 'auto' | 'containerd' | 'process' | 'simulated';
@@ -97,8 +99,14 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
     throw new UserError(`cannot run containerd: ${obstacle}. Take --runtime process or simulated, or name a runtime with --container-runtime-endpoint.`);
   }
   progress('starting containerd');
-  const network = await writeCniConfig({ dir: join(layout.containerd, 'cni'), podCidr });
-  const launched = await launchContainerd({ dir: layout.containerd, cniConfDir: network.confDir, cniBinDir: network.binDir, clock, logger: logger.with({ component: 'containerd' }), signal });
+  const cniBinDir = findCniPlugins();
+  if (cniBinDir === undefined) throw new UserError('cannot run containerd: the CNI plugins bridge, host-local, loopback and portmap are not installed');
+  const cniConfDir = join(layout.containerd, 'cni');
+  await writeCniConfig(
+    cniConfDir,
+    bridgeNetwork({ podCidr, bridge: bridgeName(layout.root), dataDir: layout.containerd, hostPorts: findProgram('iptables') !== undefined }),
+  );
+  const launched = await launchContainerd({ dir: layout.containerd, cniConfDir, cniBinDir, clock, logger: logger.with({ component: 'containerd' }), signal });
   const runtime = createContainerdRuntime({ endpoint: launched.endpoint, clock });
   const version = await runtime.runtime.version({ signal });
   return { runtime, simulated: false, description: `${version.runtimeName} ${version.runtimeVersion}, private, in ${layout.containerd}`, stop: () => launched.stop() };

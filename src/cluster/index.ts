@@ -1,0 +1,154 @@
+// The embedding API: a whole cluster inside a program or a test.
+//
+//   const cluster = await startCluster({ nodes: 3 });
+//   await cluster.apply(manifest);
+//   await cluster.stop();
+
+import { parseYamlDocuments } from '../api/codec/index.ts';
+import { allResources } from '../api/schema/compile.ts';
+import { apiVersionOf } from '../api/scheme.ts';
+import type { Client, KubeObject } from '../client/client.ts';
+import * as apierrors from '../machinery/apierrors.ts';
+import { systemClock, VirtualClock, type Clock } from '../machinery/clock.ts';
+import { silentLogger, type Logger } from '../machinery/log.ts';
+import { SeededRandom, systemRandom } from '../machinery/random.ts';
+import { createSimulatedRuntime } from '../runtime/simulated/runtime.ts';
+import { createMemoryStorage } from '../storage/memory/index.ts';
+import { ADMIN_USER, Cluster, type ClusterNode } from './cluster.ts';
+import { kubeconfigFor } from './kubeconfig.ts';
+import { nodeRange, parseRange } from './network-ranges.ts';
+import { Pki } from './pki.ts';
+
+export interface StartClusterOptions {
+  /** How many nodes; their pods only pretend to run. Default: 1. */
+  readonly nodes?: number;
+  /** 'virtual': time moves only by `clock.advance`. Default: 'real'. */
+  readonly clock?: 'real' | 'virtual';
+  /** Makes names, UIDs and choices the same each time. Default with a virtual clock: 'coxswain'; otherwise chance. */
+  readonly seed?: string | number;
+  /** Opens the API server's port on 127.0.0.1 (0: any that is free), for kubectl and other clients. Default: none. */
+  readonly port?: number;
+  /** Default: '10.244.0.0/16'. */
+  readonly podCidr?: string;
+  /** Default: '10.96.0.0/16'. */
+  readonly serviceCidr?: string;
+  /** A KubeSchedulerConfiguration (v1). Default: one profile with all defaults. */
+  readonly schedulerConfiguration?: unknown;
+  /** What each node has. Default: 4 CPUs, 32 GiB, 110 pods. */
+  readonly nodeCapacity?: Readonly<Record<string, string>>;
+  /** Default: nothing is logged. */
+  readonly logger?: Logger;
+}
+
+export interface EmbeddedCluster<C extends Clock = Clock> {
+  /** As the administrator. */
+  readonly client: Client;
+  readonly clock: C;
+  /** Where the API server listens; undefined without `port`. */
+  readonly url: string | undefined;
+  /** YAML, for clients outside of the process; undefined without `port`. */
+  readonly kubeconfig: string | undefined;
+  /**
+   * Creates the objects of a manifest (YAML text of one or more documents, or objects), or merges them into those that are there.
+   * Answers them as they are then. Throws StatusError.
+   */
+  apply(manifest: string | object | readonly object[]): Promise<readonly KubeObject[]>;
+  /** Idempotent. */
+  stop(): Promise<void>;
+}
+
+const NODE_CAPACITY = { cpu: '4', memory: '32Gi', 'ephemeral-storage': '100Gi', pods: '110' } as const;
+
+export async function startCluster(options: StartClusterOptions & { readonly clock: 'virtual' }): Promise<EmbeddedCluster<VirtualClock>>;
+export async function startCluster(options?: StartClusterOptions): Promise<EmbeddedCluster>;
+export async function startCluster(options: StartClusterOptions = {}): Promise<EmbeddedCluster> {
+  const virtual = options.clock === 'virtual';
+  const clock = virtual ? new VirtualClock() : systemClock;
+  const seed = options.seed ?? (virtual ? 'coxswain' : undefined);
+  const random = seed === undefined ? systemRandom : new SeededRandom(seed);
+  const logger = options.logger ?? silentLogger;
+  const podCidr = options.podCidr ?? '10.244.0.0/16';
+  const serviceCidr = options.serviceCidr ?? '10.96.0.0/16';
+  const podRange = parseRange('podCidr', podCidr, 28);
+  const nodes = Array.from({ length: options.nodes ?? 1 }, (_, index): ClusterNode => {
+    const name = `node-${index + 1}`;
+    const nodeCidr = nodeRange(podRange, index);
+    return {
+      name,
+      runtime: createSimulatedRuntime({ clock, random, podCidr: nodeCidr }),
+      simulated: true,
+      podCidr: nodeCidr,
+      addresses: [
+        { type: 'InternalIP', address: `192.168.${Math.floor((index + 1) / 250)}.${((index + 1) % 250) + 1}` },
+        { type: 'Hostname', address: name },
+      ],
+      capacity: options.nodeCapacity ?? NODE_CAPACITY,
+    };
+  });
+  const pki = options.port === undefined ? undefined : await Pki.open({ clock, random });
+  const starting = Cluster.start({
+    clock,
+    random,
+    logger,
+    storage: createMemoryStorage({ clock, logger }),
+    ...(pki !== undefined && { pki, listen: { bindAddress: '127.0.0.1', port: options.port as number } }),
+    nodes,
+    podCidr,
+    serviceCidr,
+    schedulerConfiguration: options.schedulerConfiguration,
+  });
+  const cluster = await (virtual ? advancing(clock as VirtualClock, starting) : starting);
+
+  let kubeconfig: string | undefined;
+  if (pki !== undefined) {
+    const admin = await pki.sign({ commonName: ADMIN_USER.name, organizations: ADMIN_USER.groups, usage: 'client' });
+    kubeconfig = kubeconfigFor({
+      name: 'coxswain',
+      server: cluster.url as string,
+      caCertificate: pki.caCertificate,
+      clientCertificate: admin.cert,
+      clientKey: admin.key,
+    });
+  }
+  return {
+    client: cluster.client,
+    clock,
+    url: cluster.url,
+    kubeconfig,
+    apply: (manifest) => apply(cluster.client, manifest),
+    stop: () => (virtual ? advancing(clock as VirtualClock, cluster.stop()) : cluster.stop()),
+  };
+}
+
+/** Lets virtual time pass in small steps until the promise is settled: starting and stopping wait on the clock too. */
+async function advancing<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
+  let settled = false;
+  const done = promise.finally(() => (settled = true));
+  // Both handlers: a rejection is the caller's, by way of `done`.
+  done.then(
+    () => undefined,
+    () => undefined,
+  );
+  while (!settled) await clock.advance(10);
+  return done;
+}
+
+const resourcesByKind = new Map(allResources().map((type) => [`${apiVersionOf(type)} ${type.kind}`, type]));
+
+async function apply(client: Client, manifest: string | object | readonly object[]): Promise<readonly KubeObject[]> {
+  const parsed: unknown[] = typeof manifest === 'string' ? parseYamlDocuments(manifest) : Array.isArray(manifest) ? [...manifest] : [manifest];
+  const applied: KubeObject[] = [];
+  for (const object of parsed as KubeObject[]) {
+    const type = resourcesByKind.get(`${object.apiVersion} ${object.kind}`);
+    if (type === undefined) throw new TypeError(`no resource is known for apiVersion ${JSON.stringify(object.apiVersion)}, kind ${JSON.stringify(object.kind)}`);
+    const all = client.resource<KubeObject>(type as never);
+    const resource = type.namespaced ? all.namespace(object.metadata.namespace ?? 'default') : all;
+    try {
+      applied.push(await resource.create(object as never));
+    } catch (err) {
+      if (!apierrors.isAlreadyExists(err)) throw err;
+      applied.push(await resource.patch(object.metadata.name, 'application/strategic-merge-patch+json', object));
+    }
+  }
+  return applied;
+}
