@@ -23,9 +23,10 @@ export interface OpenApiConfig {
 }
 
 const JSON_TYPE = 'application/json';
+/** As clients ask for it. */
 const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
-/** As clients before 1.22 spell it. */
-const PROTOBUF_TYPE_OLD = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+/** As it is answered: the '@' of the other spelling is not allowed in a media type, and clients that parse the answer refuse it. */
+const PROTOBUF_TYPE_ANSWERED = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
 interface Made {
   readonly bytes: Uint8Array;
@@ -61,9 +62,9 @@ export function createOpenApi({ resources, scheme, version }: OpenApiConfig): Op
     if (path === '/openapi/v2') {
       const v2 = (): ReturnType<typeof documentV2> => documentV2(operations(resources), info);
       const wanted = accept.split(',').map((range) => (range.split(';')[0] as string).trim());
-      const protobuf = wanted.find((type) => type === PROTOBUF_TYPE || type === PROTOBUF_TYPE_OLD);
+      const protobuf = wanted.find((type) => type === PROTOBUF_TYPE || type === PROTOBUF_TYPE_ANSWERED);
       const plain = accept === '' || wanted.some((type) => type === JSON_TYPE || type === 'application/*' || type === '*/*');
-      if (protobuf !== undefined) return { document: once('v2 protobuf', () => documentV2Protobuf(v2())), contentType: PROTOBUF_TYPE };
+      if (protobuf !== undefined) return { document: once('v2 protobuf', () => documentV2Protobuf(v2())), contentType: PROTOBUF_TYPE_ANSWERED };
       if (!plain) throw apierrors.notAcceptable([JSON_TYPE, PROTOBUF_TYPE]);
       return { document: once('v2', () => json(v2())), contentType: JSON_TYPE };
     }
