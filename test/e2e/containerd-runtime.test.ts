@@ -88,7 +88,7 @@ if (missing !== undefined) {
       portForward: true,
       stats: true,
       updateResources: true,
-      events: 'containerd has them since 1.7',
+      events: true,
       restart: true,
       pull: 'there is no registry',
       removeImage: 'there is no registry to get it back from',

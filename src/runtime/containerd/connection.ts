@@ -26,7 +26,8 @@ type ResponseName<S extends ServiceName, M extends keyof Services[S]> = Services
   ? R
   : never;
 
-type Method = MethodDefinition<object, object>;
+/** How a method goes over the wire. */
+export type CriMethod = MethodDefinition<object, object>;
 
 /** As the kubelet: long enough for a slow disk, short enough to notice that the runtime hangs. */
 const DEFAULT_TIMEOUT_MS = 120_000;
@@ -34,8 +35,8 @@ const MAX_MESSAGE = 16 * 1024 * 1024;
 
 const definition = fromJSON(criDescriptor(), { longs: Number, enums: String, defaults: true, arrays: true, objects: true });
 
-function methodOf(service: ServiceName, method: string): Method {
-  return (definition[`${criPackage}.${service}`] as unknown as Record<string, Method>)[method]!;
+function methodOf(service: ServiceName, method: string): CriMethod {
+  return (definition[`${criPackage}.${service}`] as unknown as Record<string, CriMethod>)[method]!;
 }
 
 export class CriConnection {
@@ -93,9 +94,15 @@ export class CriConnection {
     request: Request<S, M>,
     signal: AbortSignal,
   ): AsyncGenerator<Message<ResponseName<S, M>>, void> {
-    if (signal.aborted) return;
-    const method = methodOf(service, name);
     const response = (services[service][name] as unknown as readonly [string, ResponseName<S, M>])[1];
+    for await (const message of this.streamOf(methodOf(service, name), request, signal)) {
+      yield complete(response, message as Input<ResponseName<S, M>>);
+    }
+  }
+
+  /** The same for a method that is not CRI's, on the same socket. */
+  async *streamOf(method: CriMethod, request: object, signal: AbortSignal): AsyncGenerator<object, void> {
+    if (signal.aborted) return;
     const call: ClientReadableStream<object> = this.#client.makeServerStreamRequest(
       method.path,
       method.requestSerialize,
@@ -107,7 +114,7 @@ export class CriConnection {
     const abort = (): void => call.cancel();
     signal.addEventListener('abort', abort, { once: true });
     try {
-      for await (const message of call) yield complete(response, message as Input<ResponseName<S, M>>);
+      for await (const message of call) yield message as object;
     } catch (err) {
       if (!signal.aborted) throw fromGrpc(err);
     } finally {

@@ -32,6 +32,7 @@ import type {
 import type { Clock } from '../../machinery/clock.ts';
 import { execOverSpdy, portForwardOverSpdy } from '../../machinery/remotecommand/index.ts';
 import type { CriConnection } from './connection.ts';
+import { containerEvents } from './events.ts';
 
 /** What a call takes beyond the time that it was told to take. */
 const SLACK_MS = 120_000;
@@ -181,7 +182,7 @@ export class ContainerdRuntime implements RuntimeService {
   }
 
   containerEvents(signal: AbortSignal): AsyncIterable<ContainerEvent> {
-    return this.#connection.stream('RuntimeService', 'GetContainerEvents', {}, signal);
+    return containerEvents({ connection: this.#connection, runtime: this, clock: this.#clock }, signal);
   }
 
   async #stream(url: string, request: AttachRequest, streams: ExecStreams, signal?: AbortSignal): Promise<ExecResult> {

@@ -1,0 +1,225 @@
+// Container events, whatever the runtime has to tell them with: containerd's own event service (all versions), CRI's
+// GetContainerEvents (CRI-O), or else looking once a second. So whoever follows them never has to poll.
+
+import { isCriError, toNanoseconds } from '../../cri/index.ts';
+import type { ContainerEvent, ContainerEventType, RuntimeService } from '../../cri/index.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import * as wait from '../../machinery/wait.ts';
+import { Broadcast } from '../broadcast.ts';
+import type { CriConnection } from './connection.ts';
+import { nativeEvents } from './event-service.ts';
+
+export interface EventSourceConfig {
+  readonly connection: CriConnection;
+  readonly runtime: Pick<RuntimeService, 'listContainers' | 'listPodSandbox' | 'podSandboxStatus'>;
+  readonly clock: Clock;
+}
+
+/** How long CRI may lag behind containerd's own event. */
+const LAG_TIMEOUT_MS = 10_000;
+const POLL_MS = 1000;
+/** How often everything is looked at beside the events. */
+const CHECK_UP_MS = 30_000;
+
+/** Where a container or sandbox is in its life, as far as events tell. */
+type Stage = 'created' | 'started' | 'stopped' | 'deleted';
+
+const stageOf: Readonly<Record<ContainerEventType, Stage>> = {
+  CONTAINER_CREATED_EVENT: 'created',
+  CONTAINER_STARTED_EVENT: 'started',
+  CONTAINER_STOPPED_EVENT: 'stopped',
+  CONTAINER_DELETED_EVENT: 'deleted',
+};
+const typeOf: Readonly<Record<Stage, ContainerEventType>> = {
+  created: 'CONTAINER_CREATED_EVENT',
+  started: 'CONTAINER_STARTED_EVENT',
+  stopped: 'CONTAINER_STOPPED_EVENT',
+  deleted: 'CONTAINER_DELETED_EVENT',
+};
+const order: readonly Stage[] = ['created', 'started', 'stopped', 'deleted'];
+
+interface Seen {
+  readonly podSandboxId: string;
+  readonly stage: Stage;
+}
+
+/** What CRI says of one container or sandbox, or with no id of all, by id. */
+async function look(runtime: EventSourceConfig['runtime'], id?: string): Promise<Map<string, Seen>> {
+  const filter = id === undefined ? undefined : { id };
+  const [sandboxes, containers] = await Promise.all([runtime.listPodSandbox(filter), runtime.listContainers(filter)]);
+  const seen = new Map<string, Seen>();
+  for (const { id: podSandboxId, state } of sandboxes) {
+    seen.set(podSandboxId, { podSandboxId, stage: state === 'SANDBOX_READY' ? 'started' : 'stopped' });
+  }
+  for (const container of containers) {
+    const stage =
+      container.state === 'CONTAINER_CREATED' ? 'created' : container.state === 'CONTAINER_RUNNING' ? 'started' : 'stopped';
+    seen.set(container.id, { podSandboxId: container.podSandboxId, stage });
+  }
+  return seen;
+}
+
+async function toEvent(
+  config: EventSourceConfig,
+  containerId: string,
+  podSandboxId: string,
+  stage: Stage,
+): Promise<ContainerEvent> {
+  let podSandboxStatus;
+  try {
+    ({ status: podSandboxStatus } = await config.runtime.podSandboxStatus(podSandboxId));
+  } catch (err) {
+    // Gone with its containers.
+    if (!isCriError(err, 'NotFound')) throw err;
+  }
+  const createdAt = toNanoseconds(config.clock.now());
+  return { containerId, containerEventType: typeOf[stage], createdAt, podSandboxStatus, containersStatuses: [] };
+}
+
+/** What has become different between two looks, each stage that was passed. */
+function* differences(before: ReadonlyMap<string, Seen>, now: ReadonlyMap<string, Seen>): Generator<[string, Seen], void> {
+  for (const [id, { podSandboxId, stage }] of now) {
+    const last = before.get(id)?.stage;
+    const from = last === undefined ? 0 : order.indexOf(last) + 1;
+    for (const passed of order.slice(from, order.indexOf(stage) + 1)) yield [id, { podSandboxId, stage: passed }];
+  }
+  for (const [id, { podSandboxId }] of before) if (!now.has(id)) yield [id, { podSandboxId, stage: 'deleted' }];
+}
+
+/** Delays between looks at everything. */
+function* checkUps(): Generator<number, never> {
+  yield 0;
+  yield POLL_MS;
+  for (;;) yield CHECK_UP_MS;
+}
+
+/**
+ * containerd's events, each held back until CRI has come to know of it: whoever asks CRI after an event sees its effect.
+ * Now and then a look at everything finds what was missed, for example before the subscription stood.
+ */
+class NativeSource {
+  readonly #config: EventSourceConfig;
+  readonly #events = new Broadcast<ContainerEvent>();
+  readonly #over = new AbortController();
+  /** By container: its events are told in order, those of others are not held up. */
+  readonly #queues = new Map<string, Promise<void>>();
+  /** By container: the last stage that was told. */
+  readonly #told = new Map<string, Seen>();
+  #failure: unknown;
+
+  constructor(config: EventSourceConfig) {
+    this.#config = config;
+  }
+
+  async *read(signal: AbortSignal): AsyncGenerator<ContainerEvent, void> {
+    const until = AbortSignal.any([signal, this.#over.signal]);
+    const output = this.#events.subscribe(this.#over.signal);
+    const working = Promise.all([this.#follow(until), this.#checkUp(until)]);
+    try {
+      yield* output;
+      if (this.#failure !== undefined && !signal.aborted) throw this.#failure;
+    } finally {
+      this.#over.abort();
+      await working;
+    }
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    try {
+      for await (const { containerId, type } of nativeEvents(this.#config.connection, signal)) {
+        this.#enqueue(containerId, () => this.#arrive(containerId, stageOf[type]));
+      }
+    } catch (err) {
+      this.#fail(err);
+    }
+    this.#events.close();
+  }
+
+  async #checkUp(signal: AbortSignal): Promise<void> {
+    const { clock, runtime } = this.#config;
+    try {
+      // At first what is there already is told too: it may have come to be just before the subscription.
+      for (const delay of checkUps()) {
+        await clock.sleep(delay, signal);
+        const before = new Map(this.#told);
+        for (const [id, seen] of differences(before, await look(runtime))) this.#enqueue(id, () => this.#tell(id, seen));
+      }
+    } catch (err) {
+      if (!signal.aborted) this.#fail(err);
+    }
+  }
+
+  #fail(err: unknown): void {
+    this.#failure ??= err;
+    this.#events.close();
+  }
+
+  #enqueue(containerId: string, work: () => Promise<void>): void {
+    const next = (this.#queues.get(containerId) ?? Promise.resolve()).then(work).catch((err: unknown) => {
+      if (!this.#over.signal.aborted) this.#fail(err);
+    });
+    this.#queues.set(containerId, next);
+    void next.then(() => this.#queues.get(containerId) === next && this.#queues.delete(containerId));
+  }
+
+  /** Waits until CRI knows that the container has come this far, and tells it. */
+  async #arrive(containerId: string, stage: Stage): Promise<void> {
+    const { clock, runtime } = this.#config;
+    let podSandboxId = this.#told.get(containerId)?.podSandboxId;
+    const arrived = async (): Promise<boolean> => {
+      const seen = (await look(runtime, containerId)).get(containerId);
+      podSandboxId = seen?.podSandboxId ?? podSandboxId;
+      if (stage === 'deleted') return seen === undefined;
+      // Deleted already: there is nothing to wait for any more.
+      return seen === undefined ? stage !== 'created' : order.indexOf(seen.stage) >= order.indexOf(stage);
+    };
+    try {
+      await wait.pollImmediately({ clock, intervalMs: 10, timeoutMs: LAG_TIMEOUT_MS, signal: this.#over.signal }, arrived);
+    } catch (err) {
+      if (!(err instanceof wait.WaitTimeoutError)) throw err;
+    }
+    await this.#tell(containerId, { podSandboxId: podSandboxId ?? containerId, stage });
+  }
+
+  async #tell(containerId: string, seen: Seen): Promise<void> {
+    const { podSandboxId, stage } = seen;
+    const last = this.#told.get(containerId)?.stage;
+    // Ids are never used again: what was not known and is deleted was told as deleted before, or never seen by anyone.
+    if (last === undefined ? stage === 'deleted' : order.indexOf(last) >= order.indexOf(stage)) return;
+    if (stage === 'deleted') this.#told.delete(containerId);
+    else this.#told.set(containerId, seen);
+    this.#events.publish(await toEvent(this.#config, containerId, podSandboxId, stage));
+  }
+}
+
+/** Looks once a second, and tells what has become different. */
+async function* fromPolling(config: EventSourceConfig, signal: AbortSignal): AsyncGenerator<ContainerEvent, void> {
+  let before = await look(config.runtime);
+  while (!signal.aborted) {
+    try {
+      await config.clock.sleep(POLL_MS, signal);
+    } catch {
+      return;
+    }
+    const now = await look(config.runtime);
+    for (const [id, { podSandboxId, stage }] of differences(before, now)) yield await toEvent(config, id, podSandboxId, stage);
+    before = now;
+  }
+}
+
+/** Events from now on until the signal aborts. Throws a CriError when the runtime goes away. */
+export async function* containerEvents(config: EventSourceConfig, signal: AbortSignal): AsyncGenerator<ContainerEvent, void> {
+  const sources = [
+    () => new NativeSource(config).read(signal),
+    () => config.connection.stream('RuntimeService', 'GetContainerEvents', {}, signal),
+    () => fromPolling(config, signal),
+  ];
+  for (const source of sources) {
+    try {
+      yield* source();
+      return;
+    } catch (err) {
+      if (!isCriError(err, 'Unimplemented')) throw err;
+    }
+  }
+}
