@@ -15,6 +15,8 @@ const options = {
   platform: 'node',
   target: 'node20',
   format: 'esm',
+  // The ES module form of a dependency where it has one: its unused parts go away, and `import()` of it gives its names.
+  mainFields: ['module', 'main'],
   minifySyntax: true,
   minifyWhitespace: true,
   keepNames: false,
