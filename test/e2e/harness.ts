@@ -11,7 +11,9 @@ import { systemClock } from '../../src/machinery/clock.ts';
 import * as wait from '../../src/machinery/wait.ts';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-export const coxPath = join(root, 'bin', 'cox.js');
+/** How Node runs the command: built, or with E2E_FROM_SOURCE=1 straight from src/. */
+export const coxArgs: readonly string[] =
+  process.env['E2E_FROM_SOURCE'] === '1' ? ['--import', join(root, 'node_modules/tsx/dist/loader.mjs'), join(root, 'src/cli/main.ts')] : [join(root, 'bin', 'cox.js')];
 export const fixture = (name: string): string => join(root, 'test', 'fixtures', name);
 
 /** Why a test is skipped: shown in its name. Undefined: it runs. */
@@ -127,7 +129,7 @@ export interface RunningCluster {
 /** Starts `cox up` and waits for its ready line. Throws with its output if it ends before. */
 export async function coxUp(flags: readonly string[], options: { dataDir: string; port?: number; env?: NodeJS.ProcessEnv }): Promise<RunningCluster> {
   const { dataDir } = options;
-  const args = [coxPath, 'up', '--data-dir', dataDir, '--secure-port', String(options.port ?? 0), '--no-install', ...flags];
+  const args = [...coxArgs, 'up', '--data-dir', dataDir, '--secure-port', String(options.port ?? 0), '--no-install', ...flags];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...options.env } });
   let stdout = '';
   let stderr = '';

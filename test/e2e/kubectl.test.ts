@@ -18,7 +18,7 @@ const versions = kubectls();
 
 describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? versions : [{ version: 'none', path: '' }])(
   named('kubectl $version', missingKubectl),
-  ({ path }) => {
+  ({ path, version }) => {
     let dir: ReturnType<typeof temporaryDir>;
     let cluster: RunningCluster;
     let kubectl: Kubectl;
@@ -124,7 +124,7 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       await kubectl.run('scale rs replicatest --replicas=2');
       await ready('replicatest', 2);
       expect(await kubectl.run('label rs replicatest tier=front')).toBe('replicaset.apps/replicatest labeled\n');
-      expect(await kubectl.run('annotate rs replicatest note=hello')).toBe('replicaset.apps/replicatest annotated\n');
+      expect(await kubectl.run('annotate rs replicatest note=hello')).toMatch(/^replicaset\.apps\/replicatest annotated?\n$/);
       expect(await kubectl.run('get rs -l tier=front -o name')).toBe('replicaset.apps/replicatest\n');
       expect(await kubectl.run(`patch rs replicatest -p '{"metadata":{"labels":{"tier":"back"}}}'`)).toBe('replicaset.apps/replicatest patched\n');
       expect(await kubectl.run(`patch rs replicatest --type=merge -p '{"metadata":{"annotations":{"note":null}}}'`)).toBe('replicaset.apps/replicatest patched\n');
@@ -152,9 +152,13 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
     });
 
     test('knows who asks', async () => {
-      const who = await kubectl.run('auth whoami');
-      expect(who).toMatch(/Username +kubernetes-admin/);
-      expect(who).toMatch(/Groups +\[system:masters system:authenticated\]/);
+      // kubectl before 1.28 asks for preview versions of the review, which Kubernetes 1.36 does not serve either.
+      const who = await kubectl.try('auth whoami');
+      if (version === '1.27') expect(who.stderr).toContain('the selfsubjectreviews API is not enabled in the cluster');
+      else {
+        expect(who.stdout).toMatch(/Username +kubernetes-admin/);
+        expect(who.stdout).toMatch(/Groups +\[system:masters system:authenticated\]/);
+      }
       expect(await kubectl.run('auth can-i create pods')).toBe('yes\n');
       const other = await kubectl.try('auth can-i create pods --as=somebody');
       expect(other.stdout).toBe('no\n');

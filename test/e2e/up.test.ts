@@ -5,7 +5,7 @@ import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { coxPath, coxUp, existsSync, readFileSync, run, type RunningCluster, temporaryDir } from './harness.ts';
+import { coxArgs, coxUp, existsSync, readFileSync, run, type RunningCluster, temporaryDir } from './harness.ts';
 
 const simulated = ['--runtime', 'simulated', '--store', 'memory'];
 
@@ -24,7 +24,7 @@ describe('cox up', () => {
     running.push(cluster);
     return cluster;
   };
-  const cox = (...args: string[]) => run(process.execPath, [coxPath, ...args]);
+  const cox = (...args: string[]) => run(process.execPath, [...coxArgs, ...args]);
 
   test('says when it is ready and what to do next; stops cleanly on SIGTERM with status 0', async () => {
     const cluster = await start(simulated);
