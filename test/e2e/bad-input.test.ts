@@ -71,7 +71,6 @@ describe('bad input', () => {
     ['a label that is none', 'POST', configMaps, configMap({ metadata: { name: 'x', labels: { a: 'not valid!' } } }), {}, 422, 'Invalid', /metadata\.labels/],
     ['another namespace', 'POST', configMaps, configMap({ metadata: { name: 'x', namespace: 'kube-system' } }), {}, 400, 'BadRequest', /does not match the namespace/],
     ['a namespace that is not there', 'POST', '/api/v1/namespaces/nowhere/configmaps', configMap({ metadata: { name: 'x' } }), {}, 404, 'NotFound', /namespaces "nowhere" not found/],
-    ['a resource that is not there', 'GET', '/api/v1/bananas', undefined, {}, 404, 'NotFound', /could not find the requested resource/],
     ['an object that is not there', 'GET', `${configMaps}/nothing`, undefined, {}, 404, 'NotFound', /configmaps "nothing" not found/],
     ['a media type that is not spoken', 'POST', configMaps, 'x', { 'content-type': 'text/csv' }, 415, 'UnsupportedMediaType', /./],
     ['a wish that cannot be met', 'GET', configMaps, undefined, { accept: 'image/png' }, 406, 'NotAcceptable', /./],
@@ -150,6 +149,21 @@ describe('bad input', () => {
       expect(result.stderr).toMatch(/^The Pod "bad" is invalid: \n/);
       expect(result.stderr).toContain('* spec.containers[0].image: Required value');
       expect(result.stderr).toContain('* spec.restartPolicy: Unsupported value: "Sometimes"');
+    });
+
+    test('a resource that is not there', async () => {
+      expect((await kubectl.try('get --raw /api/v1/bananas')).stderr).toBe('Error from server (NotFound): the server could not find the requested resource\n');
+      expect((await kubectl.try('get bananas')).stderr).toBe('error: the server doesn\'t have a resource type "bananas"\n');
+    });
+
+    test('a namespace on its way out', async () => {
+      await kubectl.run('create ns leaving');
+      await kubectl.run(`create -f -`, { input: 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: leaving, finalizers: [example.com/hold]}' });
+      await kubectl.run('delete ns leaving --wait=false');
+      const refused = await kubectl.try('create configmap late -n leaving');
+      expect(refused.stderr).toContain('configmaps "late" is forbidden: unable to create new content in namespace leaving because it is being terminated');
+      await kubectl.run(`patch configmap held -n leaving --type=merge -p '{"metadata":{"finalizers":null}}'`);
+      await kubectl.run('wait --for=delete ns/leaving --timeout=60s');
     });
 
     test('server-side apply is refused by name', async () => {
