@@ -152,7 +152,7 @@ class InProcessTransport implements Transport {
     signal.throwIfAborted();
     const warnings: string[] = [];
     const headers: Record<string, string | undefined> = {
-      accept: 'application/json',
+      accept: request.accept ?? 'application/json',
       'content-type': request.body === undefined ? undefined : (request.contentType ?? 'application/json'),
       'user-agent': this.#config.userAgent ?? 'coxswain',
     };

@@ -23,6 +23,8 @@ export interface TransportRequest {
   readonly body?: unknown;
   /** For PATCH: how `body` is to be read. Otherwise JSON. */
   readonly contentType?: PatchType;
+  /** The form wanted, such as 'application/json;as=Table;v=v1;g=meta.k8s.io'; something in JSON. Default: the object as it is. */
+  readonly accept?: string;
   readonly signal?: AbortSignal;
 }
 

@@ -15,6 +15,7 @@ import { SharedInformerFactory } from '../client/informers/index.ts';
 import { ControllerManager } from '../controllers/controller-manager.ts';
 import type { Runtime } from '../cri/index.ts';
 import { Kubelet } from '../kubelet/kubelet.ts';
+import type { MachineInfo } from '../kubelet/node/machine.ts';
 import type { Clock } from '../machinery/clock.ts';
 import { duplexPair } from '../machinery/duplex-pair.ts';
 import type { Logger } from '../machinery/log.ts';
@@ -162,6 +163,7 @@ export class Cluster {
       kubeletVersion: KUBERNETES_VERSION.gitVersion,
       hostFiles: !node.simulated,
       podNetwork: !node.simulated,
+      ...(node.simulated && { machine: simulatedMachine(node.name) }),
       ...(node.rootDir !== undefined && { rootDir: node.rootDir }),
       ...(node.podLogsDir !== undefined && { podLogsDir: node.podLogsDir }),
       ...(node.addresses !== undefined && { addresses: node.addresses }),
@@ -247,6 +249,19 @@ export class Cluster {
       },
     };
   }
+}
+
+/** The same on every machine that simulates it, so that what is shown of a node is, too. */
+function simulatedMachine(name: string): MachineInfo {
+  return {
+    machineID: name,
+    systemUUID: name,
+    bootID: name,
+    kernelVersion: 'simulated',
+    osImage: 'Simulated Linux',
+    operatingSystem: 'linux',
+    architecture: 'amd64',
+  };
 }
 
 async function servingCertificate(config: ClusterConfig, bindAddress: string): Promise<{ cert: string; key: string }> {

@@ -4,6 +4,9 @@
 //   await cluster.apply(manifest);
 //   await cluster.stop();
 
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseYamlDocuments } from '../api/codec/index.ts';
 import { allResources } from '../api/schema/compile.ts';
 import { apiVersionOf } from '../api/scheme.ts';
@@ -69,6 +72,8 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
   const logger = options.logger ?? silentLogger;
   const podCidr = options.podCidr ?? '10.244.0.0/16';
   const serviceCidr = options.serviceCidr ?? '10.96.0.0/16';
+  // Made when a container writes its first line; its name is nobody else's, whatever the seed.
+  const logsDir = join(tmpdir(), `coxswain-${process.pid}-${systemRandom.nameSuffix(10)}`);
   const podRange = parseRange('podCidr', podCidr, 28);
   const nodes = Array.from({ length: options.nodes ?? 1 }, (_, index): ClusterNode => {
     const name = `node-${index + 1}`;
@@ -78,6 +83,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
       runtime: createSimulatedRuntime({ clock, random, podCidr: nodeCidr }),
       simulated: true,
       podCidr: nodeCidr,
+      podLogsDir: join(logsDir, name),
       addresses: [
         { type: 'InternalIP', address: `192.168.${Math.floor((index + 1) / 250)}.${((index + 1) % 250) + 1}` },
         { type: 'Hostname', address: name },
@@ -97,6 +103,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     serviceCidr,
     schedulerConfiguration: options.schedulerConfiguration,
   });
+  const removeLogs = (): Promise<void> => rm(logsDir, { recursive: true, force: true });
   const cluster = await (virtual ? advancing(clock as VirtualClock, starting) : starting);
 
   let kubeconfig: string | undefined;
@@ -116,7 +123,10 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     url: cluster.url,
     kubeconfig,
     apply: (manifest) => apply(cluster.client, manifest),
-    stop: () => (virtual ? advancing(clock as VirtualClock, cluster.stop()) : cluster.stop()),
+    stop: async () => {
+      const stopping = cluster.stop();
+      await (virtual ? advancing(clock as VirtualClock, stopping) : stopping).finally(removeLogs);
+    },
   };
 }
 

@@ -195,7 +195,7 @@ class HttpTransport implements Transport {
       method: request.method,
       path: `${this.#basePath}${request.path}${query === '' ? '' : `?${query}`}`,
       headers: {
-        accept,
+        accept: request.accept ?? accept,
         'user-agent': this.#config.userAgent ?? 'coxswain',
         ...(request.body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
         ...(await authenticationHeaders(this.#config)),

@@ -17,8 +17,19 @@ export interface MachineInfo {
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386', ppc64: 'ppc64le' };
 
-/** What cannot be read is ''. */
-export async function readMachineInfo(): Promise<MachineInfo> {
+const KEYS: readonly (keyof MachineInfo)[] = ['machineID', 'systemUUID', 'bootID', 'kernelVersion', 'osImage', 'operatingSystem', 'architecture'];
+
+/** What cannot be read is ''. If all is given, nothing is read: a simulated node has no machine. */
+export async function readMachineInfo(given: Partial<MachineInfo> = {}): Promise<MachineInfo> {
+  if (isComplete(given)) return given;
+  return { ...(await readAll()), ...given };
+}
+
+function isComplete(info: Partial<MachineInfo>): info is MachineInfo {
+  return KEYS.every((key) => info[key] !== undefined);
+}
+
+async function readAll(): Promise<MachineInfo> {
   const [machineID, systemUUID, bootID, osRelease] = await Promise.all([
     readOr('', '/etc/machine-id', '/var/lib/dbus/machine-id'),
     readOr('', '/sys/class/dmi/id/product_uuid', '/proc/device-tree/system-id'),
