@@ -575,7 +575,7 @@ export class Kubelet {
       ...machineAddresses().map((address) => ({ type: 'InternalIP' as const, address })),
       { type: 'Hostname' as const, address: config.nodeName },
     ];
-    const machine = { ...(await readMachineInfo()), ...config.machine };
+    const machine = await readMachineInfo(config.machine);
     return {
       capacity,
       allocatable: config.allocatable ?? lessReserved(capacity),

@@ -1,0 +1,164 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { leases } from '../api/coordination/v1/index.ts';
+import { ApiServer } from '../apiserver/server.ts';
+import * as apierrors from '../machinery/apierrors.ts';
+import { VirtualClock } from '../machinery/clock.ts';
+import { recordingLogger } from '../machinery/log.ts';
+import { SeededRandom } from '../machinery/random.ts';
+import { createMemoryStorage } from '../storage/memory/index.ts';
+import type { Client } from './client.ts';
+import { createClient } from './create-client.ts';
+import { createInProcessTransport } from './in-process.ts';
+import { LeaderElector } from './leader-election.ts';
+
+let clock: VirtualClock;
+let server: ApiServer;
+let client: Client;
+/** Whose requests fail, as if the network were down. */
+let cutOff: Set<string>;
+let leading: string[];
+let electors: { readonly stop: AbortController; readonly run: Promise<void> }[];
+
+beforeEach(async () => {
+  clock = new VirtualClock();
+  const logger = recordingLogger();
+  server = new ApiServer({ storage: createMemoryStorage({ clock, logger }), clock, logger, random: new SeededRandom(1) });
+  await server.start();
+  client = clientOf('test');
+  cutOff = new Set();
+  leading = [];
+  electors = [];
+});
+afterEach(async () => {
+  for (const { stop } of electors) stop.abort();
+  await Promise.all(electors.map(({ run }) => run));
+  const stopping = server.stop();
+  await clock.advance('1m');
+  await stopping;
+});
+
+function clientOf(name: string): Client {
+  const handler = server.inProcess({ name: 'system:admin', groups: ['system:masters'] });
+  const transport = createInProcessTransport({
+    handler: async (request) => {
+      if (cutOff.has(name)) throw apierrors.serviceUnavailable('cut off');
+      return handler(request);
+    },
+  });
+  return createClient(transport);
+}
+
+function candidate(identity: string, change: { readonly releaseOnStop?: boolean } = {}) {
+  const seen: string[] = [];
+  const elector = new LeaderElector({
+    client: clientOf(identity),
+    clock,
+    random: new SeededRandom(identity),
+    logger: recordingLogger(),
+    namespace: 'kube-system',
+    name: 'test',
+    identity,
+    onNewLeader: (leader) => seen.push(leader),
+    onStartedLeading: async (signal) => {
+      leading.push(identity);
+      await new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => resolve());
+        if (signal.aborted) resolve();
+      });
+      leading.splice(leading.indexOf(identity), 1);
+    },
+    ...change,
+  });
+  const stop = new AbortController();
+  const run = elector.run(stop.signal);
+  electors.push({ stop, run });
+  return { elector, stop, run, seen };
+}
+
+const lease = async () => (await client.resource(leases).namespace('kube-system').get('test')).spec;
+
+describe('LeaderElector', () => {
+  it('lets one lead, who renews, and the others see who it is', async () => {
+    const a = candidate('a');
+    await clock.settle();
+    const b = candidate('b');
+    await clock.advance('1m');
+    expect(leading).toEqual(['a']);
+    expect([a.elector.isLeader, b.elector.isLeader, b.elector.leader, b.seen]).toEqual([true, false, 'a', ['a']]);
+    expect(await lease()).toMatchObject({ holderIdentity: 'a', leaseDurationSeconds: 15, leaseTransitions: 0 });
+    expect((await lease()).acquireTime).toBe('2026-01-01T00:00:00.000000Z');
+    expect(((await lease()).renewTime ?? '') > '2026-01-01T00:00:55').toBe(true);
+  });
+
+  it('hands over at once when the leader stops and lets go', async () => {
+    const a = candidate('a');
+    await clock.settle();
+    const b = candidate('b');
+    await clock.settle();
+    a.stop.abort();
+    await a.run;
+    expect((await lease()).holderIdentity).toBeUndefined();
+    await clock.advance('5s');
+    expect(leading).toEqual(['b']);
+    expect(b.seen).toEqual(['a', 'b']);
+    expect((await lease()).leaseTransitions).toBe(1);
+  });
+
+  it('waits for the lease to run out when the leader dies', async () => {
+    const a = candidate('a', { releaseOnStop: false });
+    await clock.settle();
+    candidate('b');
+    await clock.settle();
+    a.stop.abort();
+    await a.run;
+    await clock.advance('14s');
+    expect(leading).toEqual([]);
+    await clock.advance('10s');
+    expect(leading).toEqual(['b']);
+  });
+
+  it('stops leading before anybody else can begin, when it cannot renew', async () => {
+    candidate('a');
+    await clock.settle();
+    candidate('b');
+    await clock.settle();
+    cutOff.add('a');
+    const history: string[] = [];
+    for (let second = 0; second < 40; second++) {
+      await clock.advance('1s');
+      expect(leading.length).toBeLessThanOrEqual(1);
+      if (leading[0] !== history.at(-1)) history.push(leading[0] ?? 'nobody');
+    }
+    expect(history).toEqual(['a', 'nobody', 'b']);
+  });
+
+  it('survives a short outage', async () => {
+    candidate('a');
+    await clock.settle();
+    candidate('b');
+    cutOff.add('a');
+    await clock.advance('6s');
+    cutOff.delete('a');
+    await clock.advance('1m');
+    expect(leading).toEqual(['a']);
+    expect((await lease()).leaseTransitions).toBe(0);
+  });
+
+  it('refuses times that cannot work', () => {
+    const make = (change: object) => () =>
+      new LeaderElector({
+        client,
+        clock,
+        random: new SeededRandom(1),
+        logger: recordingLogger(),
+        namespace: 'x',
+        name: 'y',
+        identity: 'z',
+        onStartedLeading: async () => undefined,
+        ...change,
+      });
+    expect(make({ leaseDurationMs: 5000 })).toThrow('leaseDurationMs');
+    expect(make({ retryPeriodMs: 9000 })).toThrow('renewDeadlineMs');
+    expect(make({ identity: '' })).toThrow('identity');
+  });
+});
