@@ -17,7 +17,13 @@ export default defineConfig({
       {
         extends: true,
         // One at a time: they start whole clusters and share the machine's containers and ports.
-        test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'], fileParallelism: false, testTimeout: 240_000, hookTimeout: 240_000 },
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
+        },
       },
     ],
   },

@@ -83,10 +83,10 @@ function build(buildArgs) {
 
 /** Types, lint, format. The layers' test and the unit tests follow in vitest. */
 function staticChecks() {
-  for (const [name, program, programArgs] of [
-    ['types', 'tsc', ['--noEmit', '-p', 'tsconfig.json']],
-    ['lint', 'oxlint', ['--type-aware', '--deny-warnings', 'src', 'test', 'bench', 'tools']],
-    ['format', 'oxfmt', ['--check', 'src', 'test', 'bench', 'tools']],
+  for (const { name, program, programArgs } of [
+    { name: 'types', program: 'tsc', programArgs: ['--noEmit', '-p', 'tsconfig.json'] },
+    { name: 'lint', program: 'oxlint', programArgs: ['--type-aware', '--deny-warnings', 'src', 'test', 'bench', 'tools'] },
+    { name: 'format', program: 'oxfmt', programArgs: ['--check', 'src', 'test', 'bench', 'tools'] },
   ]) {
     const started = process.hrtime.bigint();
     run(bin(program), programArgs);
@@ -101,12 +101,25 @@ function vitest(projects, vitestArgs) {
   rmSync(report, { force: true });
   const result = spawnSync(
     bin('vitest'),
-    ['run', ...projects.flatMap((project) => ['--project', project]), '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...vitestArgs],
-    { cwd: root, stdio: 'inherit', env: { ...process.env, FORCE_COLOR: process.env.FORCE_COLOR ?? (process.stdout.isTTY ? '1' : '0') } },
+    [
+      'run',
+      ...projects.flatMap((project) => ['--project', project]),
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${report}`,
+      ...vitestArgs,
+    ],
+    {
+      cwd: root,
+      stdio: 'inherit',
+      env: { ...process.env, FORCE_COLOR: process.env.FORCE_COLOR ?? (process.stdout.isTTY ? '1' : '0') },
+    },
   );
   if (existsSync(report)) {
     const { numPassedTests, numFailedTests, numPendingTests, testResults } = JSON.parse(readFileSync(report, 'utf8'));
-    const skipped = testResults.flatMap((file) => file.assertionResults).filter((test) => test.status !== 'passed' && test.status !== 'failed');
+    const skipped = testResults
+      .flatMap((file) => file.assertionResults)
+      .filter((test) => test.status !== 'passed' && test.status !== 'failed');
     for (const test of skipped) process.stdout.write(`skipped: ${test.fullName}\n`);
     process.stdout.write(`\n${numPassedTests} passed, ${numFailedTests} failed, ${numPendingTests} skipped\n`);
   }

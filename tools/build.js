@@ -27,7 +27,9 @@ const options = {
   // Native prebuilds are found relative to the package, so it stays outside the bundle.
   external: ['@photostructure/sqlite', 'node:sqlite'],
   // CommonJS dependencies inside an ES module bundle need a `require`.
-  banner: { js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);" },
+  banner: {
+    js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+  },
 };
 
 await build({
@@ -43,7 +45,22 @@ await build({ ...options, outdir: 'dist', entryPoints: { 'storage-worker': 'src/
 if (process.argv.includes('--types')) {
   const result = spawnSync(
     join(root, 'node_modules', '.bin', 'tsc'),
-    ['-p', 'tsconfig.json', '--noEmit', 'false', '--emitDeclarationOnly', '--declaration', '--outDir', 'dist/types', '--rootDir', 'src', '--incremental', 'false', '--tsBuildInfoFile', 'null'],
+    [
+      '-p',
+      'tsconfig.json',
+      '--noEmit',
+      'false',
+      '--emitDeclarationOnly',
+      '--declaration',
+      '--outDir',
+      'dist/types',
+      '--rootDir',
+      'src',
+      '--incremental',
+      'false',
+      '--tsBuildInfoFile',
+      'null',
+    ],
     { cwd: root, stdio: 'inherit' },
   );
   if (result.status !== 0) process.exit(result.status ?? 1);

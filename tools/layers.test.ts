@@ -21,14 +21,29 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   network: ['machinery', 'api', 'client'],
   kubelet: ['machinery', 'api', 'client', 'cri'],
   runtime: ['machinery', 'cri'],
-  cluster: ['machinery', 'api', 'storage', 'cri', 'client', 'apiserver', 'controllers', 'scheduler', 'proxy', 'dns', 'network', 'kubelet', 'runtime'],
+  cluster: [
+    'machinery',
+    'api',
+    'storage',
+    'cri',
+    'client',
+    'apiserver',
+    'controllers',
+    'scheduler',
+    'proxy',
+    'dns',
+    'network',
+    'kubelet',
+    'runtime',
+  ],
   cli: ['machinery', 'api', 'client', 'cluster'],
 };
 
 /** Tests may put layers together from below: a controller's test drives a real API server. Only these may be reached in addition. */
 const ALLOWED_IN_TESTS = ['apiserver', 'storage', 'client', 'runtime', 'cluster', 'controllers', 'scheduler'];
 
-const IMPORT = /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+['"](\.[^'"]+)['"]|import\(\s*['"](\.[^'"]+)['"]\s*\)|(?:^|\n)import\s+['"](\.[^'"]+)['"]/g;
+const IMPORT =
+  /(?:^|\n)\s*(?:import|export)\s[^'"]*?from\s+['"](\.[^'"]+)['"]|import\(\s*['"](\.[^'"]+)['"]\s*\)|(?:^|\n)import\s+['"](\.[^'"]+)['"]/g;
 
 function* importsOf(file: string): Generator<string> {
   for (const match of readFileSync(file, 'utf8').matchAll(IMPORT)) yield (match[1] ?? match[2] ?? match[3]) as string;
@@ -70,7 +85,11 @@ describe('layers', () => {
       const lines = readFileSync(file, 'utf8').split('\n');
       lines.forEach((line, index) => {
         if (/^\s*(\/\/|\*)/.test(line)) return;
-        if (/\b(Date\.now\(|new Date\(\)|setTimeout\(|setInterval\(|Math\.random\(|randomUUID\(|performance\.now\()/.test(line.replace(/\.(setTimeout|setInterval)\(/g, ''))) {
+        if (
+          /\b(Date\.now\(|new Date\(\)|setTimeout\(|setInterval\(|Math\.random\(|randomUUID\(|performance\.now\()/.test(
+            line.replace(/\.(setTimeout|setInterval)\(/g, ''),
+          )
+        ) {
           wrong.push(`${relative(source, file)}:${index + 1}: take a Clock or a Random from the Config instead: ${line.trim()}`);
         }
       });

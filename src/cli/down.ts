@@ -13,10 +13,15 @@ export async function down(options: { dataDir: string }): Promise<void> {
   if (running === undefined) throw new UserError(`no cluster runs on ${layout.root}`);
   process.kill(running.pid, 'SIGTERM');
   try {
-    await wait.pollImmediately({ clock: systemClock, intervalMs: 50, timeoutMs: STOP_TIMEOUT_MS }, () => runningProcess(layout) === undefined);
+    await wait.pollImmediately(
+      { clock: systemClock, intervalMs: 50, timeoutMs: STOP_TIMEOUT_MS },
+      () => runningProcess(layout) === undefined,
+    );
   } catch (err) {
     if (!(err instanceof wait.WaitTimeoutError)) throw err;
-    throw new UserError(`process ${running.pid} has not stopped within ${STOP_TIMEOUT_MS / 1000} s; see ${layout.logFile}`, { cause: err });
+    throw new UserError(`process ${running.pid} has not stopped within ${STOP_TIMEOUT_MS / 1000} s; see ${layout.logFile}`, {
+      cause: err,
+    });
   }
   process.stdout.write(`stopped; the data stays in ${layout.root}\n`);
 }

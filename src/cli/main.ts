@@ -29,13 +29,20 @@ program
   .option('--bind <address>', 'address that the API server listens on', '127.0.0.1')
   .option('--kubeconfig <path>', 'where to write the kubeconfig (default: DATA-DIR/kubeconfig)')
   .option('--merge-kubeconfig', "also add the cluster to the user's own kubeconfig (KUBECONFIG or ~/.kube/config)")
-  .addOption(new Option('--store <engine>', 'durable on disk, or gone with the process').choices(['embedded', 'memory']).default('embedded'))
+  .addOption(
+    new Option('--store <engine>', 'durable on disk, or gone with the process')
+      .choices(['embedded', 'memory'])
+      .default('embedded'),
+  )
   .addOption(
     new Option('--runtime <runtime>', 'what runs the containers; auto: containerd where it can be had, else host processes')
       .choices(['auto', 'containerd', 'process', 'simulated'])
       .default('auto'),
   )
-  .option('--container-runtime-endpoint <socket>', 'CRI socket of a runtime that is already there, such as unix:///run/containerd/containerd.sock')
+  .option(
+    '--container-runtime-endpoint <socket>',
+    'CRI socket of a runtime that is already there, such as unix:///run/containerd/containerd.sock',
+  )
   .option('--nodes <count>', 'number of nodes; those after the first are simulated', nodeCount, 1)
   .option('--pod-cidr <cidr>', 'addresses of pods', '10.244.0.0/16')
   .option('--service-cidr <cidr>', 'cluster addresses of services', '10.96.0.0/16')

@@ -95,10 +95,17 @@ function readyText(cluster: LaunchedCluster, options: UpOptions): string {
     ['API server', cluster.url],
     ['runtime', cluster.runtimeDescription],
     ['nodes', cluster.nodesDescription],
-    ['store', options.store === 'embedded' ? `embedded, in ${shortest(dataDirLayout(options.dataDir).store)}` : 'memory: gone when the cluster stops'],
+    [
+      'store',
+      options.store === 'embedded'
+        ? `embedded, in ${shortest(dataDirLayout(options.dataDir).store)}`
+        : 'memory: gone when the cluster stops',
+    ],
     ['kubeconfig', shown],
   ];
-  const next = options.mergeKubeconfig ? 'kubectl get nodes' : `export KUBECONFIG=${shown.startsWith('/') ? shown : `$PWD/${shown}`} && kubectl get nodes`;
+  const next = options.mergeKubeconfig
+    ? 'kubectl get nodes'
+    : `export KUBECONFIG=${shown.startsWith('/') ? shown : `$PWD/${shown}`} && kubectl get nodes`;
   return ready + rows.map(([name, value]) => `  ${pc.dim(name.padEnd(11))} ${value}\n`).join('') + `next: ${next}\n`;
 }
 
@@ -170,7 +177,9 @@ async function detach(options: UpOptions): Promise<void> {
   const message = await new Promise<DetachMessage>((resolveMessage) => {
     child.once('message', (received) => resolveMessage(received as DetachMessage));
     child.once('error', (err) => resolveMessage({ failed: err.message, exitCode: 1 }));
-    child.once('exit', (code) => resolveMessage({ failed: `it ended with status ${code ?? 'unknown'}; see ${layout.logFile}`, exitCode: 1 }));
+    child.once('exit', (code) =>
+      resolveMessage({ failed: `it ended with status ${code ?? 'unknown'}; see ${layout.logFile}`, exitCode: 1 }),
+    );
   });
   child.unref();
   if (child.connected) child.disconnect();

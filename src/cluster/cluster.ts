@@ -84,7 +84,10 @@ export class Cluster {
 
   /** Makes everything and starts it; resolves when the nodes are ready. What was started is stopped again if that fails. */
   static async start(config: ClusterConfig): Promise<Cluster> {
-    const cluster = new Cluster(config, config.listen === undefined ? undefined : await servingCertificate(config, config.listen.bindAddress));
+    const cluster = new Cluster(
+      config,
+      config.listen === undefined ? undefined : await servingCertificate(config, config.listen.bindAddress),
+    );
     try {
       await cluster.#start();
     } catch (err) {
@@ -182,7 +185,12 @@ export class Cluster {
     let waitingFor: string[] = [];
     try {
       await wait.pollImmediately(
-        { clock: this.#config.clock, intervalMs: 10, timeoutMs: this.#config.readyTimeoutMs ?? 60_000, signal: this.#abort.signal },
+        {
+          clock: this.#config.clock,
+          intervalMs: 10,
+          timeoutMs: this.#config.readyTimeoutMs ?? 60_000,
+          signal: this.#abort.signal,
+        },
         async () => {
           const { items } = await this.client.resource(nodeType).list();
           const ready = new Set(items.filter(isReady).map((node) => node.metadata.name));
@@ -281,5 +289,7 @@ async function servingCertificate(config: ClusterConfig, bindAddress: string): P
 }
 
 function machineAddresses(): string[] {
-  return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).filter(({ internal, address }) => !internal && !address.startsWith('fe80:')).map(({ address }) => address));
+  return Object.values(networkInterfaces()).flatMap((list) =>
+    (list ?? []).filter(({ internal, address }) => !internal && !address.startsWith('fe80:')).map(({ address }) => address),
+  );
 }

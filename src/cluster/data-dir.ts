@@ -80,7 +80,10 @@ export function claimDataDir(layout: DataDirLayout): () => void {
   try {
     mkdirSync(layout.root, { recursive: true, mode: 0o700 });
   } catch (err) {
-    throw new UserError(`cannot make the data directory ${layout.root}: ${(err as Error).message}. Choose another with --data-dir.`, { cause: err });
+    throw new UserError(
+      `cannot make the data directory ${layout.root}: ${(err as Error).message}. Choose another with --data-dir.`,
+      { cause: err },
+    );
   }
   const self = processIdentity(process.pid) as ProcessIdentity;
   for (let attempt = 0; ; attempt++) {
@@ -91,7 +94,10 @@ export function claimDataDir(layout: DataDirLayout): () => void {
       return () => rmSync(layout.pidFile, { force: true });
     } catch (err) {
       if ((err as NodeJS.ErrnoException).code !== 'EEXIST' || attempt > 0) {
-        throw new UserError(`cannot write in the data directory ${layout.root}: ${(err as Error).message}. Choose another with --data-dir.`, { cause: err });
+        throw new UserError(
+          `cannot write in the data directory ${layout.root}: ${(err as Error).message}. Choose another with --data-dir.`,
+          { cause: err },
+        );
       }
       const other = runningProcess(layout);
       if (other !== undefined && other.pid !== process.pid) {

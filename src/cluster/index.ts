@@ -62,7 +62,9 @@ export interface EmbeddedCluster<C extends Clock = Clock> {
 
 const NODE_CAPACITY = { cpu: '4', memory: '32Gi', 'ephemeral-storage': '100Gi', pods: '110' } as const;
 
-export async function startCluster(options: StartClusterOptions & { readonly clock: 'virtual' }): Promise<EmbeddedCluster<VirtualClock>>;
+export async function startCluster(
+  options: StartClusterOptions & { readonly clock: 'virtual' },
+): Promise<EmbeddedCluster<VirtualClock>>;
 export async function startCluster(options?: StartClusterOptions): Promise<EmbeddedCluster>;
 export async function startCluster(options: StartClusterOptions = {}): Promise<EmbeddedCluster> {
   const virtual = options.clock === 'virtual';
@@ -132,29 +134,31 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
 
 /** Lets virtual time pass in small steps until the promise is settled: starting and stopping wait on the clock too. */
 async function advancing<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
-  let settled = false;
-  const done = promise.finally(() => (settled = true));
-  // Both handlers: a rejection is the caller's, by way of `done`.
-  done.then(
-    () => undefined,
-    () => undefined,
-  );
-  while (!settled) await clock.advance(10);
-  return done;
+  const state = { settled: false };
+  const settle = (): void => {
+    state.settled = true;
+  };
+  promise.then(settle, settle);
+  while (!state.settled) await clock.advance(10);
+  return promise;
 }
 
 const resourcesByKind = new Map(allResources().map((type) => [`${apiVersionOf(type)} ${type.kind}`, type]));
 
 async function apply(client: Client, manifest: string | object | readonly object[]): Promise<readonly KubeObject[]> {
-  const parsed: unknown[] = typeof manifest === 'string' ? parseYamlDocuments(manifest) : Array.isArray(manifest) ? [...manifest] : [manifest];
+  const parsed: unknown[] =
+    typeof manifest === 'string' ? parseYamlDocuments(manifest) : Array.isArray(manifest) ? [...manifest] : [manifest];
   const applied: KubeObject[] = [];
   for (const object of parsed as KubeObject[]) {
     const type = resourcesByKind.get(`${object.apiVersion} ${object.kind}`);
-    if (type === undefined) throw new TypeError(`no resource is known for apiVersion ${JSON.stringify(object.apiVersion)}, kind ${JSON.stringify(object.kind)}`);
+    if (type === undefined)
+      throw new TypeError(
+        `no resource is known for apiVersion ${JSON.stringify(object.apiVersion)}, kind ${JSON.stringify(object.kind)}`,
+      );
     const all = client.resource<KubeObject>(type as never);
     const resource = type.namespaced ? all.namespace(object.metadata.namespace ?? 'default') : all;
     try {
-      applied.push(await resource.create(object as never));
+      applied.push(await resource.create(object));
     } catch (err) {
       if (!apierrors.isAlreadyExists(err)) throw err;
       applied.push(await resource.patch(object.metadata.name, 'application/strategic-merge-patch+json', object));

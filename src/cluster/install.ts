@@ -8,7 +8,11 @@ import { delimiter, join } from 'node:path';
 const TOOLS = [
   { name: 'containerd', package: 'containerd', isThere: () => findProgram('containerd') !== undefined },
   { name: 'runc', package: 'runc', isThere: () => findProgram('runc') !== undefined },
-  { name: 'CNI plugins', package: 'containernetworking-plugins', isThere: () => CNI_BIN_DIRS.some((dir) => existsSync(join(dir, 'bridge'))) },
+  {
+    name: 'CNI plugins',
+    package: 'containernetworking-plugins',
+    isThere: () => CNI_BIN_DIRS.some((dir) => existsSync(join(dir, 'bridge'))),
+  },
   // The pod sandbox's own program is made from it where no registry can be reached.
   { name: 'busybox', package: 'busybox-static', isThere: () => findProgram('busybox') !== undefined },
 ] as const;
@@ -17,7 +21,15 @@ export const CNI_BIN_DIRS = ['/opt/cni/bin', '/usr/lib/cni'] as const;
 
 /** The path of a program in PATH or in the usual system folders. */
 export function findProgram(name: string): string | undefined {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+  const folders = [
+    ...(process.env['PATH'] ?? '').split(delimiter),
+    '/usr/local/sbin',
+    '/usr/local/bin',
+    '/usr/sbin',
+    '/usr/bin',
+    '/sbin',
+    '/bin',
+  ];
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 
@@ -74,7 +86,9 @@ function aptGet(args: readonly string[], env: Record<string, string>): Promise<s
     child.stdout.on('data', keepTail);
     child.stderr.on('data', keepTail);
     child.once('error', (err) => resolve(err.message));
-    child.once('close', (code) => resolve(code === 0 ? undefined : `apt-get ${args[0]} failed: ${output.trim().split('\n').slice(-3).join('; ')}`));
+    child.once('close', (code) =>
+      resolve(code === 0 ? undefined : `apt-get ${args[0]} failed: ${output.trim().split('\n').slice(-3).join('; ')}`),
+    );
   });
 }
 

@@ -5,7 +5,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { mergeKubeconfig, writeKubeconfig } from './kubeconfig.ts';
 
-const entry = { name: 'coxswain', server: 'https://127.0.0.1:6443', caCertificate: 'CA', clientCertificate: 'CERT', clientKey: 'KEY' };
+const entry = {
+  name: 'coxswain',
+  server: 'https://127.0.0.1:6443',
+  caCertificate: 'CA',
+  clientCertificate: 'CERT',
+  clientKey: 'KEY',
+};
 let dir: string;
 beforeEach(() => (dir = mkdtempSync(join(tmpdir(), 'cox-kubeconfig-'))));
 afterEach(() => rmSync(dir, { recursive: true, force: true }));

@@ -59,7 +59,10 @@ export function mergeKubeconfig(path: string, entry: KubeconfigEntry): void {
 }
 
 function merged(existing: Kubeconfig, entry: KubeconfigEntry): Kubeconfig {
-  const put = (list: Named[] | null | undefined, item: Named): Named[] => [...(list ?? []).filter((other) => other.name !== item.name), item];
+  const put = (list: Named[] | null | undefined, item: Named): Named[] => [
+    ...(list ?? []).filter((other) => other.name !== item.name),
+    item,
+  ];
   const { name } = entry;
   return {
     ...existing,

@@ -63,7 +63,8 @@ const CONTEXT_NAME = 'coxswain';
 export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
   const podRange = parseRange('--pod-cidr', config.podCidr, 28);
   const serviceRange = parseRange('--service-cidr', config.serviceCidr, 29);
-  if (overlap(podRange, serviceRange)) throw new UserError(`--pod-cidr ${config.podCidr} and --service-cidr ${config.serviceCidr} overlap`);
+  if (overlap(podRange, serviceRange))
+    throw new UserError(`--pod-cidr ${config.podCidr} and --service-cidr ${config.serviceCidr} overlap`);
   nodeRange(podRange, config.nodes - 1);
   const layout = dataDirLayout(config.dataDir);
   const release = claimDataDir(layout);
@@ -125,11 +126,18 @@ async function start(
   });
   // The cluster closes the store and the runtimes itself.
   cleanup.splice(1);
-  cleanup.push(() => runtime.stop(), () => cluster.stop());
+  cleanup.push(
+    () => runtime.stop(),
+    () => cluster.stop(),
+  );
   signal.throwIfAborted();
 
   const url = cluster.url as string;
-  const admin = await pki.certificate('admin', { commonName: ADMIN_USER.name, organizations: ADMIN_USER.groups, usage: 'client' });
+  const admin = await pki.certificate('admin', {
+    commonName: ADMIN_USER.name,
+    organizations: ADMIN_USER.groups,
+    usage: 'client',
+  });
   const kubeconfigEntry: KubeconfigEntry = {
     name: CONTEXT_NAME,
     server: url,
@@ -144,7 +152,8 @@ async function start(
     kubeconfigPath,
     kubeconfigEntry,
     runtimeDescription: runtime.description,
-    nodesDescription: config.nodes === 1 ? '1' : runtime.simulated ? String(config.nodes) : `${config.nodes}, all but the first simulated`,
+    nodesDescription:
+      config.nodes === 1 ? '1' : runtime.simulated ? String(config.nodes) : `${config.nodes}, all but the first simulated`,
     failed: cluster.failed,
     stop: undo,
   };
@@ -164,7 +173,11 @@ async function settleAll(
     });
   }
   for (const result of [pki, storage, runtime]) if (result.status === 'rejected') throw result.reason;
-  return [(pki as PromiseFulfilledResult<Pki>).value, (storage as PromiseFulfilledResult<Storage>).value, (runtime as PromiseFulfilledResult<PreparedRuntime>).value];
+  return [
+    (pki as PromiseFulfilledResult<Pki>).value,
+    (storage as PromiseFulfilledResult<Storage>).value,
+    (runtime as PromiseFulfilledResult<PreparedRuntime>).value,
+  ];
 }
 
 async function openStorage(config: LaunchConfig, layout: DataDirLayout): Promise<Storage> {
@@ -191,13 +204,20 @@ function nodesOf(config: LaunchConfig, layout: DataDirLayout, podRange: Range, f
         podLogsDir: layout.logs,
       };
     }
-    return { name, runtime: createSimulatedRuntime({ clock: systemClock, random: systemRandom, podCidr }), simulated: true, podCidr };
+    return {
+      name,
+      runtime: createSimulatedRuntime({ clock: systemClock, random: systemRandom, podCidr }),
+      simulated: true,
+      podCidr,
+    };
   });
 }
 
 /** The machine's name, as a node's name must look. */
 function machineName(): string {
-  const name = hostname().toLowerCase().replace(/[^a-z0-9.-]/g, '-');
+  const name = hostname()
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]/g, '-');
   return isDNS1123Subdomain(name).length === 0 ? name : 'node';
 }
 
@@ -219,6 +239,8 @@ function asUserError(err: unknown, config: LaunchConfig): unknown {
     case 'EROFS':
       return new UserError(`${(err as Error).message}: see --data-dir`, { cause: err });
     default:
-      return (err as Error).name === 'ConfigurationError' ? new UserError(`--scheduler-config: ${(err as Error).message}`, { cause: err }) : err;
+      return (err as Error).name === 'ConfigurationError'
+        ? new UserError(`--scheduler-config: ${(err as Error).message}`, { cause: err })
+        : err;
   }
 }

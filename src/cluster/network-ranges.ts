@@ -15,11 +15,14 @@ export function parseRange(flag: string, cidr: string, longest: number): Range {
   const [address = '', prefixText = '', ...rest] = cidr.split('/');
   const prefix = Number(prefixText);
   if (rest.length > 0 || !isIPv4(address) || !/^\d{1,2}$/.test(prefixText) || prefix < 8 || prefix > longest) {
-    throw new UserError(`${flag} takes an IPv4 range with a prefix of 8 to ${longest} bits, such as 10.244.0.0/16, not '${cidr}'`);
+    throw new UserError(
+      `${flag} takes an IPv4 range with a prefix of 8 to ${longest} bits, such as 10.244.0.0/16, not '${cidr}'`,
+    );
   }
   const value = address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
   const base = value - (value % 2 ** (32 - prefix));
-  if (base !== value) throw new UserError(`${flag}: ${cidr} is not the beginning of its range; did you mean ${formatAddress(base)}/${prefix}?`);
+  if (base !== value)
+    throw new UserError(`${flag}: ${cidr} is not the beginning of its range; did you mean ${formatAddress(base)}/${prefix}?`);
   return { cidr, base, prefix };
 }
 
@@ -40,7 +43,9 @@ export function nodeRange(range: Range, index: number): string {
   const prefix = nodePrefix(range);
   const available = 2 ** (prefix - range.prefix);
   if (index >= available) {
-    throw new UserError(`--pod-cidr ${range.cidr} has room for ${available} nodes (a /${prefix} each); take a larger range or fewer nodes`);
+    throw new UserError(
+      `--pod-cidr ${range.cidr} has room for ${available} nodes (a /${prefix} each); take a larger range or fewer nodes`,
+    );
   }
   return `${formatAddress(range.base + index * 2 ** (32 - prefix))}/${prefix}`;
 }

@@ -7,7 +7,11 @@ import { systemClock, VirtualClock } from '../machinery/clock.ts';
 import { systemRandom } from '../machinery/random.ts';
 import { Pki } from './pki.ts';
 
-const server = { commonName: 'kube-apiserver', usage: 'server', hosts: ['localhost', '127.0.0.1', 'kubernetes.default.svc'] } as const;
+const server = {
+  commonName: 'kube-apiserver',
+  usage: 'server',
+  hosts: ['localhost', '127.0.0.1', 'kubernetes.default.svc'],
+} as const;
 
 describe('Pki', () => {
   let dir: string;
@@ -24,7 +28,9 @@ describe('Pki', () => {
     expect(certificate.verify(ca.publicKey)).toBe(true);
     expect(certificate.checkHost('localhost')).toBe('localhost');
     expect(certificate.checkIP('127.0.0.1')).toBe('127.0.0.1');
-    const admin = new X509Certificate((await pki.sign({ commonName: 'admin', organizations: ['system:masters'], usage: 'client' })).cert);
+    const admin = new X509Certificate(
+      (await pki.sign({ commonName: 'admin', organizations: ['system:masters'], usage: 'client' })).cert,
+    );
     expect(admin.subject.split('\n')).toEqual(['O=system:masters', 'CN=admin']);
     expect(admin.keyUsage).toEqual(['1.3.6.1.5.5.7.3.2']);
   });

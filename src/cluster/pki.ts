@@ -8,6 +8,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type webcrypto,
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import type * as X509Module from '@peculiar/x509';
 import type { Extension } from '@peculiar/x509';
 import type { Clock } from '../machinery/clock.ts';
 import type { Random } from '../machinery/random.ts';
@@ -41,10 +42,8 @@ const RENEW_BEFORE_MS = 30 * DAY_MS;
 /** Certificates are valid a little before they are made, for clocks that differ. */
 const BACKDATE_MS = 5 * 60 * 1000;
 
-type X509 = typeof import('@peculiar/x509');
-
 /** Loaded only when something must be signed: it takes longer than the rest of a start with certificates already made. */
-async function loadX509(): Promise<X509> {
+async function loadX509(): Promise<typeof X509Module> {
   await import('reflect-metadata');
   return import('@peculiar/x509');
 }
@@ -159,7 +158,10 @@ async function makeAuthority(config: PkiConfig): Promise<KeyPair> {
     keys,
     extensions: [
       new x509.BasicConstraintsExtension(true, undefined, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign | x509.KeyUsageFlags.digitalSignature, true),
+      new x509.KeyUsagesExtension(
+        x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign | x509.KeyUsageFlags.digitalSignature,
+        true,
+      ),
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });

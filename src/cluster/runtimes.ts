@@ -72,12 +72,22 @@ async function obstacleToContainerd({ install, progress }: RuntimeRequest): Prom
 }
 
 function simulated({ clock, random, podCidr }: RuntimeRequest): PreparedRuntime {
-  return { runtime: createSimulatedRuntime({ clock, random, podCidr }), simulated: true, description: 'simulated: pods only pretend to run', stop: nothing };
+  return {
+    runtime: createSimulatedRuntime({ clock, random, podCidr }),
+    simulated: true,
+    description: 'simulated: pods only pretend to run',
+    stop: nothing,
+  };
 }
 
 async function hostProcesses({ layout, clock, random, logger }: RuntimeRequest, description: string): Promise<PreparedRuntime> {
   const { createProcessRuntime } = await import('../runtime/process/index.ts');
-  const runtime = await createProcessRuntime({ stateDir: layout.runtime, clock, random, logger: logger.with({ component: 'runtime' }) });
+  const runtime = await createProcessRuntime({
+    stateDir: layout.runtime,
+    clock,
+    random,
+    logger: logger.with({ component: 'runtime' }),
+  });
   return { runtime, simulated: false, description, stop: nothing };
 }
 
@@ -88,7 +98,12 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
     const runtime = createContainerdRuntime({ endpoint: request.endpoint, clock });
     try {
       const version = await runtime.runtime.version({ signal, timeoutMs: 10_000 });
-      return { runtime, simulated: false, description: `${version.runtimeName} ${version.runtimeVersion} at ${request.endpoint}`, stop: nothing };
+      return {
+        runtime,
+        simulated: false,
+        description: `${version.runtimeName} ${version.runtimeVersion} at ${request.endpoint}`,
+        stop: nothing,
+      };
     } catch (err) {
       await runtime.close();
       throw new UserError(`no container runtime answers at ${request.endpoint}: ${(err as Error).message}`, { cause: err });
@@ -96,18 +111,38 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
   }
   const obstacle = await obstacleToContainerd(request);
   if (obstacle !== undefined) {
-    throw new UserError(`cannot run containerd: ${obstacle}. Take --runtime process or simulated, or name a runtime with --container-runtime-endpoint.`);
+    throw new UserError(
+      `cannot run containerd: ${obstacle}. Take --runtime process or simulated, or name a runtime with --container-runtime-endpoint.`,
+    );
   }
   progress('starting containerd');
   const cniBinDir = findCniPlugins();
-  if (cniBinDir === undefined) throw new UserError('cannot run containerd: the CNI plugins bridge, host-local, loopback and portmap are not installed');
+  if (cniBinDir === undefined)
+    throw new UserError('cannot run containerd: the CNI plugins bridge, host-local, loopback and portmap are not installed');
   const cniConfDir = join(layout.containerd, 'cni');
   await writeCniConfig(
     cniConfDir,
-    bridgeNetwork({ podCidr, bridge: bridgeName(layout.root), dataDir: layout.containerd, hostPorts: findProgram('iptables') !== undefined }),
+    bridgeNetwork({
+      podCidr,
+      bridge: bridgeName(layout.root),
+      dataDir: layout.containerd,
+      hostPorts: findProgram('iptables') !== undefined,
+    }),
   );
-  const launched = await launchContainerd({ dir: layout.containerd, cniConfDir, cniBinDir, clock, logger: logger.with({ component: 'containerd' }), signal });
+  const launched = await launchContainerd({
+    dir: layout.containerd,
+    cniConfDir,
+    cniBinDir,
+    clock,
+    logger: logger.with({ component: 'containerd' }),
+    signal,
+  });
   const runtime = createContainerdRuntime({ endpoint: launched.endpoint, clock });
   const version = await runtime.runtime.version({ signal });
-  return { runtime, simulated: false, description: `${version.runtimeName} ${version.runtimeVersion}, private, in ${layout.containerd}`, stop: () => launched.stop() };
+  return {
+    runtime,
+    simulated: false,
+    description: `${version.runtimeName} ${version.runtimeVersion}, private, in ${layout.containerd}`,
+    stop: () => launched.stop(),
+  };
 }

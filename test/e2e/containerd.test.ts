@@ -4,7 +4,19 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/machinery/clock.ts';
-import { coxUp, eventually, existsSync, type Kubectl, kubectls, missingContainerd, missingKubectl, named, run, type RunningCluster, temporaryDir } from './harness.ts';
+import {
+  coxUp,
+  eventually,
+  existsSync,
+  type Kubectl,
+  kubectls,
+  missingContainerd,
+  missingKubectl,
+  named,
+  run,
+  type RunningCluster,
+  temporaryDir,
+} from './harness.ts';
 import { replicaSet } from './manifests.ts';
 import { importBusybox } from './images.ts';
 
@@ -33,17 +45,26 @@ describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
     dir.remove();
   });
 
-  const ctr = (args: string) => run('ctr', ['-a', join(dir.path, 'containerd', 'containerd.sock'), '-n', 'k8s.io', ...args.split(' ')]);
+  const ctr = (args: string) =>
+    run('ctr', ['-a', join(dir.path, 'containerd', 'containerd.sock'), '-n', 'k8s.io', ...args.split(' ')]);
   /** The number of processes that containerd runs. */
   async function tasks(): Promise<number> {
     const { stdout } = await ctr('tasks ls -q');
     return stdout.split('\n').filter((line) => line !== '').length;
   }
   const apply = (yaml: string) => kubectl.run('apply -f -', { input: yaml });
-  const podsOf = async (app: string): Promise<string[]> => (await kubectl.run(`get pods -l app=${app} -o jsonpath={.items[*].metadata.name}`)).split(' ').filter((name) => name !== '').sort();
+  const podsOf = async (app: string): Promise<string[]> =>
+    (await kubectl.run(`get pods -l app=${app} -o jsonpath={.items[*].metadata.name}`))
+      .split(' ')
+      .filter((name) => name !== '')
+      .sort();
   const ready = (app: string, count: number) =>
-    eventually(`${count} ready pods of ${app}`, async () => (await kubectl.run(`get rs ${app} -o jsonpath={.status.readyReplicas}`)) === String(count));
-  const phase = (pod: string, wanted: string) => eventually(`${pod} ${wanted}`, async () => (await kubectl.run(`get pod ${pod} -o jsonpath={.status.phase}`)) === wanted);
+    eventually(
+      `${count} ready pods of ${app}`,
+      async () => (await kubectl.run(`get rs ${app} -o jsonpath={.status.readyReplicas}`)) === String(count),
+    );
+  const phase = (pod: string, wanted: string) =>
+    eventually(`${pod} ${wanted}`, async () => (await kubectl.run(`get pod ${pod} -o jsonpath={.status.phase}`)) === wanted);
 
   test('a ReplicaSet of two runs', async () => {
     expect(await apply(replicaSet('replicatest', 2))).toBe('replicaset.apps/replicatest created\n');
@@ -51,9 +72,18 @@ describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
     const pods = JSON.parse(await kubectl.run('get pods -l app=replicatest -o json')).items;
     for (const pod of pods) {
       expect(pod.status.podIP).toMatch(/^10\.244\.0\.\d+$/);
-      expect(pod.status.containerStatuses[0]).toMatchObject({ ready: true, started: true, restartCount: 0, image: expect.stringContaining('busybox') });
+      expect(pod.status.containerStatuses[0]).toMatchObject({
+        ready: true,
+        started: true,
+        restartCount: 0,
+        image: expect.stringContaining('busybox'),
+      });
       expect(pod.status.containerStatuses[0].containerID).toMatch(/^containerd:\/\/[0-9a-f]{64}$/);
-      expect(pod.status.conditions.map((condition: { type: string; status: string }) => `${condition.type}=${condition.status}`).sort()).toEqual([
+      expect(
+        pod.status.conditions
+          .map((condition: { type: string; status: string }) => `${condition.type}=${condition.status}`)
+          .sort(),
+      ).toEqual([
         'ContainersReady=True',
         'Initialized=True',
         'PodReadyToStartContainers=True',
@@ -71,14 +101,18 @@ describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
     expect(await kubectl.run(`logs ${pod} --tail=1`)).toMatch(/^line \d+\n$/);
     expect(await kubectl.run(`logs ${pod} --timestamps --tail=1`)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z line \d+\n$/);
     expect((await kubectl.run(`logs ${pod} --limit-bytes=3`)).length).toBe(3);
-    expect(await kubectl.run(`logs -l app=replicatest --tail=1 --prefix`)).toMatch(/^\[pod\/replicatest-\w{5}\/busybox\] line \d+\n/);
+    expect(await kubectl.run(`logs -l app=replicatest --tail=1 --prefix`)).toMatch(
+      /^\[pod\/replicatest-\w{5}\/busybox\] line \d+\n/,
+    );
     const follow = kubectl.spawn(`logs -f ${pod} --tail=1`);
     let followed = '';
     follow.stdout?.on('data', (chunk: Buffer) => (followed += chunk.toString()));
     await eventually('three followed lines', async () => followed.split('\n').length > 3);
     follow.kill();
     expect((await kubectl.try(`logs ${pod} -c nope`)).stderr).toMatch(/container nope is not valid for pod/);
-    expect((await kubectl.try(`logs ${pod} --previous`)).stderr).toMatch(/previous terminated container "busybox" in pod ".*" not found/);
+    expect((await kubectl.try(`logs ${pod} --previous`)).stderr).toMatch(
+      /previous terminated container "busybox" in pod ".*" not found/,
+    );
   });
 
   test.each([
@@ -95,7 +129,9 @@ describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
     const large = 'x'.repeat(200_000);
     expect((await cli.run(`exec -i ${pod} -- wc -c`, { input: large })).trim()).toBe('200000');
     // `script` gives kubectl a terminal of its own.
-    const terminal = await run('script', ['-qec', `${cli.path} exec -it ${pod} -- sh -c 'tty; stty size; exit 3'`, '/dev/null'], { env: cli.env });
+    const terminal = await run('script', ['-qec', `${cli.path} exec -it ${pod} -- sh -c 'tty; stty size; exit 3'`, '/dev/null'], {
+      env: cli.env,
+    });
     expect(terminal.stdout).toMatch(/\/dev\/pts\/\d+/);
     expect(terminal.status).toBe(3);
     expect((await cli.try(`exec ${pod} -- /nowhere`)).status).not.toBe(0);
@@ -140,33 +176,60 @@ spec:
 `);
     await phase('volumes', 'Succeeded');
     const node = await kubectl.run('get nodes -o jsonpath={.items[0].metadata.name}');
-    expect((await kubectl.run('logs volumes -c main')).split('\n')).toEqual(['prepared', 'from the host', 'red', 'sesame', `red sesame ${node} 500`, 'volumes', 'app="volumes"', '1', '']);
+    expect((await kubectl.run('logs volumes -c main')).split('\n')).toEqual([
+      'prepared',
+      'from the host',
+      'red',
+      'sesame',
+      `red sesame ${node} 500`,
+      'volumes',
+      'app="volumes"',
+      '1',
+      '',
+    ]);
     const pod = JSON.parse(await kubectl.run('get pod volumes -o json'));
-    expect(pod.status.containerStatuses[0].state.terminated).toMatchObject({ exitCode: 0, reason: 'Completed', message: 'bye\n' });
+    expect(pod.status.containerStatuses[0].state.terminated).toMatchObject({
+      exitCode: 0,
+      reason: 'Completed',
+      message: 'bye\n',
+    });
     expect(pod.status.initContainerStatuses[0].state.terminated).toMatchObject({ exitCode: 0, reason: 'Completed' });
     expect(pod.status.qosClass).toBe('Guaranteed');
     const volumes = join(dir.path, 'kubelet', 'pods', pod.metadata.uid, 'volumes');
-    expect(readdirSync(volumes).sort()).toEqual(['kubernetes.io~configmap', 'kubernetes.io~downward-api', 'kubernetes.io~empty-dir', 'kubernetes.io~secret']);
+    expect(readdirSync(volumes).sort()).toEqual([
+      'kubernetes.io~configmap',
+      'kubernetes.io~downward-api',
+      'kubernetes.io~empty-dir',
+      'kubernetes.io~secret',
+    ]);
     await kubectl.run('delete pod volumes');
     await eventually('its directory to be gone', async () => !existsSync(join(dir.path, 'kubelet', 'pods', pod.metadata.uid)));
   });
 
   test('a container that fails is restarted with back-off; its last log can be read', async () => {
     await apply(replicaSet('failing', 1, { command: 'echo about to fail; exit 4' }));
-    await eventually('a back-off', async () => (await kubectl.run('get pods -l app=failing --no-headers')).includes('CrashLoopBackOff'));
+    await eventually('a back-off', async () =>
+      (await kubectl.run('get pods -l app=failing --no-headers')).includes('CrashLoopBackOff'),
+    );
     const [name] = await podsOf('failing');
     const status = JSON.parse(await kubectl.run(`get pod ${name} -o json`)).status.containerStatuses[0];
     expect(status.lastState.terminated).toMatchObject({ exitCode: 4, reason: 'Error' });
     expect(status.restartCount).toBeGreaterThan(0);
     expect(await kubectl.run(`logs ${name} --previous`)).toBe('about to fail\n');
-    expect(await kubectl.run(`describe pod ${name}`)).toMatch(/Warning +BackOff .* Back-off restarting failed container busybox in pod failing-/);
+    expect(await kubectl.run(`describe pod ${name}`)).toMatch(
+      /Warning +BackOff .* Back-off restarting failed container busybox in pod failing-/,
+    );
     await kubectl.run('delete rs failing');
   });
 
   test('an image that is not there', async () => {
     await kubectl.run('run noimage --image=registry.invalid/nothing:1 --restart=Never');
-    await eventually('the reason', async () => /ErrImagePull|ImagePullBackOff/.test(await kubectl.run('get pod noimage --no-headers')));
-    expect(await kubectl.run('describe pod noimage')).toMatch(/Warning +Failed .* Failed to pull image "registry\.invalid\/nothing:1"/);
+    await eventually('the reason', async () =>
+      /ErrImagePull|ImagePullBackOff/.test(await kubectl.run('get pod noimage --no-headers')),
+    );
+    expect(await kubectl.run('describe pod noimage')).toMatch(
+      /Warning +Failed .* Failed to pull image "registry\.invalid\/nothing:1"/,
+    );
     await kubectl.run('delete pod noimage');
   });
 
@@ -176,7 +239,11 @@ spec:
     await ready('stubborn', 2);
     const started = systemClock.monotonic();
     await kubectl.run('delete rs stubborn --wait=false');
-    await eventually('both Terminating', async () => (await kubectl.run('get pods -l app=stubborn --no-headers')).split('Terminating').length === 3, 2500);
+    await eventually(
+      'both Terminating',
+      async () => (await kubectl.run('get pods -l app=stubborn --no-headers')).split('Terminating').length === 3,
+      2500,
+    );
     await eventually('both gone', async () => (await podsOf('stubborn')).length === 0, 20_000);
     const took = systemClock.monotonic() - started;
     expect(took).toBeGreaterThan(2000);
@@ -185,8 +252,17 @@ spec:
 
   test('kill -9 of the whole process: objects and running containers are as they were, none started twice', async () => {
     const before = JSON.parse(await kubectl.run('get pods -l app=replicatest -o json')).items;
-    const ids = (items: { metadata: { uid: string }; status: { containerStatuses: { containerID: string; restartCount: number }[] } }[]) =>
-      items.map((pod) => [pod.metadata.uid, ...pod.status.containerStatuses.map((status) => `${status.containerID} ${status.restartCount}`)].join(' ')).sort();
+    const ids = (
+      items: { metadata: { uid: string }; status: { containerStatuses: { containerID: string; restartCount: number }[] } }[],
+    ) =>
+      items
+        .map((pod) =>
+          [
+            pod.metadata.uid,
+            ...pod.status.containerStatuses.map((status) => `${status.containerID} ${status.restartCount}`),
+          ].join(' '),
+        )
+        .sort();
     const running = await tasks();
     await cluster.kill();
     await start();
@@ -200,11 +276,19 @@ spec:
   });
 
   test('a clean stop leaves the containers to the next start', async () => {
-    const before = (await kubectl.run('get pods -l app=replicatest -o jsonpath={.items[*].status.containerStatuses[*].containerID}')).split(' ').sort();
+    const before = (
+      await kubectl.run('get pods -l app=replicatest -o jsonpath={.items[*].status.containerStatuses[*].containerID}')
+    )
+      .split(' ')
+      .sort();
     expect(await cluster.stop()).toBe(0);
     await start();
     await ready('replicatest', 2);
-    expect((await kubectl.run('get pods -l app=replicatest -o jsonpath={.items[*].status.containerStatuses[*].containerID}')).split(' ').sort()).toEqual(before);
+    expect(
+      (await kubectl.run('get pods -l app=replicatest -o jsonpath={.items[*].status.containerStatuses[*].containerID}'))
+        .split(' ')
+        .sort(),
+    ).toEqual(before);
   });
 
   test('after the last pod nothing is left: no container, no network, no directory', async () => {

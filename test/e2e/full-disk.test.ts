@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isRoot } from '../../src/cluster/install.ts';
 import { coxUp, eventually, type Kubectl, missingKubectl, named, run, type RunningCluster, temporaryDir } from './harness.ts';
 
-const missing = missingKubectl ?? (process.platform === 'linux' && isRoot() ? undefined : 'mounting a small disk needs Linux and root');
+const missing =
+  missingKubectl ?? (process.platform === 'linux' && isRoot() ? undefined : 'mounting a small disk needs Linux and root');
 
 describe.skipIf(missing !== undefined)(named('a full disk', missing), () => {
   let dir: ReturnType<typeof temporaryDir>;
@@ -44,7 +45,9 @@ describe.skipIf(missing !== undefined)(named('a full disk', missing), () => {
     fill();
     const value = 'x'.repeat(100_000);
     const refused = await eventually('a refusal', async () => {
-      const result = await kubectl.try('create -f -', { input: `apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: fill-}\ndata: {a: ${value}}` });
+      const result = await kubectl.try('create -f -', {
+        input: `apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: fill-}\ndata: {a: ${value}}`,
+      });
       return result.status !== 0 && result;
     });
     expect(refused.stderr).toMatch(/no (room|space)|disk is full/i);

@@ -13,11 +13,14 @@ import * as wait from '../../src/machinery/wait.ts';
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 /** How Node runs the command: built, or with E2E_FROM_SOURCE=1 straight from src/. */
 export const coxArgs: readonly string[] =
-  process.env['E2E_FROM_SOURCE'] === '1' ? ['--import', join(root, 'node_modules/tsx/dist/loader.mjs'), join(root, 'src/cli/main.ts')] : [join(root, 'bin', 'cox.js')];
+  process.env['E2E_FROM_SOURCE'] === '1'
+    ? ['--import', join(root, 'node_modules/tsx/dist/loader.mjs'), join(root, 'src/cli/main.ts')]
+    : [join(root, 'bin', 'cox.js')];
 export const fixture = (name: string): string => join(root, 'test', 'fixtures', name);
 
 /** Why a test is skipped: shown in its name. Undefined: it runs. */
-export const missingKubectl = findProgram('kubectl') === undefined ? 'kubectl is not installed (apt-get install kubernetes-client)' : undefined;
+export const missingKubectl =
+  findProgram('kubectl') === undefined ? 'kubectl is not installed (apt-get install kubernetes-client)' : undefined;
 export const missingContainerd =
   process.platform !== 'linux' || !isRoot()
     ? 'containerd needs Linux and root'
@@ -26,7 +29,8 @@ export const missingContainerd =
       : undefined;
 
 /** The name of a test or suite, with the reason if it is to be skipped. */
-export const named = (name: string, missing: string | undefined): string => (missing === undefined ? name : `${name} [skipped: ${missing}]`);
+export const named = (name: string, missing: string | undefined): string =>
+  missing === undefined ? name : `${name} [skipped: ${missing}]`;
 
 /** The kubectls at hand: the oldest and the newest of those beside the one in PATH (named kubectl.1.NN), or that one alone. */
 export function kubectls(): readonly { readonly version: string; readonly path: string }[] {
@@ -39,7 +43,10 @@ export function kubectls(): readonly { readonly version: string; readonly path: 
     .map(Number)
     .sort((a, b) => a - b);
   if (versions.length === 0) return [{ version: 'in PATH', path: inPath }];
-  return [...new Set([versions[0], versions.at(-1)])].map((minor) => ({ version: `1.${minor}`, path: join(folder, `kubectl.1.${minor}`) }));
+  return [...new Set([versions[0], versions.at(-1)])].map((minor) => ({
+    version: `1.${minor}`,
+    path: join(folder, `kubectl.1.${minor}`),
+  }));
 }
 
 export function temporaryDir(): { readonly path: string; remove(): void } {
@@ -64,7 +71,13 @@ export function run(
     const child = execFile(
       program,
       [...args],
-      { env: { ...process.env, ...options.env }, cwd: options.cwd, timeout: options.timeoutMs ?? 60_000, maxBuffer: 64 << 20, encoding: 'utf8' },
+      {
+        env: { ...process.env, ...options.env },
+        cwd: options.cwd,
+        timeout: options.timeoutMs ?? 60_000,
+        maxBuffer: 64 << 20,
+        encoding: 'utf8',
+      },
       (err, stdout, stderr) => {
         const status = err === null ? 0 : typeof err.code === 'number' ? err.code : -1;
         resolve({ stdout, stderr: err !== null && status === -1 ? `${stderr}\n${err.message}` : stderr, status });
@@ -109,7 +122,9 @@ export class Kubectl {
 
 /** Splits as a shell would, quotes understood, nothing expanded. */
 export function splitWords(text: string): string[] {
-  return [...text.matchAll(/(?:[^\s'"]+|'[^']*'|"[^"]*")+/g)].map(([word]) => word.replace(/'([^']*)'|"([^"]*)"/g, (_, single, double) => single ?? double));
+  return [...text.matchAll(/(?:[^\s'"]+|'[^']*'|"[^"]*")+/g)].map(([word]) =>
+    word.replace(/'([^']*)'|"([^"]*)"/g, (_, single, double) => single ?? double),
+  );
 }
 
 export interface RunningCluster {
@@ -127,7 +142,10 @@ export interface RunningCluster {
 }
 
 /** Starts `cox up` and waits for its ready line. Throws with its output if it ends before. */
-export async function coxUp(flags: readonly string[], options: { dataDir: string; port?: number; env?: NodeJS.ProcessEnv }): Promise<RunningCluster> {
+export async function coxUp(
+  flags: readonly string[],
+  options: { dataDir: string; port?: number; env?: NodeJS.ProcessEnv },
+): Promise<RunningCluster> {
   const { dataDir } = options;
   const args = [...coxArgs, 'up', '--data-dir', dataDir, '--secure-port', String(options.port ?? 0), '--no-install', ...flags];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...options.env } });
@@ -162,7 +180,11 @@ export async function coxUp(flags: readonly string[], options: { dataDir: string
 }
 
 /** Waits until `condition` answers something truthy; throws with what it said last after the timeout. */
-export async function eventually<T>(what: string, condition: () => Promise<T | undefined | false>, timeoutMs = 60_000): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  condition: () => Promise<T | undefined | false>,
+  timeoutMs = 60_000,
+): Promise<T> {
   let found: T | undefined | false;
   let lastError: unknown;
   try {

@@ -2,7 +2,16 @@
 // is printed, but for ages and generated names.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { coxUp, eventually, type Kubectl, kubectls, missingKubectl, named, type RunningCluster, temporaryDir, writeManifest } from './harness.ts';
+import {
+  coxUp,
+  eventually,
+  type Kubectl,
+  kubectls,
+  missingKubectl,
+  named,
+  type RunningCluster,
+  temporaryDir,
+} from './harness.ts';
 import { replicaSet } from './manifests.ts';
 
 /** Ages, generated suffixes, addresses and columns' widths differ from run to run. */
@@ -37,7 +46,8 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
         const replicas = await kubectl.run(`get rs ${name} -n ${namespace} -o jsonpath={.status.readyReplicas}`);
         return replicas === (count === 0 ? '' : String(count));
       });
-    const gone = (what: string) => eventually(`${what} to be gone`, async () => (await kubectl.run(`get ${what} --ignore-not-found -o name`)) === '');
+    const gone = (what: string) =>
+      eventually(`${what} to be gone`, async () => (await kubectl.run(`get ${what} --ignore-not-found -o name`)) === '');
 
     test('nodes and namespaces, with the columns of Kubernetes', async () => {
       await kubectl.run('wait --for=condition=Ready node --all --timeout=20s');
@@ -71,10 +81,17 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
     test('prints in every form', async () => {
       expect(await kubectl.run('get rs replicatest -o name')).toBe('replicaset.apps/replicatest\n');
       const object = JSON.parse(await kubectl.run('get rs replicatest -o json'));
-      expect(object).toMatchObject({ apiVersion: 'apps/v1', kind: 'ReplicaSet', spec: { replicas: 2 }, status: { readyReplicas: 2, observedGeneration: 1 } });
+      expect(object).toMatchObject({
+        apiVersion: 'apps/v1',
+        kind: 'ReplicaSet',
+        spec: { replicas: 2 },
+        status: { readyReplicas: 2, observedGeneration: 1 },
+      });
       expect(await kubectl.run('get rs replicatest -o yaml')).toMatch(/^apiVersion: apps\/v1\nkind: ReplicaSet\n/);
       expect(await kubectl.run(`get pods -o jsonpath='{range .items[*]}{.status.phase}{";"}{end}'`)).toBe('Running;Running;');
-      expect(await kubectl.run('get rs -o custom-columns=NAME:.metadata.name,WANT:.spec.replicas')).toBe('NAME          WANT\nreplicatest   2\n');
+      expect(await kubectl.run('get rs -o custom-columns=NAME:.metadata.name,WANT:.spec.replicas')).toBe(
+        'NAME          WANT\nreplicatest   2\n',
+      );
       expect(shape(await kubectl.run('get rs,pods --show-labels'))).toContain('app=replicatest');
       expect(await kubectl.run('get pods -l app=replicatest -o name')).toMatch(/^(pod\/replicatest-\w{5}\n){2}$/);
       expect(await kubectl.run('get pods -l app!=replicatest -o name')).toBe('');
@@ -112,7 +129,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       expect(resources).toMatch(/^pods +po +v1 +true +Pod$/m);
       expect(resources).toMatch(/^replicasets +rs +apps\/v1 +true +ReplicaSet$/m);
       expect(resources).toMatch(/^leases +coordination\.k8s\.io\/v1 +true +Lease$/m);
-      expect((await kubectl.run('api-versions')).split('\n')).toEqual(expect.arrayContaining(['v1', 'apps/v1', 'coordination.k8s.io/v1', 'authorization.k8s.io/v1']));
+      expect((await kubectl.run('api-versions')).split('\n')).toEqual(
+        expect.arrayContaining(['v1', 'apps/v1', 'coordination.k8s.io/v1', 'authorization.k8s.io/v1']),
+      );
       expect(await kubectl.run('version')).toMatch(/Server Version: .*1\.36\.0/);
       expect(await kubectl.run('cluster-info')).toMatch(/Kubernetes control plane.* is running at/);
       expect(await kubectl.run('get --raw /readyz')).toBe('ok');
@@ -126,10 +145,18 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       expect(await kubectl.run('label rs replicatest tier=front')).toBe('replicaset.apps/replicatest labeled\n');
       expect(await kubectl.run('annotate rs replicatest note=hello')).toMatch(/^replicaset\.apps\/replicatest annotated?\n$/);
       expect(await kubectl.run('get rs -l tier=front -o name')).toBe('replicaset.apps/replicatest\n');
-      expect(await kubectl.run(`patch rs replicatest -p '{"metadata":{"labels":{"tier":"back"}}}'`)).toBe('replicaset.apps/replicatest patched\n');
-      expect(await kubectl.run(`patch rs replicatest --type=merge -p '{"metadata":{"annotations":{"note":null}}}'`)).toBe('replicaset.apps/replicatest patched\n');
-      expect(await kubectl.run(`patch rs replicatest --type=json -p '[{"op":"add","path":"/metadata/labels/zone","value":"z"}]'`)).toBe('replicaset.apps/replicatest patched\n');
-      expect(await kubectl.run('get rs replicatest -o jsonpath={.metadata.labels}')).toBe('{"app":"replicatest","tier":"back","zone":"z"}');
+      expect(await kubectl.run(`patch rs replicatest -p '{"metadata":{"labels":{"tier":"back"}}}'`)).toBe(
+        'replicaset.apps/replicatest patched\n',
+      );
+      expect(await kubectl.run(`patch rs replicatest --type=merge -p '{"metadata":{"annotations":{"note":null}}}'`)).toBe(
+        'replicaset.apps/replicatest patched\n',
+      );
+      expect(
+        await kubectl.run(`patch rs replicatest --type=json -p '[{"op":"add","path":"/metadata/labels/zone","value":"z"}]'`),
+      ).toBe('replicaset.apps/replicatest patched\n');
+      expect(await kubectl.run('get rs replicatest -o jsonpath={.metadata.labels}')).toBe(
+        '{"app":"replicatest","tier":"back","zone":"z"}',
+      );
       const edited = await kubectl.run('edit rs replicatest', { env: { EDITOR: 'sed -i s/replicas:.2/replicas:\\ 3/' } });
       expect(edited).toBe('replicaset.apps/replicatest edited\n');
       await ready('replicatest', 3);
@@ -148,7 +175,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
 
     test('waits for conditions', async () => {
       expect(await kubectl.run(`wait --for=condition=Ready pod -l app=replicatest --timeout=20s`)).toMatch(/condition met/);
-      expect(await kubectl.run(`wait --for=jsonpath='{.status.readyReplicas}'=3 rs/replicatest --timeout=20s`)).toBe('replicaset.apps/replicatest condition met\n');
+      expect(await kubectl.run(`wait --for=jsonpath='{.status.readyReplicas}'=3 rs/replicatest --timeout=20s`)).toBe(
+        'replicaset.apps/replicatest condition met\n',
+      );
     });
 
     test('knows who asks', async () => {
@@ -167,7 +196,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
     test('creates and replaces the other kinds', async () => {
       await kubectl.run('create ns other');
       expect(await kubectl.run('create configmap settings -n other --from-literal=a=b')).toBe('configmap/settings created\n');
-      expect(await kubectl.run('create secret generic hidden -n other --from-literal=password=x')).toBe('secret/hidden created\n');
+      expect(await kubectl.run('create secret generic hidden -n other --from-literal=password=x')).toBe(
+        'secret/hidden created\n',
+      );
       await kubectl.run('create sa robot -n other');
       expect(shape(await kubectl.run('get cm,secret,sa -n other'))).toContain('secret/hidden Opaque 1 AGE');
       await eventually('the root certificate', async () => (await kubectl.try('get cm kube-root-ca.crt -n other')).status === 0);
@@ -175,7 +206,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       expect(await kubectl.run('create service clusterip web -n other --tcp=80:8080')).toBe('service/web created\n');
       expect(shape(await kubectl.run('get svc web -n other'))).toMatch(/web ClusterIP 10\.96\.\d+\.\d+ <none> 80\/TCP AGE/);
       const configMap = await kubectl.run('get cm settings -n other -o yaml');
-      expect(await kubectl.run('replace -f -', { input: configMap.replace('a: b', 'a: c') })).toBe('configmap/settings replaced\n');
+      expect(await kubectl.run('replace -f -', { input: configMap.replace('a: b', 'a: c') })).toBe(
+        'configmap/settings replaced\n',
+      );
       await kubectl.run('run lone -n other --image=busybox --restart=Never -- sleep 3600');
       await kubectl.run('wait --for=condition=Ready pod/lone -n other --timeout=20s');
       expect(await kubectl.run('delete ns other --timeout=60s')).toBe('namespace "other" deleted\n');
@@ -201,7 +234,9 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       await apply(replicaSet('orphaner', 2));
       await ready('orphaner', 2);
       expect((await kubectl.run('get pods -l app=orphaner -o name')).split('\n').sort()).toEqual(pods);
-      expect(await kubectl.run('get pods -l app=orphaner -o jsonpath={.items[*].metadata.ownerReferences[*].name}')).toBe('orphaner orphaner');
+      expect(await kubectl.run('get pods -l app=orphaner -o jsonpath={.items[*].metadata.ownerReferences[*].name}')).toBe(
+        'orphaner orphaner',
+      );
       await kubectl.run('delete rs orphaner');
     });
 

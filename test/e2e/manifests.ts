@@ -1,7 +1,11 @@
 // Manifests that several end-to-end tests use.
 
 /** A ReplicaSet of busybox pods that print a line a second. */
-export const replicaSet = (name: string, replicas: number, options: { command?: string; grace?: number } = {}): string => `apiVersion: apps/v1
+export const replicaSet = (
+  name: string,
+  replicas: number,
+  options: { command?: string; grace?: number } = {},
+): string => `apiVersion: apps/v1
 kind: ReplicaSet
 metadata:
   name: ${name}

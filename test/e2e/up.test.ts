@@ -19,7 +19,10 @@ describe('cox up', () => {
     await Promise.all(running.splice(0).map((cluster) => cluster.stop()));
     dir.remove();
   });
-  const start = async (flags: readonly string[], options: { port?: number; env?: NodeJS.ProcessEnv } = {}): Promise<RunningCluster> => {
+  const start = async (
+    flags: readonly string[],
+    options: { port?: number; env?: NodeJS.ProcessEnv } = {},
+  ): Promise<RunningCluster> => {
     const cluster = await coxUp(flags, { dataDir: dir.path, ...options });
     running.push(cluster);
     return cluster;
@@ -85,7 +88,10 @@ describe('cox up', () => {
 
   test("the user's own kubeconfig is touched only with --merge-kubeconfig", async () => {
     const own = join(dir.path, 'own-config');
-    writeFileSync(own, 'apiVersion: v1\nkind: Config\nclusters: [{name: work, cluster: {server: https://work}}]\ncurrent-context: work\n');
+    writeFileSync(
+      own,
+      'apiVersion: v1\nkind: Config\nclusters: [{name: work, cluster: {server: https://work}}]\ncurrent-context: work\n',
+    );
     const before = readFileSync(own, 'utf8');
     await (await start(simulated, { env: { KUBECONFIG: own } })).stop();
     running.splice(0);
@@ -103,7 +109,11 @@ describe('cox up', () => {
     ['a range that is none', ['--pod-cidr', 'banana'], /--pod-cidr/],
     ['a service range that is none', ['--service-cidr', '10.96.0.0/40'], /--service-cidr/],
     ['a scheduler configuration that is not there', ['--scheduler-config', '/nowhere.yaml'], /there is no file \/nowhere\.yaml/],
-    ['a runtime that does not answer', ['--runtime', 'containerd', '--container-runtime-endpoint', 'unix:///nowhere.sock'], /nowhere\.sock/],
+    [
+      'a runtime that does not answer',
+      ['--runtime', 'containerd', '--container-runtime-endpoint', 'unix:///nowhere.sock'],
+      /nowhere\.sock/,
+    ],
   ])('refuses %s with a clear message', async (_, flags, message) => {
     const result = await cox('up', '--data-dir', dir.path, '--secure-port', '0', '--no-install', '--store', 'memory', ...flags);
     expect(result.status).toBe(1);

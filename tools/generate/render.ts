@@ -151,9 +151,9 @@ function renderIndex(schema: GroupVersionSchema, hasHelpers: boolean): string {
   if (kinds.length > 0) text += '\n';
   for (const [kind] of kinds) {
     const type = resourceType(schema, kind);
-    const literal = `${JSON.stringify(type, null, 2)
+    const literal = JSON.stringify(type, null, 2)
       .replaceAll('"', "'")
-      .replace(/'(\w+)':/g, '$1:')}`;
+      .replace(/'(\w+)':/g, '$1:');
     text += `export const ${constantName(kind, type.resource)}: ResourceType<types.${kind}> = ${literal};\n\n`;
   }
   return text;

@@ -19,7 +19,9 @@ export function documentOf(object: unknown): Document {
 }
 
 /** The served resources of each version of each group, in the order in which they were installed. */
-export function byGroupVersion(resources: readonly ServedResource[]): ReadonlyMap<string, ReadonlyMap<string, readonly ServedResource[]>> {
+export function byGroupVersion(
+  resources: readonly ServedResource[],
+): ReadonlyMap<string, ReadonlyMap<string, readonly ServedResource[]>> {
   const groups = new Map<string, Map<string, ServedResource[]>>();
   for (const served of resources) {
     const { group, version } = served.type;
@@ -62,7 +64,12 @@ export function apiResourceList(group: string, version: string, resources: reado
     });
     return [own, ...subresources];
   });
-  return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion, resources: entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)) };
+  return {
+    kind: 'APIResourceList',
+    apiVersion: 'v1',
+    groupVersion,
+    resources: entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+  };
 }
 
 const responseKind = ({ group, version, kind }: GroupVersionKind): GroupVersionKind => ({ group, version, kind });
@@ -84,10 +91,12 @@ function aggregatedResource(served: ServedResource): APIResourceDiscovery {
         verbs: verbsOf(subresource),
       })),
     }),
-  } as APIResourceDiscovery;
+  };
 }
 
-export function aggregated(groups: Iterable<readonly [string, ReadonlyMap<string, readonly ServedResource[]>]>): APIGroupDiscoveryList {
+export function aggregated(
+  groups: Iterable<readonly [string, ReadonlyMap<string, readonly ServedResource[]>]>,
+): APIGroupDiscoveryList {
   const items = [...groups].map(
     ([name, versions]): APIGroupDiscovery =>
       ({
@@ -99,5 +108,10 @@ export function aggregated(groups: Iterable<readonly [string, ReadonlyMap<string
         })),
       }) as unknown as APIGroupDiscovery,
   );
-  return { kind: 'APIGroupDiscoveryList', apiVersion: 'apidiscovery.k8s.io/v2', metadata: {}, items } as unknown as APIGroupDiscoveryList;
+  return {
+    kind: 'APIGroupDiscoveryList',
+    apiVersion: 'apidiscovery.k8s.io/v2',
+    metadata: {},
+    items,
+  };
 }

@@ -55,13 +55,17 @@ export function createDiscovery(resources: readonly ServedResource[]): Discovery
     let document = documents.get(key);
     if (document === undefined) {
       const object = make(path, asAggregated);
-      if (object === undefined) return Promise.reject(apierrors.genericServerResponse({ code: 404, verb: 'get', serverMessage: '', isUnexpectedResponse: false }));
+      if (object === undefined)
+        return Promise.reject(
+          apierrors.genericServerResponse({ code: 404, verb: 'get', serverMessage: '', isUnexpectedResponse: false }),
+        );
       document = documentOf(object);
       documents.set(key, document);
     }
     const contentType = asAggregated ? AGGREGATED : JSON_TYPE;
     const headers = { etag: document.etag, vary: 'Accept' };
-    if (request.headers['if-none-match'] === document.etag) return Promise.resolve({ code: 304, headers, body: { kind: 'none' } });
+    if (request.headers['if-none-match'] === document.etag)
+      return Promise.resolve({ code: 304, headers, body: { kind: 'none' } });
     return Promise.resolve({ code: 200, headers, body: { kind: 'bytes', contentType, bytes: document.bytes } });
   };
 
@@ -78,7 +82,8 @@ function acceptsAggregated(accept: string): boolean {
     if (type !== JSON_TYPE && type !== '*/*') continue;
     const given = new Map(parameters.map((parameter) => parameter.split('=', 2) as [string, string]));
     if (given.get('as') === undefined) return false;
-    if (given.get('g') === 'apidiscovery.k8s.io' && given.get('v') === 'v2' && given.get('as') === 'APIGroupDiscoveryList') return true;
+    if (given.get('g') === 'apidiscovery.k8s.io' && given.get('v') === 'v2' && given.get('as') === 'APIGroupDiscoveryList')
+      return true;
   }
   return false;
 }

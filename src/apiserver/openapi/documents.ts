@@ -30,7 +30,10 @@ function groupVersionsOf(operations: readonly Operation[]): { group: string; ver
   return [...keys.values()];
 }
 
-function byPath(operations: readonly Operation[], render: (operation: Operation) => unknown): Record<string, Record<string, unknown>> {
+function byPath(
+  operations: readonly Operation[],
+  render: (operation: Operation) => unknown,
+): Record<string, Record<string, unknown>> {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations.toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))) {
     const item = (paths[operation.path] ??= {});
@@ -43,7 +46,11 @@ const schemaNameOf = (body: MessageDescriptor | 'patch'): string => (body === 'p
 
 export function documentV2(operations: readonly Operation[], info: DocumentInfo): OpenApiSchema {
   const parameter = ({ name, in: place, type, description }: Parameter): unknown => ({
-    ...{ uniqueItems: true, type, description, name, in: place },
+    uniqueItems: true,
+    type,
+    description,
+    name,
+    in: place,
     ...(place === 'path' && { required: true }),
   });
   const reference = (message: MessageDescriptor | 'patch'): unknown => ({ $ref: `#/definitions/${schemaNameOf(message)}` });
@@ -61,12 +68,22 @@ export function documentV2(operations: readonly Operation[], info: DocumentInfo)
         ...operation.parameters.map(parameter),
         ...(operation.body === undefined
           ? []
-          : [{ name: 'body', in: 'body', ...(operation.method !== 'delete' && { required: true }), schema: reference(operation.body) }]),
+          : [
+              {
+                name: 'body',
+                in: 'body',
+                ...(operation.method !== 'delete' && { required: true }),
+                schema: reference(operation.body),
+              },
+            ]),
       ],
       responses: Object.fromEntries([
         ...operation.codes.map((code) => [
           String(code),
-          { description: STATUS_TEXT[code], schema: operation.answer === undefined ? { type: 'string' } : reference(operation.answer) },
+          {
+            description: STATUS_TEXT[code],
+            schema: operation.answer === undefined ? { type: 'string' } : reference(operation.answer),
+          },
         ]),
         ['401', { description: STATUS_TEXT[401] }],
       ]),
@@ -81,7 +98,10 @@ export function documentV2(operations: readonly Operation[], info: DocumentInfo)
 
 export function documentV3(operations: readonly Operation[], info: DocumentInfo): OpenApiSchema {
   const parameter = ({ name, in: place, type, description }: Parameter): unknown => ({
-    ...{ name, in: place, description, schema: { type, uniqueItems: true } },
+    name,
+    in: place,
+    description,
+    schema: { type, uniqueItems: true },
     ...(place === 'path' && { required: true }),
   });
   const content = (message: MessageDescriptor | 'patch', types: readonly string[]): unknown =>
@@ -105,7 +125,8 @@ export function documentV3(operations: readonly Operation[], info: DocumentInfo)
           String(code),
           {
             description: STATUS_TEXT[code],
-            content: operation.answer === undefined ? { '*/*': { schema: { type: 'string' } } } : content(operation.answer, PRODUCES),
+            content:
+              operation.answer === undefined ? { '*/*': { schema: { type: 'string' } } } : content(operation.answer, PRODUCES),
           },
         ]),
         ['401', { description: STATUS_TEXT[401] }],

@@ -64,14 +64,19 @@ export function createOpenApi({ resources, scheme, version }: OpenApiConfig): Op
       const wanted = accept.split(',').map((range) => (range.split(';')[0] as string).trim());
       const protobuf = wanted.find((type) => type === PROTOBUF_TYPE || type === PROTOBUF_TYPE_ANSWERED);
       const plain = accept === '' || wanted.some((type) => type === JSON_TYPE || type === 'application/*' || type === '*/*');
-      if (protobuf !== undefined) return { document: once('v2 protobuf', () => documentV2Protobuf(v2())), contentType: PROTOBUF_TYPE_ANSWERED };
+      if (protobuf !== undefined)
+        return { document: once('v2 protobuf', () => documentV2Protobuf(v2())), contentType: PROTOBUF_TYPE_ANSWERED };
       if (!plain) throw apierrors.notAcceptable([JSON_TYPE, PROTOBUF_TYPE]);
       return { document: once('v2', () => json(v2())), contentType: JSON_TYPE };
     }
     if (path === '/openapi/v3') {
       const index = once('v3', () =>
         json({
-          paths: Object.fromEntries([...groupVersions.keys()].sort().map((key) => [key, { serverRelativeURL: `/openapi/v3/${key}?hash=${v3(key).hash}` }])),
+          paths: Object.fromEntries(
+            [...groupVersions.keys()]
+              .sort()
+              .map((key) => [key, { serverRelativeURL: `/openapi/v3/${key}?hash=${v3(key).hash}` }]),
+          ),
         }),
       );
       return { document: index, contentType: JSON_TYPE };
@@ -85,7 +90,8 @@ export function createOpenApi({ resources, scheme, version }: OpenApiConfig): Op
       throw apierrors.methodNotSupported({ group: '', resource: 'openapi' }, request.method.toLowerCase());
     }
     const found = find(request.path.replace(/\/+$/, ''), request.headers['accept'] ?? '');
-    if (found === undefined) throw apierrors.genericServerResponse({ code: 404, verb: 'get', serverMessage: '', isUnexpectedResponse: false });
+    if (found === undefined)
+      throw apierrors.genericServerResponse({ code: 404, verb: 'get', serverMessage: '', isUnexpectedResponse: false });
     const { bytes, hash } = found.document;
     const etag = `"${hash}"`;
     const headers: Record<string, string> = { etag, vary: 'Accept' };

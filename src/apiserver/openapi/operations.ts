@@ -28,13 +28,26 @@ export interface Operation {
   readonly codes: readonly number[];
 }
 
-const query = (name: string, type: Parameter['type'], description: string): Parameter => ({ name, in: 'query', type, description });
+const query = (name: string, type: Parameter['type'], description: string): Parameter => ({
+  name,
+  in: 'query',
+  type,
+  description,
+});
 const inPath = (name: string, description: string): Parameter => ({ name, in: 'path', type: 'string', description });
 
 const PRETTY = query('pretty', 'string', 'Indent the output for people if it is true.');
 const DRY_RUN = query('dryRun', 'string', 'All: go through every stage, but store nothing.');
-const FIELD_MANAGER = query('fieldManager', 'string', 'Name of the actor that makes the change, 128 printable characters at most.');
-const FIELD_VALIDATION = query('fieldValidation', 'string', 'What to do about unknown and duplicate fields: Ignore, Warn or Strict.');
+const FIELD_MANAGER = query(
+  'fieldManager',
+  'string',
+  'Name of the actor that makes the change, 128 printable characters at most.',
+);
+const FIELD_VALIDATION = query(
+  'fieldValidation',
+  'string',
+  'What to do about unknown and duplicate fields: Ignore, Warn or Strict.',
+);
 const FORCE = query('force', 'boolean', 'With an apply patch: take fields over that others own.');
 const SELECTION = [
   query('labelSelector', 'string', 'Only objects whose labels match.'),
@@ -91,27 +104,77 @@ class ResourceContext {
     const message = this.#messageOf(type);
     const list = this.#messageOf({ ...type, kind: `${kind}List` });
     const status = this.#messageOf({ group: '', version: 'v1', kind: 'Status' });
-    const collection = type.namespaced ? `${this.#root}/namespaces/{namespace}/${type.resource}` : `${this.#root}/${type.resource}`;
+    const collection = type.namespaced
+      ? `${this.#root}/namespaces/{namespace}/${type.resource}`
+      : `${this.#root}/${type.resource}`;
     const item = `${collection}/{name}`;
     const operations: Operation[] = [];
     if (rest.list !== undefined) {
       const watch = rest.watch === undefined ? [] : WATCH;
-      operations.push(this.#make(collection, 'get', 'list', `list${this.#idGroup}${this.#scope()}${kind}`, `List objects of kind ${kind}.`, [...LIST, ...watch], { answer: list }));
+      operations.push(
+        this.#make(
+          collection,
+          'get',
+          'list',
+          `list${this.#idGroup}${this.#scope()}${kind}`,
+          `List objects of kind ${kind}.`,
+          [...LIST, ...watch],
+          { answer: list },
+        ),
+      );
       if (type.namespaced) {
         operations.push(
-          this.#make(`${this.#root}/${type.resource}`, 'get', 'list', `list${this.#idGroup}${kind}ForAllNamespaces`, `List objects of kind ${kind} in all namespaces.`, [...LIST, ...watch], { answer: list }),
+          this.#make(
+            `${this.#root}/${type.resource}`,
+            'get',
+            'list',
+            `list${this.#idGroup}${kind}ForAllNamespaces`,
+            `List objects of kind ${kind} in all namespaces.`,
+            [...LIST, ...watch],
+            { answer: list },
+          ),
         );
       }
     }
     if (rest.create !== undefined) {
-      operations.push(this.#make(collection, 'post', 'post', `create${this.#idGroup}${this.#scope()}${kind}`, `Create an object of kind ${kind}.`, WRITE, { body: message, answer: message, codes: [200, 201, 202] }));
+      operations.push(
+        this.#make(
+          collection,
+          'post',
+          'post',
+          `create${this.#idGroup}${this.#scope()}${kind}`,
+          `Create an object of kind ${kind}.`,
+          WRITE,
+          { body: message, answer: message, codes: [200, 201, 202] },
+        ),
+      );
     }
     if (rest.deleteCollection !== undefined) {
-      operations.push(this.#make(collection, 'delete', 'deletecollection', `delete${this.#idGroup}Collection${this.#scope()}${kind}`, `Delete objects of kind ${kind}.`, [...DELETE, ...LIST], { body: this.#messageOf({ ...type, kind: 'DeleteOptions' }), answer: status }));
+      operations.push(
+        this.#make(
+          collection,
+          'delete',
+          'deletecollection',
+          `delete${this.#idGroup}Collection${this.#scope()}${kind}`,
+          `Delete objects of kind ${kind}.`,
+          [...DELETE, ...LIST],
+          { body: this.#messageOf({ ...type, kind: 'DeleteOptions' }), answer: status },
+        ),
+      );
     }
     operations.push(...this.#itemOperations(item, type, '', rest));
     if (rest.delete !== undefined) {
-      operations.push(this.#make(item, 'delete', 'delete', `delete${this.#idGroup}${this.#scope()}${kind}`, `Delete an object of kind ${kind}.`, DELETE, { body: this.#messageOf({ ...type, kind: 'DeleteOptions' }), answer: status, codes: [200, 202] }));
+      operations.push(
+        this.#make(
+          item,
+          'delete',
+          'delete',
+          `delete${this.#idGroup}${this.#scope()}${kind}`,
+          `Delete an object of kind ${kind}.`,
+          DELETE,
+          { body: this.#messageOf({ ...type, kind: 'DeleteOptions' }), answer: status, codes: [200, 202] },
+        ),
+      );
     }
     return operations;
   }
@@ -124,11 +187,35 @@ class ResourceContext {
     const operations = this.#itemOperations(path, subresource.kind, suffix, subresource.rest);
     if (subresource.rest.create !== undefined) {
       const message = this.#messageOf(subresource.kind);
-      operations.push(this.#make(path, 'post', 'post', `create${this.#idGroup}${this.#scope()}${type.kind}${suffix}`, `Create ${subresource.name} of a ${type.kind}.`, WRITE, { body: message, answer: message, codes: [200, 201, 202] }, subresource.kind));
+      operations.push(
+        this.#make(
+          path,
+          'post',
+          'post',
+          `create${this.#idGroup}${this.#scope()}${type.kind}${suffix}`,
+          `Create ${subresource.name} of a ${type.kind}.`,
+          WRITE,
+          { body: message, answer: message, codes: [200, 201, 202] },
+          subresource.kind,
+        ),
+      );
     }
     if (subresource.rest.connect !== undefined) {
-      for (const method of (subresource.connectMethods ?? ['GET', 'POST']).map((name) => name.toLowerCase() as Operation['method'])) {
-        operations.push(this.#make(path, method, 'connect', `connect${this.#idGroup}${upperFirst(method)}${this.#scope()}${type.kind}${suffix}`, `Connect to ${subresource.name} of a ${type.kind}.`, [], {}, subresource.kind));
+      for (const method of (subresource.connectMethods ?? ['GET', 'POST']).map(
+        (name) => name.toLowerCase() as Operation['method'],
+      )) {
+        operations.push(
+          this.#make(
+            path,
+            method,
+            'connect',
+            `connect${this.#idGroup}${upperFirst(method)}${this.#scope()}${type.kind}${suffix}`,
+            `Connect to ${subresource.name} of a ${type.kind}.`,
+            [],
+            {},
+            subresource.kind,
+          ),
+        );
       }
     }
     return operations;
@@ -140,11 +227,34 @@ class ResourceContext {
     const what = suffix === '' ? `an object of kind ${kind}` : `${suffix.toLowerCase()} of a ${kind}`;
     const id = `${this.#idGroup}${this.#scope()}${kind}${suffix}`;
     const operations: Operation[] = [];
-    if (rest.get !== undefined) operations.push(this.#make(path, 'get', 'get', `read${id}`, `Read ${what}.`, [], { answer: message }, gvk));
+    if (rest.get !== undefined)
+      operations.push(this.#make(path, 'get', 'get', `read${id}`, `Read ${what}.`, [], { answer: message }, gvk));
     if (rest.update !== undefined) {
-      operations.push(this.#make(path, 'put', 'put', `replace${id}`, `Replace ${what}.`, WRITE, { body: message, answer: message, codes: [200, 201] }, gvk));
+      operations.push(
+        this.#make(
+          path,
+          'put',
+          'put',
+          `replace${id}`,
+          `Replace ${what}.`,
+          WRITE,
+          { body: message, answer: message, codes: [200, 201] },
+          gvk,
+        ),
+      );
       if (rest.get !== undefined) {
-        operations.push(this.#make(path, 'patch', 'patch', `patch${id}`, `Change parts of ${what}.`, [...WRITE, FORCE], { body: 'patch', answer: message, codes: [200, 201] }, gvk));
+        operations.push(
+          this.#make(
+            path,
+            'patch',
+            'patch',
+            `patch${id}`,
+            `Change parts of ${what}.`,
+            [...WRITE, FORCE],
+            { body: 'patch', answer: message, codes: [200, 201] },
+            gvk,
+          ),
+        );
       }
     }
     return operations;
@@ -157,7 +267,11 @@ class ResourceContext {
     operationId: string,
     description: string,
     parameters: readonly Parameter[],
-    rest: { readonly body?: Operation['body']; readonly answer?: MessageDescriptor | undefined; readonly codes?: readonly number[] },
+    rest: {
+      readonly body?: Operation['body'];
+      readonly answer?: MessageDescriptor | undefined;
+      readonly codes?: readonly number[];
+    },
     gvk: GroupVersionKind = this.#type,
   ): Operation {
     const { group, version, kind } = gvk;

@@ -18,12 +18,19 @@ const nested = (number: number, value: unknown, encode: Encoder): Uint8Array =>
 
 /** A map as gnostic has it: repeated pairs of name and value. */
 const named = (number: number, map: readonly (readonly [string, unknown])[], encode: (value: never) => Uint8Array): Uint8Array =>
-  message(...map.map(([name, value]) => bytesField(number, message(stringField(1, name), bytesField(2, encode(value as never))))));
+  message(
+    ...map.map(([name, value]) => bytesField(number, message(stringField(1, name), bytesField(2, encode(value as never))))),
+  );
 
 /** Any value, as YAML text: JSON is YAML. */
 const anyValue = (value: unknown): Uint8Array => stringField(2, `${JSON.stringify(value)}\n`);
 
-const extensions = (number: number, value: Json): Uint8Array => named(number, Object.entries(value).filter(([key]) => key.startsWith('x-')), anyValue);
+const extensions = (number: number, value: Json): Uint8Array =>
+  named(
+    number,
+    Object.entries(value).filter(([key]) => key.startsWith('x-')),
+    anyValue,
+  );
 
 const schema: Encoder = (value) =>
   message(
@@ -77,7 +84,13 @@ const parameter: Encoder = (value) => {
 };
 
 const response: Encoder = (value) =>
-  bytesField(1, message(stringField(1, text(value['description'])), nested(2, value['schema'], (item) => bytesField(1, schema(item)))));
+  bytesField(
+    1,
+    message(
+      stringField(1, text(value['description'])),
+      nested(2, value['schema'], (item) => bytesField(1, schema(item))),
+    ),
+  );
 
 const operation: Encoder = (value) =>
   message(
@@ -102,7 +115,15 @@ const pathItem: Encoder = (value) =>
   );
 
 const apiKey: Encoder = (value) =>
-  bytesField(2, message(stringField(1, text(value['type'])), stringField(2, text(value['name'])), stringField(3, text(value['in'])), stringField(4, text(value['description']))));
+  bytesField(
+    2,
+    message(
+      stringField(1, text(value['type'])),
+      stringField(2, text(value['name'])),
+      stringField(3, text(value['in'])),
+      stringField(4, text(value['description'])),
+    ),
+  );
 
 const requirement: Encoder = (value) => named(1, Object.entries(value), (scopes: readonly string[]) => stringsField(1, scopes));
 

@@ -26,7 +26,10 @@ export const eventTable: TableConvertor<Event> = {
     const last = event.series?.lastObservedTime ?? event.lastTimestamp ?? first;
     const count = event.series?.count ?? event.count ?? 1;
     const { kind = '', name = '', fieldPath = '' } = event.involvedObject;
-    const source = [event.source?.component ?? event.reportingComponent ?? '', event.source?.host ?? event.reportingInstance ?? ''];
+    const source = [
+      event.source?.component ?? event.reportingComponent ?? '',
+      event.source?.host ?? event.reportingInstance ?? '',
+    ];
     return [
       since(last, now),
       event.type ?? '',

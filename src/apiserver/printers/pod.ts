@@ -31,7 +31,9 @@ export const podTable: TableConvertor<Pod> = {
     const { status, spec } = pod;
     const { ready, total, restarts, lastRestart, text } = summarize(pod);
     const gates = spec.readinessGates ?? [];
-    const fulfilled = gates.filter((gate) => status.conditions?.some((condition) => condition.type === gate.conditionType && condition.status === 'True'));
+    const fulfilled = gates.filter((gate) =>
+      status.conditions?.some((condition) => condition.type === gate.conditionType && condition.status === 'True'),
+    );
     return [
       pod.metadata.name,
       `${ready}/${total}`,
@@ -61,10 +63,13 @@ interface Summary {
 
 function summarize(pod: Pod): Summary {
   const { spec, status, metadata } = pod;
-  const sidecars = new Set((spec.initContainers ?? []).filter((container) => container.restartPolicy === 'Always').map((container) => container.name));
+  const sidecars = new Set(
+    (spec.initContainers ?? []).filter((container) => container.restartPolicy === 'Always').map((container) => container.name),
+  );
   const total = spec.containers.length + sidecars.size;
   let text = status.reason ?? status.phase ?? '';
-  if (status.conditions?.some((condition) => condition.type === 'PodScheduled' && condition.reason === 'SchedulingGated')) text = 'SchedulingGated';
+  if (status.conditions?.some((condition) => condition.type === 'PodScheduled' && condition.reason === 'SchedulingGated'))
+    text = 'SchedulingGated';
 
   let ready = 0;
   const initStatuses = status.initContainerStatuses ?? [];
@@ -111,7 +116,8 @@ function initializing(pod: Pod, statuses: readonly ContainerStatus[], sidecars: 
     if (terminated?.exitCode === 0) continue;
     if (sidecars.has(container.name) && container.started === true) continue;
     if (terminated !== undefined) return `Init:${terminatedReason(terminated)}`;
-    if (waiting?.reason !== undefined && waiting.reason !== '' && waiting.reason !== 'PodInitializing') return `Init:${waiting.reason}`;
+    if (waiting?.reason !== undefined && waiting.reason !== '' && waiting.reason !== 'PodInitializing')
+      return `Init:${waiting.reason}`;
     return `Init:${index}/${total}`;
   }
   return undefined;

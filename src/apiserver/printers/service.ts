@@ -24,7 +24,11 @@ export const serviceTable: TableConvertor<Service> = {
     service.spec.type ?? '',
     service.spec.clusterIPs?.[0] ?? service.spec.clusterIP ?? '<none>',
     externalAddress(service),
-    joined((service.spec.ports ?? []).map((port) => `${port.port}${port.nodePort === undefined ? '' : `:${port.nodePort}`}/${port.protocol}`)),
+    joined(
+      (service.spec.ports ?? []).map(
+        (port) => `${port.port}${port.nodePort === undefined ? '' : `:${port.nodePort}`}/${port.protocol}`,
+      ),
+    ),
     since(service.metadata.creationTimestamp, now),
     formatLabels(service.spec.selector),
   ],

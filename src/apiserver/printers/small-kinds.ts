@@ -9,7 +9,11 @@ import { AGE, column, NAME } from './columns.ts';
 
 export const namespaceTable: TableConvertor<Immutable<core.Namespace>> = {
   columns: [NAME, column('Status', 'Active, or Terminating while its content goes.'), AGE],
-  cells: (namespace, now) => [namespace.metadata.name, namespace.status.phase ?? '', since(namespace.metadata.creationTimestamp, now)],
+  cells: (namespace, now) => [
+    namespace.metadata.name,
+    namespace.status.phase ?? '',
+    since(namespace.metadata.creationTimestamp, now),
+  ],
 };
 
 export const configMapTable: TableConvertor<Immutable<core.ConfigMap>> = {
@@ -33,7 +37,11 @@ export const secretTable: TableConvertor<Immutable<core.Secret>> = {
 
 export const serviceAccountTable: TableConvertor<Immutable<core.ServiceAccount>> = {
   columns: [NAME, column('Secrets', 'Number of secrets that its pods may use.', { type: 'integer' }), AGE],
-  cells: (account, now) => [account.metadata.name, (account.secrets ?? []).length, since(account.metadata.creationTimestamp, now)],
+  cells: (account, now) => [
+    account.metadata.name,
+    (account.secrets ?? []).length,
+    since(account.metadata.creationTimestamp, now),
+  ],
 };
 
 export const leaseTable: TableConvertor<Immutable<coordination.Lease>> = {

@@ -67,7 +67,8 @@ export function setServiceDefaults(service: Service): void {
     if (port.targetPort === undefined || port.targetPort === 0 || port.targetPort === '') port.targetPort = port.port;
   }
   const reachableFromOutside = spec.type === 'NodePort' || spec.type === 'LoadBalancer';
-  if (reachableFromOutside || (spec.type === 'ClusterIP' && (spec.externalIPs?.length ?? 0) > 0)) spec.externalTrafficPolicy ??= 'Cluster';
+  if (reachableFromOutside || (spec.type === 'ClusterIP' && (spec.externalIPs?.length ?? 0) > 0))
+    spec.externalTrafficPolicy ??= 'Cluster';
   if (spec.type === 'LoadBalancer') spec.allocateLoadBalancerNodePorts ??= true;
   if (reachableFromOutside || spec.type === 'ClusterIP') spec.internalTrafficPolicy ??= 'Cluster';
 }
@@ -177,7 +178,8 @@ function setVolumeDefaults(volume: Volume): void {
   }
   const claim = volume.ephemeral?.volumeClaimTemplate;
   if (claim !== undefined) claim.spec.volumeMode ??= 'Filesystem';
-  if (volume.image !== undefined) volume.image.pullPolicy ??= imageTag(volume.image.reference ?? '') === 'latest' ? 'Always' : 'IfNotPresent';
+  if (volume.image !== undefined)
+    volume.image.pullPolicy ??= imageTag(volume.image.reference ?? '') === 'latest' ? 'Always' : 'IfNotPresent';
 }
 
 function setRequestDefaults(resources: ResourceRequirements): void {
@@ -188,6 +190,7 @@ function setRequestDefaults(resources: ResourceRequirements): void {
 /** On the host's network a container's port is the host's. */
 function setHostNetworkPorts(spec: PodSpec): void {
   for (const container of [...(spec.initContainers ?? []), ...spec.containers]) {
-    for (const port of container.ports ?? []) if (port.hostPort === undefined || port.hostPort === 0) port.hostPort = port.containerPort;
+    for (const port of container.ports ?? [])
+      if (port.hostPort === undefined || port.hostPort === 0) port.hostPort = port.containerPort;
   }
 }

@@ -59,6 +59,11 @@ export function fileMode(mode: number | undefined, at: FieldPath): FieldErrorLis
 }
 
 /** What must not change between two versions of an object. */
-export function immutable(value: unknown, old: unknown, at: FieldPath, equal: (a: unknown, b: unknown) => boolean): FieldErrorList {
+export function immutable(
+  value: unknown,
+  old: unknown,
+  at: FieldPath,
+  equal: (a: unknown, b: unknown) => boolean,
+): FieldErrorList {
   return equal(value, old) ? [] : [field.invalid(at, value, 'field is immutable')];
 }

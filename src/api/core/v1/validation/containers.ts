@@ -34,7 +34,12 @@ export function containers(list: readonly Container[], pod: PodFacts, at: FieldP
   return errors;
 }
 
-export function initContainers(list: readonly Container[], regular: readonly Container[], pod: PodFacts, at: FieldPath): FieldErrorList {
+export function initContainers(
+  list: readonly Container[],
+  regular: readonly Container[],
+  pod: PodFacts,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   const names = new Set(regular.map((container) => container.name));
   list.forEach((container, index) => {
@@ -45,7 +50,8 @@ export function initContainers(list: readonly Container[], regular: readonly Con
     if (container.restartPolicy === 'Always') errors.push(...probesAndHooks(container, pod.graceSeconds, path));
     else {
       for (const name of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
-        if (container[name] !== undefined) errors.push(field.forbidden(path.child(name), 'may not be set for init containers without restartPolicy=Always'));
+        if (container[name] !== undefined)
+          errors.push(field.forbidden(path.child(name), 'may not be set for init containers without restartPolicy=Always'));
       }
     }
     errors.push(...hostPortConflicts([container], at, index));
@@ -55,19 +61,29 @@ export function initContainers(list: readonly Container[], regular: readonly Con
 
 const NOT_FOR_EPHEMERAL = ['ports', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle', 'resizePolicy'] as const;
 
-export function ephemeralContainers(list: readonly EphemeralContainer[], others: readonly Container[], pod: PodFacts, at: FieldPath): FieldErrorList {
+export function ephemeralContainers(
+  list: readonly EphemeralContainer[],
+  others: readonly Container[],
+  pod: PodFacts,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   const names = new Set(others.map((container) => container.name));
   list.forEach((container, index) => {
     const path = at.index(index);
     errors.push(...commonContainer(container, pod, path), ...uniqueName(container.name, names, path));
-    if (container.targetContainerName !== undefined && !pod.spec.containers.some((target) => target.name === container.targetContainerName)) {
+    if (
+      container.targetContainerName !== undefined &&
+      !pod.spec.containers.some((target) => target.name === container.targetContainerName)
+    ) {
       errors.push(field.notFound(path.child('targetContainerName'), container.targetContainerName));
     }
     for (const name of NOT_FOR_EPHEMERAL) {
-      if (container[name] !== undefined) errors.push(field.forbidden(path.child(name), 'cannot be set for an Ephemeral Container'));
+      if (container[name] !== undefined)
+        errors.push(field.forbidden(path.child(name), 'cannot be set for an Ephemeral Container'));
     }
-    if (Object.keys(container.resources).length > 0) errors.push(field.forbidden(path.child('resources'), 'cannot be set for an Ephemeral Container'));
+    if (Object.keys(container.resources).length > 0)
+      errors.push(field.forbidden(path.child('resources'), 'cannot be set for an Ephemeral Container'));
   });
   return errors;
 }
@@ -85,7 +101,8 @@ function commonContainer(container: Container | EphemeralContainer, pod: PodFact
   else errors.push(...invalidEach(at.child('name'), container.name, validation.isDNS1123Label(container.name)));
   const image = container.image ?? '';
   if (image.trim() === '') errors.push(field.required(at.child('image')));
-  else if (image !== image.trim()) errors.push(field.invalid(at.child('image'), image, 'must not have leading or trailing whitespace'));
+  else if (image !== image.trim())
+    errors.push(field.invalid(at.child('image'), image, 'must not have leading or trailing whitespace'));
   const policy = container.terminationMessagePolicy;
   if (policy === undefined) errors.push(field.required(at.child('terminationMessagePolicy')));
   else if (policy !== 'File' && policy !== 'FallbackToLogsOnError') {
@@ -123,7 +140,8 @@ function ports(list: readonly ContainerPort[] | undefined, at: FieldPath): Field
       else names.add(port.name);
     }
     if (port.containerPort === 0) errors.push(field.required(path.child('containerPort')));
-    else errors.push(...invalidEach(path.child('containerPort'), port.containerPort, validation.isValidPortNum(port.containerPort)));
+    else
+      errors.push(...invalidEach(path.child('containerPort'), port.containerPort, validation.isValidPortNum(port.containerPort)));
     if (port.hostPort !== undefined && port.hostPort !== 0) {
       errors.push(...invalidEach(path.child('hostPort'), port.hostPort, validation.isValidPortNum(port.hostPort)));
     }
@@ -139,7 +157,17 @@ function hostPortConflicts(list: readonly Container[], at: FieldPath, firstIndex
     (container.ports ?? []).forEach((port, index) => {
       if (port.hostPort === undefined || port.hostPort === 0) return;
       const key = `${port.protocol}/${port.hostIP ?? ''}/${port.hostPort}`;
-      if (taken.has(key)) errors.push(field.duplicate(at.index(firstIndex + containerIndex).child('ports').index(index).child('hostPort'), key));
+      if (taken.has(key))
+        errors.push(
+          field.duplicate(
+            at
+              .index(firstIndex + containerIndex)
+              .child('ports')
+              .index(index)
+              .child('hostPort'),
+            key,
+          ),
+        );
       taken.add(key);
     });
   });
@@ -163,13 +191,21 @@ function volumeMounts(
     mountPaths.add(mount.mountPath);
     if (mount.subPath !== undefined) errors.push(...localDescendingPath(mount.subPath, path.child('subPath')));
     if (mount.subPathExpr !== undefined) {
-      if (mount.subPath !== undefined) errors.push(field.invalid(path.child('subPathExpr'), mount.subPathExpr, 'subPathExpr and subPath are mutually exclusive'));
+      if (mount.subPath !== undefined)
+        errors.push(
+          field.invalid(path.child('subPathExpr'), mount.subPathExpr, 'subPathExpr and subPath are mutually exclusive'),
+        );
       errors.push(...localDescendingPath(mount.subPathExpr, path.child('subPathExpr')));
     }
     if (mount.mountPropagation !== undefined) {
       errors.push(...oneOf(mount.mountPropagation, ['Bidirectional', 'HostToContainer', 'None'], path.child('mountPropagation')));
       if (mount.mountPropagation === 'Bidirectional' && security?.privileged !== true) {
-        errors.push(field.forbidden(path.child('mountPropagation'), 'Bidirectional mount propagation is available only to privileged containers'));
+        errors.push(
+          field.forbidden(
+            path.child('mountPropagation'),
+            'Bidirectional mount propagation is available only to privileged containers',
+          ),
+        );
       }
     }
     if (mount.recursiveReadOnly !== undefined) {
@@ -191,12 +227,14 @@ function volumeDevices(container: Container | EphemeralContainer, pod: PodFacts,
     const path = at.index(index);
     if (device.name === '') errors.push(field.required(path.child('name')));
     if (device.devicePath === '') errors.push(field.required(path.child('devicePath')));
-    else if (paths.has(device.devicePath)) errors.push(field.invalid(path.child('devicePath'), device.devicePath, 'must be unique'));
+    else if (paths.has(device.devicePath))
+      errors.push(field.invalid(path.child('devicePath'), device.devicePath, 'must be unique'));
     paths.add(device.devicePath);
     if (names.has(device.name)) errors.push(field.invalid(path.child('name'), device.name, 'must be unique'));
     names.add(device.name);
     if (device.name !== '' && !pod.volumeNames.has(device.name)) errors.push(field.notFound(path.child('name'), device.name));
-    if (mounted.has(device.name)) errors.push(field.invalid(path.child('name'), device.name, 'must not already exist in volumeMounts'));
+    if (mounted.has(device.name))
+      errors.push(field.invalid(path.child('name'), device.name, 'must not already exist in volumeMounts'));
   });
   return errors;
 }

@@ -21,12 +21,33 @@ const ENV_FIELD_PATHS = [
 ];
 
 /** Fields of a pod that a downward API volume can have. */
-export const VOLUME_FIELD_PATHS = ['metadata.annotations', 'metadata.labels', 'metadata.name', 'metadata.namespace', 'metadata.uid'];
+export const VOLUME_FIELD_PATHS = [
+  'metadata.annotations',
+  'metadata.labels',
+  'metadata.name',
+  'metadata.namespace',
+  'metadata.uid',
+];
 
 /** Every field that a reference may name in version v1 at all; a subset goes where. */
-const KNOWN_FIELD_PATHS = new Set([...ENV_FIELD_PATHS, ...VOLUME_FIELD_PATHS, 'spec.restartPolicy', 'spec.schedulerName', 'status.phase', 'status.nominatedNodeName', 'spec.hostNetwork']);
+const KNOWN_FIELD_PATHS = new Set([
+  ...ENV_FIELD_PATHS,
+  ...VOLUME_FIELD_PATHS,
+  'spec.restartPolicy',
+  'spec.schedulerName',
+  'status.phase',
+  'status.nominatedNodeName',
+  'spec.hostNetwork',
+]);
 
-const CONTAINER_RESOURCE_PATHS = ['limits.cpu', 'limits.ephemeral-storage', 'limits.memory', 'requests.cpu', 'requests.ephemeral-storage', 'requests.memory'];
+const CONTAINER_RESOURCE_PATHS = [
+  'limits.cpu',
+  'limits.ephemeral-storage',
+  'limits.memory',
+  'requests.cpu',
+  'requests.ephemeral-storage',
+  'requests.memory',
+];
 
 const DIVISORS = ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei'];
 
@@ -69,7 +90,13 @@ function valueFrom(source: EnvVarSource, value: string | undefined, at: FieldPat
     if (source.fileKeyRef.path === '') errors.push(field.required(path.child('path')));
   }
   if (sources === 0) {
-    errors.push(field.invalid(at, '', 'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`'));
+    errors.push(
+      field.invalid(
+        at,
+        '',
+        'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`',
+      ),
+    );
   } else if (value !== undefined && value !== '') {
     errors.push(field.invalid(at, '', 'may not be specified when `value` is not empty'));
   } else if (sources > 1) {
@@ -81,7 +108,7 @@ function valueFrom(source: EnvVarSource, value: string | undefined, at: FieldPat
 /** The key in a path such as metadata.labels['app'], and the path without it. */
 export function splitSubscript(path: string): { readonly path: string; readonly subscript?: string } {
   const match = /^(.*)\['(.*)'\]$/.exec(path);
-  return match === null ? { path } : { path: match[1] as string, subscript: match[2] as string };
+  return match === null ? { path } : { path: match[1] as string, subscript: match[2] };
 }
 
 export function fieldRef(reference: ObjectFieldSelector, allowed: readonly string[], at: FieldPath): FieldErrorList {
@@ -90,19 +117,25 @@ export function fieldRef(reference: ObjectFieldSelector, allowed: readonly strin
   const path = at.child('fieldPath');
   const split = splitSubscript(reference.fieldPath);
   if (reference.apiVersion !== 'v1' || !KNOWN_FIELD_PATHS.has(split.path)) {
-    const problem = reference.apiVersion === 'v1' ? `field label not supported: ${split.path}` : `unsupported pod version: ${reference.apiVersion}`;
+    const problem =
+      reference.apiVersion === 'v1'
+        ? `field label not supported: ${split.path}`
+        : `unsupported pod version: ${reference.apiVersion}`;
     return [field.invalid(path, reference.fieldPath, `error converting fieldPath: ${problem}`)];
   }
   if (split.subscript !== undefined) {
-    if (split.path === 'metadata.annotations') return invalidEach(path, reference.fieldPath, validation.isQualifiedName(split.subscript.toLowerCase()));
-    if (split.path === 'metadata.labels') return invalidEach(path, reference.fieldPath, validation.isQualifiedName(split.subscript));
+    if (split.path === 'metadata.annotations')
+      return invalidEach(path, reference.fieldPath, validation.isQualifiedName(split.subscript.toLowerCase()));
+    if (split.path === 'metadata.labels')
+      return invalidEach(path, reference.fieldPath, validation.isQualifiedName(split.subscript));
     return [field.invalid(path, reference.fieldPath, 'does not support subscript')];
   }
   return allowed.includes(split.path) ? [] : [field.notSupported(path, split.path, allowed)];
 }
 
 export function resourceFieldRef(reference: ResourceFieldSelector, inVolume: boolean, at: FieldPath): FieldErrorList {
-  if (inVolume && (reference.containerName === undefined || reference.containerName === '')) return [field.required(at.child('containerName'))];
+  if (inVolume && (reference.containerName === undefined || reference.containerName === ''))
+    return [field.required(at.child('containerName'))];
   if (reference.resource === '') return [field.required(at.child('resource'))];
   const hugePages = /^(limits|requests)\.hugepages-/.test(reference.resource);
   if (!hugePages && !CONTAINER_RESOURCE_PATHS.includes(reference.resource)) {
@@ -114,11 +147,19 @@ export function resourceFieldRef(reference: ResourceFieldSelector, inVolume: boo
   const at1 = at.child('divisor');
   const is = (text: string): boolean => divisor.cmp(parseQuantity(text)) === 0;
   if (resource === 'cpu') {
-    return is('1m') || is('1') ? [] : [field.invalid(at1, resource, "only divisor's values 1m and 1 are supported with the cpu resource")];
+    return is('1m') || is('1')
+      ? []
+      : [field.invalid(at1, resource, "only divisor's values 1m and 1 are supported with the cpu resource")];
   }
   return DIVISORS.some(is)
     ? []
-    : [field.invalid(at1, resource, `only divisor's values ${DIVISORS.join(', ')} are supported with the ${hugePages ? 'hugepages' : resource === 'memory' ? 'memory' : 'local ephemeral storage'} resource`)];
+    : [
+        field.invalid(
+          at1,
+          resource,
+          `only divisor's values ${DIVISORS.join(', ')} are supported with the ${hugePages ? 'hugepages' : resource === 'memory' ? 'memory' : 'local ephemeral storage'} resource`,
+        ),
+      ];
 }
 
 export function envFrom(sources: readonly EnvFromSource[] | undefined, at: FieldPath): FieldErrorList {

@@ -34,9 +34,11 @@ export function validateConfigMap(configMap: ConfigMap): FieldErrorList {
 export function validateConfigMapUpdate(configMap: ConfigMap, old: ConfigMap): FieldErrorList {
   const errors: FieldErrorList = [];
   if (old.immutable === true) {
-    if (configMap.immutable !== true) errors.push(field.forbidden(field.path('immutable'), 'field is immutable when `immutable` is set'));
+    if (configMap.immutable !== true)
+      errors.push(field.forbidden(field.path('immutable'), 'field is immutable when `immutable` is set'));
     for (const name of ['data', 'binaryData'] as const) {
-      if (!deepEqual(configMap[name], old[name])) errors.push(field.forbidden(field.path(name), 'field is immutable when `immutable` is set'));
+      if (!deepEqual(configMap[name], old[name]))
+        errors.push(field.forbidden(field.path(name), 'field is immutable when `immutable` is set'));
     }
   }
   return [...errors, ...validateConfigMap(configMap)];
@@ -63,7 +65,8 @@ export function validateSecret(secret: Secret): FieldErrorList {
   if (size > MAX_DATA_SIZE) errors.push(field.tooLong(dataPath, '', MAX_DATA_SIZE));
   if (secret.type === 'kubernetes.io/service-account-token') {
     const annotation = 'kubernetes.io/service-account.name';
-    if ((secret.metadata.annotations?.[annotation] ?? '') === '') errors.push(field.required(field.path('metadata', 'annotations').key(annotation)));
+    if ((secret.metadata.annotations?.[annotation] ?? '') === '')
+      errors.push(field.required(field.path('metadata', 'annotations').key(annotation)));
   }
   if (secret.type === 'kubernetes.io/basic-auth' && data['username'] === undefined && data['password'] === undefined) {
     errors.push(field.required(dataPath.key('username')), field.required(dataPath.key('password')));
@@ -90,8 +93,10 @@ function isJson(text: string): boolean {
 export function validateSecretUpdate(secret: Secret, old: Secret): FieldErrorList {
   const errors = immutable(secret.type, old.type, field.path('type'), Object.is);
   if (old.immutable === true) {
-    if (secret.immutable !== true) errors.push(field.forbidden(field.path('immutable'), 'field is immutable when `immutable` is set'));
-    if (!deepEqual(secret.data, old.data)) errors.push(field.forbidden(field.path('data'), 'field is immutable when `immutable` is set'));
+    if (secret.immutable !== true)
+      errors.push(field.forbidden(field.path('immutable'), 'field is immutable when `immutable` is set'));
+    if (!deepEqual(secret.data, old.data))
+      errors.push(field.forbidden(field.path('data'), 'field is immutable when `immutable` is set'));
   }
   return [...errors, ...validateSecret(secret)];
 }
@@ -119,14 +124,18 @@ export function validateNamespaceStatusUpdate(namespace: Namespace): FieldErrorL
   if (namespace.metadata.deletionTimestamp === undefined) {
     return phase === 'Active' ? [] : [field.invalid(at, phase ?? '', 'may only be "Active" if `deletionTimestamp` is empty')];
   }
-  return phase === 'Terminating' ? [] : [field.invalid(at, phase ?? '', 'may only be "Terminating" if `deletionTimestamp` is not empty')];
+  return phase === 'Terminating'
+    ? []
+    : [field.invalid(at, phase ?? '', 'may only be "Terminating" if `deletionTimestamp` is not empty')];
 }
 
 export function validateNode(node: Node): FieldErrorList {
   const spec = field.path('spec');
   const errors = taints(node.spec.taints, spec.child('taints'));
   const cidrs = node.spec.podCIDRs ?? [];
-  cidrs.forEach((cidr, index) => errors.push(...invalidEach(spec.child('podCIDRs').index(index), cidr, validation.isValidCIDR(cidr))));
+  cidrs.forEach((cidr, index) =>
+    errors.push(...invalidEach(spec.child('podCIDRs').index(index), cidr, validation.isValidCIDR(cidr))),
+  );
   const isV6 = (cidr: string): boolean => cidr.includes(':');
   if (cidrs.length > 2 || (cidrs.length === 2 && isV6(cidrs[0] as string) === isV6(cidrs[1] as string))) {
     errors.push(field.invalid(spec.child('podCIDRs'), cidrs, 'may specify no more than one CIDR for each IP family'));
@@ -172,15 +181,28 @@ export function validateReplicationController(controller: ReplicationController)
   return errors;
 }
 
-export function validateReplicaCounts(
-  status: { replicas?: number; fullyLabeledReplicas?: number; readyReplicas?: number; availableReplicas?: number; observedGeneration?: number; terminatingReplicas?: number },
-): FieldErrorList {
+export function validateReplicaCounts(status: {
+  replicas?: number;
+  fullyLabeledReplicas?: number;
+  readyReplicas?: number;
+  availableReplicas?: number;
+  observedGeneration?: number;
+  terminatingReplicas?: number;
+}): FieldErrorList {
   const at = field.path('status');
-  const names = ['replicas', 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas', 'observedGeneration', 'terminatingReplicas'] as const;
+  const names = [
+    'replicas',
+    'fullyLabeledReplicas',
+    'readyReplicas',
+    'availableReplicas',
+    'observedGeneration',
+    'terminatingReplicas',
+  ] as const;
   const errors: FieldErrorList = names.flatMap((name) => nonNegative(status[name], at.child(name)));
   const replicas = status.replicas ?? 0;
   for (const name of ['fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'] as const) {
-    if ((status[name] ?? 0) > replicas) errors.push(field.invalid(at.child(name), status[name], 'cannot be greater than status.replicas'));
+    if ((status[name] ?? 0) > replicas)
+      errors.push(field.invalid(at.child(name), status[name], 'cannot be greater than status.replicas'));
   }
   if ((status.availableReplicas ?? 0) > (status.readyReplicas ?? 0)) {
     errors.push(field.invalid(at.child('availableReplicas'), status.availableReplicas, 'cannot be greater than readyReplicas'));
@@ -197,7 +219,9 @@ export function validateEvent(event: Event): FieldErrorList {
       ? []
       : [field.invalid(field.path('involvedObject', 'namespace'), about, 'does not match event.namespace')];
   }
-  return about === namespace ? [] : [field.invalid(field.path('involvedObject', 'namespace'), about, 'does not match event.namespace')];
+  return about === namespace
+    ? []
+    : [field.invalid(field.path('involvedObject', 'namespace'), about, 'does not match event.namespace')];
 }
 
 export function validateBinding(binding: Binding): FieldErrorList {

@@ -19,7 +19,12 @@ export function podSpec(spec: PodSpec, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
   const claims = resourceClaims(spec.resourceClaims, at.child('resourceClaims'));
   const validatedVolumes = volumes(spec.volumes, at.child('volumes'));
-  const pod: PodFacts = { volumeNames: validatedVolumes.names, claimNames: claims.names, graceSeconds: spec.terminationGracePeriodSeconds, spec };
+  const pod: PodFacts = {
+    volumeNames: validatedVolumes.names,
+    claimNames: claims.names,
+    graceSeconds: spec.terminationGracePeriodSeconds,
+    spec,
+  };
   const init = spec.initContainers ?? [];
   errors.push(
     ...validatedVolumes.errors,
@@ -40,7 +45,9 @@ export function podSpec(spec: PodSpec, at: FieldPath): FieldErrorList {
   );
   if (spec.resources !== undefined) errors.push(...resourceRequirements(spec.resources, at.child('resources'), claims.names));
   (spec.readinessGates ?? []).forEach((gate, index) => {
-    errors.push(...validation.validateLabelName(gate.conditionType, at.child('readinessGates').index(index).child('conditionType')));
+    errors.push(
+      ...validation.validateLabelName(gate.conditionType, at.child('readinessGates').index(index).child('conditionType')),
+    );
   });
   (spec.imagePullSecrets ?? []).forEach((secret, index) => {
     if ((secret.name ?? '') === '') errors.push(field.required(at.child('imagePullSecrets').index(index).child('name')));
@@ -58,7 +65,13 @@ export function podSpec(spec: PodSpec, at: FieldPath): FieldErrorList {
     if (value !== undefined && value !== '') errors.push(...invalidEach(at.child(name), value, check(value)));
   }
   if (spec.activeDeadlineSeconds !== undefined && (spec.activeDeadlineSeconds < 1 || spec.activeDeadlineSeconds > MAX_INT32)) {
-    errors.push(...invalidEach(at.child('activeDeadlineSeconds'), spec.activeDeadlineSeconds, validation.isInRange(spec.activeDeadlineSeconds, 1, MAX_INT32)));
+    errors.push(
+      ...invalidEach(
+        at.child('activeDeadlineSeconds'),
+        spec.activeDeadlineSeconds,
+        validation.isInRange(spec.activeDeadlineSeconds, 1, MAX_INT32),
+      ),
+    );
   }
   (spec.hostAliases ?? []).forEach((alias, index) => {
     const path = at.child('hostAliases').index(index);
@@ -67,7 +80,8 @@ export function podSpec(spec: PodSpec, at: FieldPath): FieldErrorList {
       errors.push(...invalidEach(path.child('hostnames').index(nameIndex), name, validation.isDNS1123Subdomain(name)));
     });
   });
-  if (spec.preemptionPolicy !== undefined) errors.push(...oneOf(spec.preemptionPolicy, ['Never', 'PreemptLowerPriority'], at.child('preemptionPolicy')));
+  if (spec.preemptionPolicy !== undefined)
+    errors.push(...oneOf(spec.preemptionPolicy, ['Never', 'PreemptLowerPriority'], at.child('preemptionPolicy')));
   if (spec.os !== undefined) {
     if (spec.os.name === '') errors.push(field.required(at.child('os', 'name'), 'cannot be empty'));
     else errors.push(...oneOf(spec.os.name, ['linux', 'windows'], at.child('os', 'name')));
@@ -76,7 +90,12 @@ export function podSpec(spec: PodSpec, at: FieldPath): FieldErrorList {
 }
 
 /** The template of a controller that keeps its pods running. */
-export function runningPodTemplate(template: PodTemplateSpec | undefined, kindName: string, replicas: number, at: FieldPath): FieldErrorList {
+export function runningPodTemplate(
+  template: PodTemplateSpec | undefined,
+  kindName: string,
+  replicas: number,
+  at: FieldPath,
+): FieldErrorList {
   if (template === undefined) return [field.required(at)];
   const errors = podTemplate(template, at);
   // Pods of one claim on a disk that only one may write to would fight over it.
@@ -84,14 +103,21 @@ export function runningPodTemplate(template: PodTemplateSpec | undefined, kindNa
     (template.spec.volumes ?? []).forEach((volume, index) => {
       if (volume.gcePersistentDisk !== undefined && volume.gcePersistentDisk.readOnly !== true) {
         errors.push(
-          field.invalid(at.child('spec', 'volumes').index(index).child('gcePersistentDisk', 'readOnly'), false, 'must be readOnly for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only'),
+          field.invalid(
+            at.child('spec', 'volumes').index(index).child('gcePersistentDisk', 'readOnly'),
+            false,
+            'must be readOnly for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only',
+          ),
         );
       }
     });
   }
-  if (template.spec.restartPolicy !== 'Always') errors.push(field.notSupported(at.child('spec', 'restartPolicy'), template.spec.restartPolicy, ['Always']));
+  if (template.spec.restartPolicy !== 'Always')
+    errors.push(field.notSupported(at.child('spec', 'restartPolicy'), template.spec.restartPolicy, ['Always']));
   if (template.spec.activeDeadlineSeconds !== undefined) {
-    errors.push(field.forbidden(at.child('spec', 'activeDeadlineSeconds'), `activeDeadlineSeconds in ${kindName} is not Supported`));
+    errors.push(
+      field.forbidden(at.child('spec', 'activeDeadlineSeconds'), `activeDeadlineSeconds in ${kindName} is not Supported`),
+    );
   }
   return errors;
 }
@@ -122,7 +148,10 @@ export function annotations(map: Readonly<Record<string, string>> | undefined, a
   return errors;
 }
 
-function resourceClaims(list: readonly PodResourceClaim[] | undefined, at: FieldPath): { errors: FieldErrorList; names: Set<string> } {
+function resourceClaims(
+  list: readonly PodResourceClaim[] | undefined,
+  at: FieldPath,
+): { errors: FieldErrorList; names: Set<string> } {
   const errors: FieldErrorList = [];
   const names = new Set<string>();
   (list ?? []).forEach((claim, index) => {
@@ -135,7 +164,10 @@ function resourceClaims(list: readonly PodResourceClaim[] | undefined, at: Field
     }
     const both = claim.resourceClaimName !== undefined && claim.resourceClaimTemplateName !== undefined;
     const neither = claim.resourceClaimName === undefined && claim.resourceClaimTemplateName === undefined;
-    if (both) errors.push(field.invalid(path, claim, 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified'));
+    if (both)
+      errors.push(
+        field.invalid(path, claim, 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified'),
+      );
     if (neither) errors.push(field.invalid(path, claim, 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`'));
   });
   return { errors, names };
@@ -147,7 +179,7 @@ const MAX_SEARCH_CHARACTERS = 2048;
 
 function dnsConfig(config: PodDNSConfig | undefined, policy: string | undefined, at: FieldPath): FieldErrorList {
   if (config === undefined) {
-    return policy === 'None' ? [field.required(at, "must provide `dnsConfig` when `dnsPolicy` is None")] : [];
+    return policy === 'None' ? [field.required(at, 'must provide `dnsConfig` when `dnsPolicy` is None')] : [];
   }
   const errors: FieldErrorList = [];
   const nameservers = config.nameservers ?? [];
@@ -158,10 +190,19 @@ function dnsConfig(config: PodDNSConfig | undefined, policy: string | undefined,
   if (nameservers.length > MAX_NAMESERVERS) {
     errors.push(field.invalid(at.child('nameservers'), nameservers, `must not have more than ${MAX_NAMESERVERS} nameservers`));
   }
-  nameservers.forEach((address, index) => errors.push(...invalidEach(at.child('nameservers').index(index), address, validation.isValidIP(address))));
-  if (searches.length > MAX_SEARCHES) errors.push(field.invalid(at.child('searches'), searches, `must not have more than ${MAX_SEARCHES} search paths`));
+  nameservers.forEach((address, index) =>
+    errors.push(...invalidEach(at.child('nameservers').index(index), address, validation.isValidIP(address))),
+  );
+  if (searches.length > MAX_SEARCHES)
+    errors.push(field.invalid(at.child('searches'), searches, `must not have more than ${MAX_SEARCHES} search paths`));
   if (searches.join(' ').length > MAX_SEARCH_CHARACTERS) {
-    errors.push(field.invalid(at.child('searches'), searches, `must not have more than ${MAX_SEARCH_CHARACTERS} characters (including spaces) in the search list`));
+    errors.push(
+      field.invalid(
+        at.child('searches'),
+        searches,
+        `must not have more than ${MAX_SEARCH_CHARACTERS} characters (including spaces) in the search list`,
+      ),
+    );
   }
   searches.forEach((search, index) => {
     if (search === '.') return;

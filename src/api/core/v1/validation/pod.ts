@@ -35,7 +35,13 @@ export function validatePodUpdate(pod: Pod, old: Pod): FieldErrorList {
   }
   if (errors.length > 0) return errors;
   if (spec.activeDeadlineSeconds !== undefined && (spec.activeDeadlineSeconds < 1 || spec.activeDeadlineSeconds > 2 ** 31 - 1)) {
-    errors.push(field.invalid(SPEC.child('activeDeadlineSeconds'), spec.activeDeadlineSeconds, 'must be between 1 and 2147483647, inclusive'));
+    errors.push(
+      field.invalid(
+        SPEC.child('activeDeadlineSeconds'),
+        spec.activeDeadlineSeconds,
+        'must be between 1 and 2147483647, inclusive',
+      ),
+    );
     return errors;
   }
   if (old.spec.activeDeadlineSeconds !== undefined) {
@@ -43,7 +49,13 @@ export function validatePodUpdate(pod: Pod, old: Pod): FieldErrorList {
     if (spec.activeDeadlineSeconds === undefined) {
       errors.push(field.invalid(SPEC.child('activeDeadlineSeconds'), '', 'must not update from a positive integer to nil value'));
     } else if (spec.activeDeadlineSeconds > before) {
-      errors.push(field.invalid(SPEC.child('activeDeadlineSeconds'), spec.activeDeadlineSeconds, `must be less than or equal to previous value`));
+      errors.push(
+        field.invalid(
+          SPEC.child('activeDeadlineSeconds'),
+          spec.activeDeadlineSeconds,
+          `must be less than or equal to previous value`,
+        ),
+      );
     }
   }
   errors.push(...onlyAddedTolerations(spec.tolerations, old.spec.tolerations, SPEC.child('tolerations')));
@@ -54,7 +66,9 @@ export function validatePodUpdate(pod: Pod, old: Pod): FieldErrorList {
 }
 
 function sameContainers(spec: PodSpec, old: PodSpec, name: 'containers' | 'initContainers'): FieldErrorList {
-  return (spec[name] ?? []).length === (old[name] ?? []).length ? [] : [field.forbidden(SPEC.child(name), 'pod updates may not add or remove containers')];
+  return (spec[name] ?? []).length === (old[name] ?? []).length
+    ? []
+    : [field.forbidden(SPEC.child(name), 'pod updates may not add or remove containers')];
 }
 
 /** The new spec with every field that may change put back: what remains must be equal. */
@@ -86,9 +100,15 @@ function narrowsNodeSelector(spec: PodSpec, old: PodSpec): boolean {
   return Object.entries(old.nodeSelector ?? {}).every(([key, value]) => spec.nodeSelector?.[key] === value);
 }
 
-function onlyAddedTolerations(list: readonly Toleration[] | undefined, old: readonly Toleration[] | undefined, at: FieldPath): FieldErrorList {
+function onlyAddedTolerations(
+  list: readonly Toleration[] | undefined,
+  old: readonly Toleration[] | undefined,
+  at: FieldPath,
+): FieldErrorList {
   const withoutSeconds = ({ tolerationSeconds: _seconds, ...rest }: Toleration): Omit<Toleration, 'tolerationSeconds'> => rest;
-  const kept = (old ?? []).every((before) => (list ?? []).some((after) => deepEqual(withoutSeconds(after), withoutSeconds(before))));
+  const kept = (old ?? []).every((before) =>
+    (list ?? []).some((after) => deepEqual(withoutSeconds(after), withoutSeconds(before))),
+  );
   return kept ? [] : [field.forbidden(at, 'existing toleration can not be modified except its tolerationSeconds')];
 }
 
@@ -113,13 +133,20 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod): FieldErrorList {
 }
 
 /** A container that has ended for good does not run again. */
-function noResurrection(list: readonly ContainerStatus[] | undefined, old: readonly ContainerStatus[] | undefined, pod: Pod, at: FieldPath): FieldErrorList {
+function noResurrection(
+  list: readonly ContainerStatus[] | undefined,
+  old: readonly ContainerStatus[] | undefined,
+  pod: Pod,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   for (const before of old ?? []) {
     const terminated = before.state?.terminated;
     if (terminated === undefined) continue;
     if (pod.spec.restartPolicy === 'OnFailure' && terminated.exitCode !== 0) continue;
-    const container = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find((candidate) => candidate.name === before.name);
+    const container = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find(
+      (candidate) => candidate.name === before.name,
+    );
     if (container === undefined || container.restartPolicy !== undefined) continue;
     const index = (list ?? []).findIndex((status) => status.name === before.name);
     const after = list?.[index];

@@ -29,7 +29,9 @@ function handler(actions: Actions, graceSeconds: number | undefined, at: FieldPa
   one('exec', (path) => ((actions.exec?.command ?? []).length === 0 ? [field.required(path.child('command'))] : []));
   one('httpGet', (path) => httpGet(actions.httpGet as HTTPGetAction, path));
   one('tcpSocket', (path) => portNumberOrName((actions.tcpSocket as TCPSocketAction).port, path.child('port')));
-  one('grpc', (path) => invalidEach(path.child('port'), actions.grpc?.port, validation.isValidPortNum((actions.grpc as GRPCAction).port)));
+  one('grpc', (path) =>
+    invalidEach(path.child('port'), actions.grpc?.port, validation.isValidPortNum((actions.grpc as GRPCAction).port)),
+  );
   one('sleep', (path) => {
     const seconds = actions.sleep?.seconds ?? 0;
     const grace = graceSeconds ?? 30;
@@ -46,7 +48,9 @@ function httpGet(action: HTTPGetAction, at: FieldPath): FieldErrorList {
     ...(action.path === undefined || action.path === '' ? [field.required(at.child('path'))] : []),
     ...portNumberOrName(action.port, at.child('port')),
     ...oneOf(action.scheme, ['HTTP', 'HTTPS'], at.child('scheme')),
-    ...(action.httpHeaders ?? []).flatMap((header) => invalidEach(at.child('httpHeaders'), header.name, validation.isHTTPHeaderName(header.name))),
+    ...(action.httpHeaders ?? []).flatMap((header) =>
+      invalidEach(at.child('httpHeaders'), header.name, validation.isHTTPHeaderName(header.name)),
+    ),
   ];
 }
 
@@ -81,7 +85,7 @@ export function probesAndHooks(container: Probed, graceSeconds: number | undefin
     ['postStart', lifecycle?.postStart],
     ['preStop', lifecycle?.preStop],
   ] as const) {
-    if (hook !== undefined) errors.push(...handler(hook as LifecycleHandler, graceSeconds, at.child('lifecycle', name)));
+    if (hook !== undefined) errors.push(...handler(hook, graceSeconds, at.child('lifecycle', name)));
   }
   if (livenessProbe !== undefined) {
     const path = at.child('livenessProbe');
@@ -91,7 +95,13 @@ export function probesAndHooks(container: Probed, graceSeconds: number | undefin
     const path = at.child('readinessProbe');
     errors.push(...probe(readinessProbe, graceSeconds, path));
     if (readinessProbe.terminationGracePeriodSeconds !== undefined) {
-      errors.push(field.invalid(path.child('terminationGracePeriodSeconds'), readinessProbe.terminationGracePeriodSeconds, 'must not be set for readinessProbes'));
+      errors.push(
+        field.invalid(
+          path.child('terminationGracePeriodSeconds'),
+          readinessProbe.terminationGracePeriodSeconds,
+          'must not be set for readinessProbes',
+        ),
+      );
     }
   }
   if (startupProbe !== undefined) {

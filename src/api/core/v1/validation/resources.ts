@@ -32,7 +32,17 @@ const STANDARD_RESOURCES = new Set([
   'storage',
 ]);
 /** Amounts of these are whole numbers. */
-const INTEGER_RESOURCES = new Set(['pods', 'resourcequotas', 'services', 'replicationcontrollers', 'secrets', 'configmaps', 'persistentvolumeclaims', 'services.nodeports', 'services.loadbalancers']);
+const INTEGER_RESOURCES = new Set([
+  'pods',
+  'resourcequotas',
+  'services',
+  'replicationcontrollers',
+  'secrets',
+  'configmaps',
+  'persistentvolumeclaims',
+  'services.nodeports',
+  'services.loadbalancers',
+]);
 
 /** Resources of Kubernetes itself: without a domain, or under kubernetes.io. */
 export const isNativeResource = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
@@ -88,7 +98,11 @@ export function resourceList(list: ResourceList | undefined, at: FieldPath): Fie
   ]);
 }
 
-export function resourceRequirements(resources: ResourceRequirements, at: FieldPath, claimNames: ReadonlySet<string>): FieldErrorList {
+export function resourceRequirements(
+  resources: ResourceRequirements,
+  at: FieldPath,
+  claimNames: ReadonlySet<string>,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   const limits = new Map(Object.entries(resources.limits ?? {}).map(([name, amount]) => [name, parseQuantity(amount)]));
   const requests = new Map(Object.entries(resources.requests ?? {}).map(([name, amount]) => [name, parseQuantity(amount)]));
@@ -114,7 +128,9 @@ export function resourceRequirements(resources: ResourceRequirements, at: FieldP
       if (request.cmp(limit) !== 0 && !isOvercommitAllowed(name)) {
         errors.push(field.invalid(requestsPath, request.toString(), `must be equal to ${name} limit of ${limit.toString()}`));
       } else if (request.cmp(limit) > 0) {
-        errors.push(field.invalid(requestsPath, request.toString(), `must be less than or equal to ${name} limit of ${limit.toString()}`));
+        errors.push(
+          field.invalid(requestsPath, request.toString(), `must be less than or equal to ${name} limit of ${limit.toString()}`),
+        );
       }
     } else if (!isOvercommitAllowed(name)) {
       errors.push(field.required(limitsPath, 'Limit must be set for non overcommitable resources'));

@@ -25,10 +25,14 @@ export function affinity(value: Affinity | undefined, at: FieldPath): FieldError
   if (value.nodeAffinity !== undefined) {
     const path = at.child('nodeAffinity');
     const required = value.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution;
-    if (required !== undefined) errors.push(...nodeSelector(required, path.child('requiredDuringSchedulingIgnoredDuringExecution')));
+    if (required !== undefined)
+      errors.push(...nodeSelector(required, path.child('requiredDuringSchedulingIgnoredDuringExecution')));
     (value.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution ?? []).forEach((term, index) => {
       const termPath = path.child('preferredDuringSchedulingIgnoredDuringExecution').index(index);
-      errors.push(...weight(term.weight, termPath.child('weight')), ...nodeSelectorTerm(term.preference, termPath.child('preference')));
+      errors.push(
+        ...weight(term.weight, termPath.child('weight')),
+        ...nodeSelectorTerm(term.preference, termPath.child('preference')),
+      );
     });
   }
   for (const name of ['podAffinity', 'podAntiAffinity'] as const) {
@@ -40,7 +44,10 @@ export function affinity(value: Affinity | undefined, at: FieldPath): FieldError
     });
     (pods.preferredDuringSchedulingIgnoredDuringExecution ?? []).forEach((term, index) => {
       const termPath = path.child('preferredDuringSchedulingIgnoredDuringExecution').index(index);
-      errors.push(...weight(term.weight, termPath.child('weight')), ...podAffinityTerm(term.podAffinityTerm, termPath.child('podAffinityTerm')));
+      errors.push(
+        ...weight(term.weight, termPath.child('weight')),
+        ...podAffinityTerm(term.podAffinityTerm, termPath.child('podAffinityTerm')),
+      );
     });
   }
   return errors;
@@ -58,8 +65,12 @@ export function nodeSelector(selector: NodeSelector, at: FieldPath): FieldErrorL
 
 function nodeSelectorTerm(term: NodeSelectorTerm, at: FieldPath): FieldErrorList {
   return [
-    ...(term.matchExpressions ?? []).flatMap((requirement, index) => nodeSelectorRequirement(requirement, at.child('matchExpressions').index(index))),
-    ...(term.matchFields ?? []).flatMap((requirement, index) => nodeFieldRequirement(requirement, at.child('matchFields').index(index))),
+    ...(term.matchExpressions ?? []).flatMap((requirement, index) =>
+      nodeSelectorRequirement(requirement, at.child('matchExpressions').index(index)),
+    ),
+    ...(term.matchFields ?? []).flatMap((requirement, index) =>
+      nodeFieldRequirement(requirement, at.child('matchFields').index(index)),
+    ),
   ];
 }
 
@@ -69,21 +80,26 @@ function nodeSelectorRequirement(requirement: NodeSelectorRequirement, at: Field
   switch (requirement.operator) {
     case 'In':
     case 'NotIn':
-      if (values.length === 0) errors.push(field.required(at.child('values'), "must be specified when `operator` is 'In' or 'NotIn'"));
+      if (values.length === 0)
+        errors.push(field.required(at.child('values'), "must be specified when `operator` is 'In' or 'NotIn'"));
       break;
     case 'Exists':
     case 'DoesNotExist':
-      if (values.length > 0) errors.push(field.forbidden(at.child('values'), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+      if (values.length > 0)
+        errors.push(field.forbidden(at.child('values'), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
       break;
     case 'Gt':
     case 'Lt':
-      if (values.length !== 1) errors.push(field.required(at.child('values'), "must be specified single value when `operator` is 'Lt' or 'Gt'"));
+      if (values.length !== 1)
+        errors.push(field.required(at.child('values'), "must be specified single value when `operator` is 'Lt' or 'Gt'"));
       break;
     default:
       errors.push(field.invalid(at.child('operator'), requirement.operator, 'not a valid selector operator'));
   }
   errors.push(...validation.validateLabelName(requirement.key, at.child('key')));
-  values.forEach((value, index) => errors.push(...invalidEach(at.child('values').index(index), value, validation.isValidLabelValue(value))));
+  values.forEach((value, index) =>
+    errors.push(...invalidEach(at.child('values').index(index), value, validation.isValidLabelValue(value))),
+  );
   return errors;
 }
 
@@ -93,11 +109,17 @@ function nodeFieldRequirement(requirement: NodeSelectorRequirement, at: FieldPat
   const values = requirement.values ?? [];
   if (requirement.operator === 'In' || requirement.operator === 'NotIn') {
     if (values.length !== 1) {
-      errors.push(field.required(at.child('values'), "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"));
+      errors.push(
+        field.required(at.child('values'), "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"),
+      );
     }
   } else errors.push(field.invalid(at.child('operator'), requirement.operator, 'not a valid selector operator'));
-  if (requirement.key !== 'metadata.name') errors.push(field.invalid(at.child('key'), requirement.key, 'not a valid field selector key'));
-  else values.forEach((value, index) => errors.push(...invalidEach(at.child('values').index(index), value, validation.isDNS1123Subdomain(value))));
+  if (requirement.key !== 'metadata.name')
+    errors.push(field.invalid(at.child('key'), requirement.key, 'not a valid field selector key'));
+  else
+    values.forEach((value, index) =>
+      errors.push(...invalidEach(at.child('values').index(index), value, validation.isDNS1123Subdomain(value))),
+    );
   return errors;
 }
 
@@ -106,14 +128,21 @@ function podAffinityTerm(term: PodAffinityTerm, at: FieldPath): FieldErrorList {
     ...validateLabelSelector(term.labelSelector, at.child('labelSelector')),
     ...validateLabelSelector(term.namespaceSelector, at.child('namespaceSelector')),
   ];
-  (term.namespaces ?? []).forEach((namespace) => errors.push(...invalidEach(at.child('namespace'), namespace, validation.isDNS1123Label(namespace))));
+  (term.namespaces ?? []).forEach((namespace) =>
+    errors.push(...invalidEach(at.child('namespace'), namespace, validation.isDNS1123Label(namespace))),
+  );
   errors.push(...matchLabelKeys(term.matchLabelKeys, term.mismatchLabelKeys, term.labelSelector !== undefined, at));
   if (term.topologyKey === '') errors.push(field.required(at.child('topologyKey'), 'can not be empty'));
   else errors.push(...validation.validateLabelName(term.topologyKey, at.child('topologyKey')));
   return errors;
 }
 
-function matchLabelKeys(match: readonly string[] | undefined, mismatch: readonly string[] | undefined, hasSelector: boolean, at: FieldPath): FieldErrorList {
+function matchLabelKeys(
+  match: readonly string[] | undefined,
+  mismatch: readonly string[] | undefined,
+  hasSelector: boolean,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   for (const [name, keys] of [
     ['matchLabelKeys', match],
@@ -124,7 +153,10 @@ function matchLabelKeys(match: readonly string[] | undefined, mismatch: readonly
     keys.forEach((key, index) => errors.push(...validation.validateLabelName(key, at.child(name).index(index))));
   }
   (match ?? []).forEach((key, index) => {
-    if (mismatch?.includes(key)) errors.push(field.invalid(at.child('matchLabelKeys').index(index), key, 'exists in both matchLabelKeys and mismatchLabelKeys'));
+    if (mismatch?.includes(key))
+      errors.push(
+        field.invalid(at.child('matchLabelKeys').index(index), key, 'exists in both matchLabelKeys and mismatchLabelKeys'),
+      );
   });
   return errors;
 }
@@ -136,18 +168,33 @@ export function tolerations(list: readonly Toleration[] | undefined, at: FieldPa
     const key = toleration.key ?? '';
     if (key !== '') errors.push(...validation.validateLabelName(key, path.child('key')));
     if (key === '' && toleration.operator !== 'Exists') {
-      errors.push(field.invalid(path.child('operator'), toleration.operator ?? '', 'operator must be Exists when `key` is empty, which means "match all values and all keys"'));
+      errors.push(
+        field.invalid(
+          path.child('operator'),
+          toleration.operator ?? '',
+          'operator must be Exists when `key` is empty, which means "match all values and all keys"',
+        ),
+      );
     }
     if (toleration.tolerationSeconds !== undefined && toleration.effect !== 'NoExecute') {
-      errors.push(field.invalid(path.child('effect'), toleration.effect ?? '', "effect must be 'NoExecute' when `tolerationSeconds` is set"));
+      errors.push(
+        field.invalid(
+          path.child('effect'),
+          toleration.effect ?? '',
+          "effect must be 'NoExecute' when `tolerationSeconds` is set",
+        ),
+      );
     }
     switch (toleration.operator) {
       case undefined:
       case 'Equal':
-        errors.push(...invalidEach(path.child('operator'), toleration.value ?? '', validation.isValidLabelValue(toleration.value ?? '')));
+        errors.push(
+          ...invalidEach(path.child('operator'), toleration.value ?? '', validation.isValidLabelValue(toleration.value ?? '')),
+        );
         break;
       case 'Exists':
-        if ((toleration.value ?? '') !== '') errors.push(field.invalid(path.child('operator'), toleration, "value must be empty when `operator` is 'Exists'"));
+        if ((toleration.value ?? '') !== '')
+          errors.push(field.invalid(path.child('operator'), toleration, "value must be empty when `operator` is 'Exists'"));
         break;
       default:
         errors.push(field.notSupported(path.child('operator'), toleration.operator, ['Equal', 'Exists']));
@@ -182,7 +229,8 @@ export function topologySpreadConstraints(list: readonly TopologySpreadConstrain
   const seen = new Set<string>();
   (list ?? []).forEach((constraint, index) => {
     const path = at.index(index);
-    if (constraint.maxSkew <= 0) errors.push(field.invalid(path.child('maxSkew'), constraint.maxSkew, 'must be greater than zero'));
+    if (constraint.maxSkew <= 0)
+      errors.push(field.invalid(path.child('maxSkew'), constraint.maxSkew, 'must be greater than zero'));
     if (constraint.topologyKey === '') errors.push(field.required(path.child('topologyKey'), 'can not be empty'));
     else errors.push(...validation.validateLabelName(constraint.topologyKey, path.child('topologyKey')));
     errors.push(...oneOf(constraint.whenUnsatisfiable, ['DoNotSchedule', 'ScheduleAnyway'], path.child('whenUnsatisfiable')));
@@ -193,7 +241,13 @@ export function topologySpreadConstraints(list: readonly TopologySpreadConstrain
       const at1 = path.child('minDomains');
       if (constraint.minDomains <= 0) errors.push(field.invalid(at1, constraint.minDomains, 'must be greater than zero'));
       if (constraint.whenUnsatisfiable !== 'DoNotSchedule') {
-        errors.push(field.invalid(at1, constraint.minDomains, `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${constraint.whenUnsatisfiable}`));
+        errors.push(
+          field.invalid(
+            at1,
+            constraint.minDomains,
+            `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${constraint.whenUnsatisfiable}`,
+          ),
+        );
       }
     }
     for (const name of ['nodeAffinityPolicy', 'nodeTaintsPolicy'] as const) {

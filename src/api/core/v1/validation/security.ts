@@ -13,8 +13,12 @@ const SYSCTL_MAX_LENGTH = 253;
 export function securityContext(context: SecurityContext | undefined, spec: PodSpec, at: FieldPath): FieldErrorList {
   if (context === undefined) return [];
   const errors: FieldErrorList = [
-    ...(context.runAsUser !== undefined ? invalidEach(at.child('runAsUser'), context.runAsUser, validation.isValidUserID(context.runAsUser)) : []),
-    ...(context.runAsGroup !== undefined ? invalidEach(at.child('runAsGroup'), context.runAsGroup, validation.isValidGroupID(context.runAsGroup)) : []),
+    ...(context.runAsUser !== undefined
+      ? invalidEach(at.child('runAsUser'), context.runAsUser, validation.isValidUserID(context.runAsUser))
+      : []),
+    ...(context.runAsGroup !== undefined
+      ? invalidEach(at.child('runAsGroup'), context.runAsGroup, validation.isValidGroupID(context.runAsGroup))
+      : []),
     ...(context.procMount !== undefined ? oneOf(context.procMount, ['Default', 'Unmasked'], at.child('procMount')) : []),
     ...seccompProfile(context.seccompProfile, at.child('seccompProfile')),
     ...appArmorProfile(context.appArmorProfile, at.child('appArmorProfile')),
@@ -23,9 +27,12 @@ export function securityContext(context: SecurityContext | undefined, spec: PodS
     errors.push(field.invalid(at.child('procMount'), context.procMount, '`hostUsers` must be false to use `Unmasked`'));
   }
   if (context.allowPrivilegeEscalation === false) {
-    if (context.privileged === true) errors.push(field.invalid(at, context, 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true'));
+    if (context.privileged === true)
+      errors.push(field.invalid(at, context, 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true'));
     if (context.capabilities?.add?.includes('SYS_ADMIN') || context.capabilities?.add?.includes('CAP_SYS_ADMIN')) {
-      errors.push(field.invalid(at, context, 'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN'));
+      errors.push(
+        field.invalid(at, context, 'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN'),
+      );
     }
   }
   return errors;
@@ -33,7 +40,10 @@ export function securityContext(context: SecurityContext | undefined, spec: PodS
 
 export function seccompProfile(profile: SeccompProfile | undefined, at: FieldPath): FieldErrorList {
   if (profile === undefined) return [];
-  const errors = profile.type === undefined ? [field.required(at.child('type'), 'type is required when seccompProfile is set')] : oneOf(profile.type, ['Localhost', 'RuntimeDefault', 'Unconfined'], at.child('type'));
+  const errors =
+    profile.type === undefined
+      ? [field.required(at.child('type'), 'type is required when seccompProfile is set')]
+      : oneOf(profile.type, ['Localhost', 'RuntimeDefault', 'Unconfined'], at.child('type'));
   const path = at.child('localhostProfile');
   if (profile.type === 'Localhost') {
     if (profile.localhostProfile === undefined) errors.push(field.required(path, 'must be set when seccomp type is Localhost'));
@@ -46,10 +56,14 @@ export function seccompProfile(profile: SeccompProfile | undefined, at: FieldPat
 
 export function appArmorProfile(profile: AppArmorProfile | undefined, at: FieldPath): FieldErrorList {
   if (profile === undefined) return [];
-  const errors = profile.type === undefined ? [field.required(at.child('type'), 'type is required when appArmorProfile is set')] : oneOf(profile.type, ['Localhost', 'RuntimeDefault', 'Unconfined'], at.child('type'));
+  const errors =
+    profile.type === undefined
+      ? [field.required(at.child('type'), 'type is required when appArmorProfile is set')]
+      : oneOf(profile.type, ['Localhost', 'RuntimeDefault', 'Unconfined'], at.child('type'));
   const path = at.child('localhostProfile');
   if (profile.type === 'Localhost') {
-    if ((profile.localhostProfile ?? '').trim() === '') errors.push(field.required(path, 'must be set when AppArmor type is Localhost'));
+    if ((profile.localhostProfile ?? '').trim() === '')
+      errors.push(field.required(path, 'must be set when AppArmor type is Localhost'));
   } else if (profile.localhostProfile !== undefined) {
     errors.push(field.invalid(path, profile.localhostProfile, 'can only be set when AppArmor type is Localhost'));
   }
@@ -67,14 +81,26 @@ export function podSecurityContext(spec: PodSpec, at: FieldPath): FieldErrorList
       (list ?? []).forEach((container, index) => {
         (container.ports ?? []).forEach((port, portIndex) => {
           if (port.hostPort !== port.containerPort) {
-            errors.push(field.invalid(new field.FieldPath('spec', name).index(index).child('ports').index(portIndex).child('containerPort'), port.containerPort, 'must match `hostPort` when `hostNetwork` is true'));
+            errors.push(
+              field.invalid(
+                new field.FieldPath('spec', name).index(index).child('ports').index(portIndex).child('containerPort'),
+                port.containerPort,
+                'must match `hostPort` when `hostNetwork` is true',
+              ),
+            );
           }
         });
       });
     }
   }
   if (spec.shareProcessNamespace === true && spec.hostPID === true) {
-    errors.push(field.invalid(new field.FieldPath('spec', 'shareProcessNamespace'), true, 'ShareProcessNamespace and HostPID cannot both be enabled'));
+    errors.push(
+      field.invalid(
+        new field.FieldPath('spec', 'shareProcessNamespace'),
+        true,
+        'ShareProcessNamespace and HostPID cannot both be enabled',
+      ),
+    );
   }
   if (spec.hostUsers === false) {
     for (const name of ['hostNetwork', 'hostPID', 'hostIPC'] as const) {
@@ -86,7 +112,8 @@ export function podSecurityContext(spec: PodSpec, at: FieldPath): FieldErrorList
     const value = context[name];
     if (value !== undefined) errors.push(...invalidEach(at.child(name), value, validation.isValidGroupID(value)));
   }
-  if (context.runAsUser !== undefined) errors.push(...invalidEach(at.child('runAsUser'), context.runAsUser, validation.isValidUserID(context.runAsUser)));
+  if (context.runAsUser !== undefined)
+    errors.push(...invalidEach(at.child('runAsUser'), context.runAsUser, validation.isValidUserID(context.runAsUser)));
   (context.supplementalGroups ?? []).forEach((group, index) => {
     errors.push(...invalidEach(at.child('supplementalGroups').index(index), group, validation.isValidGroupID(group)));
   });
@@ -95,12 +122,19 @@ export function podSecurityContext(spec: PodSpec, at: FieldPath): FieldErrorList
     const path = at.child('sysctls').index(index).child('name');
     if (sysctl.name === '') errors.push(field.required(path));
     else if (sysctl.name.length > SYSCTL_MAX_LENGTH || !SYSCTL.test(sysctl.name)) {
-      errors.push(field.invalid(path, sysctl.name, `must have at most ${SYSCTL_MAX_LENGTH} characters and match regex ${SYSCTL.source}`));
+      errors.push(
+        field.invalid(path, sysctl.name, `must have at most ${SYSCTL_MAX_LENGTH} characters and match regex ${SYSCTL.source}`),
+      );
     } else if (names.has(sysctl.name)) errors.push(field.duplicate(path, sysctl.name));
     names.add(sysctl.name);
   });
-  if (context.fsGroupChangePolicy !== undefined) errors.push(...oneOf(context.fsGroupChangePolicy, ['Always', 'OnRootMismatch'], at.child('fsGroupChangePolicy')));
-  if (context.supplementalGroupsPolicy !== undefined) errors.push(...oneOf(context.supplementalGroupsPolicy, ['Merge', 'Strict'], at.child('supplementalGroupsPolicy')));
-  errors.push(...seccompProfile(context.seccompProfile, at.child('seccompProfile')), ...appArmorProfile(context.appArmorProfile, at.child('appArmorProfile')));
+  if (context.fsGroupChangePolicy !== undefined)
+    errors.push(...oneOf(context.fsGroupChangePolicy, ['Always', 'OnRootMismatch'], at.child('fsGroupChangePolicy')));
+  if (context.supplementalGroupsPolicy !== undefined)
+    errors.push(...oneOf(context.supplementalGroupsPolicy, ['Merge', 'Strict'], at.child('supplementalGroupsPolicy')));
+  errors.push(
+    ...seccompProfile(context.seccompProfile, at.child('seccompProfile')),
+    ...appArmorProfile(context.appArmorProfile, at.child('appArmorProfile')),
+  );
   return errors;
 }

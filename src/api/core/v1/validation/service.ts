@@ -12,31 +12,46 @@ export function validateService(service: Service): FieldErrorList {
   const errors: FieldErrorList = [];
   const { spec } = service;
   const headless = spec.clusterIP === 'None';
-  if ((spec.ports ?? []).length === 0 && !headless && spec.type !== 'ExternalName') errors.push(field.required(AT.child('ports')));
+  if ((spec.ports ?? []).length === 0 && !headless && spec.type !== 'ExternalName')
+    errors.push(field.required(AT.child('ports')));
   if (spec.type === 'ExternalName') {
     const name = (spec.externalName ?? '').replace(/\.$/, '');
     if (name === '') errors.push(field.required(AT.child('externalName')));
     else errors.push(...invalidEach(AT.child('externalName'), spec.externalName, validation.isDNS1123Subdomain(name)));
-    if ((spec.clusterIP ?? '') !== '' && !headless) errors.push(field.forbidden(AT.child('clusterIP'), 'may not be set for ExternalName services'));
+    if ((spec.clusterIP ?? '') !== '' && !headless)
+      errors.push(field.forbidden(AT.child('clusterIP'), 'may not be set for ExternalName services'));
     if (headless) errors.push(field.forbidden(AT.child('clusterIP'), 'may not be set for ExternalName services'));
   }
-  if (spec.type === 'LoadBalancer' && headless) errors.push(field.invalid(AT.child('clusterIPs').index(0), 'None', 'may not be set to \'None\' for LoadBalancer services'));
-  if (spec.type === 'NodePort' && headless) errors.push(field.invalid(AT.child('clusterIPs').index(0), 'None', 'may not be set to \'None\' for NodePort services'));
+  if (spec.type === 'LoadBalancer' && headless)
+    errors.push(field.invalid(AT.child('clusterIPs').index(0), 'None', "may not be set to 'None' for LoadBalancer services"));
+  if (spec.type === 'NodePort' && headless)
+    errors.push(field.invalid(AT.child('clusterIPs').index(0), 'None', "may not be set to 'None' for NodePort services"));
   errors.push(...servicePorts(service), ...validation.validateLabels(spec.selector, AT.child('selector')));
   if (spec.sessionAffinity === undefined) errors.push(field.required(AT.child('sessionAffinity')));
   else errors.push(...oneOf(spec.sessionAffinity, ['ClientIP', 'None'], AT.child('sessionAffinity')));
   const timeout = spec.sessionAffinityConfig?.clientIP?.timeoutSeconds;
   if (spec.sessionAffinity === 'ClientIP' && timeout !== undefined && (timeout <= 0 || timeout > 86_400)) {
-    errors.push(field.invalid(AT.child('sessionAffinityConfig', 'clientIP', 'timeoutSeconds'), timeout, 'must be greater than 0 and less than 86400'));
+    errors.push(
+      field.invalid(
+        AT.child('sessionAffinityConfig', 'clientIP', 'timeoutSeconds'),
+        timeout,
+        'must be greater than 0 and less than 86400',
+      ),
+    );
   }
   errors.push(...oneOf(spec.type, ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'], AT.child('type')));
-  (spec.externalIPs ?? []).forEach((address, index) => errors.push(...invalidEach(AT.child('externalIPs').index(index), address, validation.isValidIP(address))));
-  if (spec.internalTrafficPolicy !== undefined) errors.push(...oneOf(spec.internalTrafficPolicy, ['Cluster', 'Local'], AT.child('internalTrafficPolicy')));
+  (spec.externalIPs ?? []).forEach((address, index) =>
+    errors.push(...invalidEach(AT.child('externalIPs').index(index), address, validation.isValidIP(address))),
+  );
+  if (spec.internalTrafficPolicy !== undefined)
+    errors.push(...oneOf(spec.internalTrafficPolicy, ['Cluster', 'Local'], AT.child('internalTrafficPolicy')));
   errors.push(...externalTraffic(service));
   if ((spec.loadBalancerSourceRanges ?? []).length > 0) {
     const path = AT.child('loadBalancerSourceRanges');
     if (spec.type !== 'LoadBalancer') errors.push(field.forbidden(path, "may only be used when `type` is 'LoadBalancer'"));
-    (spec.loadBalancerSourceRanges ?? []).forEach((range, index) => errors.push(...invalidEach(path.index(index), range, validation.isValidCIDR(range.trim()))));
+    (spec.loadBalancerSourceRanges ?? []).forEach((range, index) =>
+      errors.push(...invalidEach(path.index(index), range, validation.isValidCIDR(range.trim()))),
+    );
   }
   if (spec.loadBalancerClass !== undefined && spec.type !== 'LoadBalancer') {
     errors.push(field.forbidden(AT.child('loadBalancerClass'), "may only be used when `type` is 'LoadBalancer'"));
@@ -84,16 +99,22 @@ function servicePort(port: ServicePort, needsName: boolean, names: Set<string>, 
     ...oneOf(port.protocol, ['SCTP', 'TCP', 'UDP'], at.child('protocol')),
     ...portNumberOrName(port.targetPort ?? 0, at.child('targetPort')),
   );
-  if (port.appProtocol !== undefined) errors.push(...invalidEach(at.child('appProtocol'), port.appProtocol, validation.isQualifiedName(port.appProtocol)));
+  if (port.appProtocol !== undefined)
+    errors.push(...invalidEach(at.child('appProtocol'), port.appProtocol, validation.isQualifiedName(port.appProtocol)));
   return errors;
 }
 
 function externalTraffic(service: Service): FieldErrorList {
   const { spec } = service;
-  const reachable = spec.type === 'NodePort' || spec.type === 'LoadBalancer' || (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0);
+  const reachable =
+    spec.type === 'NodePort' ||
+    spec.type === 'LoadBalancer' ||
+    (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0);
   const path = AT.child('externalTrafficPolicy');
   if (!reachable) {
-    return spec.externalTrafficPolicy === undefined ? [] : [field.invalid(path, spec.externalTrafficPolicy, 'may only be set for externally-accessible services')];
+    return spec.externalTrafficPolicy === undefined
+      ? []
+      : [field.invalid(path, spec.externalTrafficPolicy, 'may only be set for externally-accessible services')];
   }
   return oneOf(spec.externalTrafficPolicy, ['Cluster', 'Local'], path);
 }
@@ -103,11 +124,15 @@ function clusterIPs(service: Service): FieldErrorList {
   const { spec } = service;
   if (spec.type === 'ExternalName') return errors;
   const list = spec.clusterIPs ?? (spec.clusterIP === undefined ? [] : [spec.clusterIP]);
-  if (list.length > 0 && spec.clusterIP !== list[0]) errors.push(field.invalid(AT.child('clusterIPs').index(0), list[0], 'must be the same as `clusterIP`'));
+  if (list.length > 0 && spec.clusterIP !== list[0])
+    errors.push(field.invalid(AT.child('clusterIPs').index(0), list[0], 'must be the same as `clusterIP`'));
   if (list.length > 2) errors.push(field.invalid(AT.child('clusterIPs'), list, 'may only hold up to 2 values'));
   list.forEach((address, index) => {
     if (address === 'None') {
-      if (list.length > 1) errors.push(field.invalid(AT.child('clusterIPs').index(index), address, 'headless services may not set more than one IP'));
+      if (list.length > 1)
+        errors.push(
+          field.invalid(AT.child('clusterIPs').index(index), address, 'headless services may not set more than one IP'),
+        );
     } else errors.push(...invalidEach(AT.child('clusterIPs').index(index), address, validation.isValidIP(address)));
   });
   return errors;
@@ -119,7 +144,8 @@ export function validateServiceUpdate(service: Service, old: Service): FieldErro
   if (old.spec.type !== 'ExternalName' && service.spec.type !== 'ExternalName') {
     const before = old.spec.clusterIP ?? '';
     const after = service.spec.clusterIP ?? '';
-    if (before !== '' && after !== before) errors.push(field.invalid(AT.child('clusterIPs').index(0), [after], 'may not change once set'));
+    if (before !== '' && after !== before)
+      errors.push(field.invalid(AT.child('clusterIPs').index(0), [after], 'may not change once set'));
   }
   return [...errors, ...validateService(service)];
 }

@@ -4,7 +4,15 @@ import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import { parseQuantity } from '../../../../machinery/quantity.ts';
 import * as validation from '../../../../machinery/validation.ts';
-import type { ConfigMapProjection, DownwardAPIVolumeFile, KeyToPath, ProjectedVolumeSource, SecretProjection, ServiceAccountTokenProjection, Volume } from './types.ts';
+import type {
+  ConfigMapProjection,
+  DownwardAPIVolumeFile,
+  KeyToPath,
+  ProjectedVolumeSource,
+  SecretProjection,
+  ServiceAccountTokenProjection,
+  Volume,
+} from './types.ts';
 import { fieldRef, resourceFieldRef, VOLUME_FIELD_PATHS } from './env.ts';
 import { fileMode, invalidEach, localNonReservedPath, noBacksteps, oneOf, optionalOneOf, referenceName } from './common.ts';
 
@@ -31,7 +39,9 @@ export function volumes(list: readonly Volume[] | undefined, at: FieldPath): Val
 }
 
 /** What each kind of source must have; a source that is not here has nothing that the API server checks. */
-const SOURCES: { readonly [K in keyof Omit<Volume, 'name'>]-?: (source: NonNullable<Volume[K]>, at: FieldPath) => FieldErrorList } = {
+const SOURCES: {
+  readonly [K in keyof Omit<Volume, 'name'>]-?: (source: NonNullable<Volume[K]>, at: FieldPath) => FieldErrorList;
+} = {
   emptyDir: (source, at) =>
     source.sizeLimit !== undefined && parseQuantity(source.sizeLimit).sign() < 0
       ? [field.forbidden(at.child('sizeLimit'), 'SizeLimit field must be a valid resource quantity')]
@@ -56,7 +66,9 @@ const SOURCES: { readonly [K in keyof Omit<Volume, 'name'>]-?: (source: NonNulla
   nfs: (source, at) => [
     ...referenceName(source.server, at.child('server')),
     ...referenceName(source.path, at.child('path')),
-    ...(source.path !== '' && !source.path.startsWith('/') ? [field.invalid(at.child('path'), source.path, 'must be an absolute path')] : []),
+    ...(source.path !== '' && !source.path.startsWith('/')
+      ? [field.invalid(at.child('path'), source.path, 'must be an absolute path')]
+      : []),
   ],
   csi: (source, at) => referenceName(source.driver, at.child('driver')),
   ephemeral: (source, at) => (source.volumeClaimTemplate === undefined ? [field.required(at.child('volumeClaimTemplate'))] : []),
@@ -67,8 +79,14 @@ const SOURCES: { readonly [K in keyof Omit<Volume, 'name'>]-?: (source: NonNulla
   gitRepo: (source, at) => referenceName(source.repository, at.child('repository')),
   gcePersistentDisk: (source, at) => referenceName(source.pdName, at.child('pdName')),
   awsElasticBlockStore: (source, at) => referenceName(source.volumeID, at.child('volumeID')),
-  azureFile: (source, at) => [...referenceName(source.secretName, at.child('secretName')), ...referenceName(source.shareName, at.child('shareName'))],
-  azureDisk: (source, at) => [...referenceName(source.diskName, at.child('diskName')), ...referenceName(source.diskURI, at.child('diskURI'))],
+  azureFile: (source, at) => [
+    ...referenceName(source.secretName, at.child('secretName')),
+    ...referenceName(source.shareName, at.child('shareName')),
+  ],
+  azureDisk: (source, at) => [
+    ...referenceName(source.diskName, at.child('diskName')),
+    ...referenceName(source.diskURI, at.child('diskURI')),
+  ],
   cinder: (source, at) => referenceName(source.volumeID, at.child('volumeID')),
   cephfs: (source, at) => ((source.monitors ?? []).length === 0 ? [field.required(at.child('monitors'))] : []),
   fc: (source, at) =>
@@ -77,12 +95,23 @@ const SOURCES: { readonly [K in keyof Omit<Volume, 'name'>]-?: (source: NonNulla
       : [],
   flexVolume: (source, at) => referenceName(source.driver, at.child('driver')),
   flocker: (source, at) =>
-    source.datasetName === undefined && source.datasetUUID === undefined ? [field.required(at, 'one of datasetName and datasetUUID is required')] : [],
-  glusterfs: (source, at) => [...referenceName(source.endpoints, at.child('endpoints')), ...referenceName(source.path, at.child('path'))],
-  iscsi: (source, at) => [...referenceName(source.targetPortal, at.child('targetPortal')), ...referenceName(source.iqn, at.child('iqn'))],
+    source.datasetName === undefined && source.datasetUUID === undefined
+      ? [field.required(at, 'one of datasetName and datasetUUID is required')]
+      : [],
+  glusterfs: (source, at) => [
+    ...referenceName(source.endpoints, at.child('endpoints')),
+    ...referenceName(source.path, at.child('path')),
+  ],
+  iscsi: (source, at) => [
+    ...referenceName(source.targetPortal, at.child('targetPortal')),
+    ...referenceName(source.iqn, at.child('iqn')),
+  ],
   photonPersistentDisk: (source, at) => referenceName(source.pdID, at.child('pdID')),
   portworxVolume: (source, at) => referenceName(source.volumeID, at.child('volumeID')),
-  quobyte: (source, at) => [...referenceName(source.registry, at.child('registry')), ...referenceName(source.volume, at.child('volume'))],
+  quobyte: (source, at) => [
+    ...referenceName(source.registry, at.child('registry')),
+    ...referenceName(source.volume, at.child('volume')),
+  ],
   rbd: (source, at) => [
     ...((source.monitors ?? []).length === 0 ? [field.required(at.child('monitors'))] : []),
     ...referenceName(source.image, at.child('image')),
@@ -127,7 +156,8 @@ function downwardFiles(items: readonly DownwardAPIVolumeFile[] | undefined, at: 
     else errors.push(...localNonReservedPath(file.path, at.child('path')));
     if (file.fieldRef !== undefined) {
       errors.push(...fieldRef(file.fieldRef, VOLUME_FIELD_PATHS, at.child('fieldRef')));
-      if (file.resourceFieldRef !== undefined) errors.push(field.invalid(at, 'resource', 'fieldRef and resourceFieldRef can not be specified simultaneously'));
+      if (file.resourceFieldRef !== undefined)
+        errors.push(field.invalid(at, 'resource', 'fieldRef and resourceFieldRef can not be specified simultaneously'));
     } else if (file.resourceFieldRef !== undefined) {
       errors.push(...resourceFieldRef(file.resourceFieldRef, true, at.child('resourceFieldRef')));
     } else {
@@ -150,7 +180,10 @@ function projections(volume: ProjectedVolumeSource, at: FieldPath): FieldErrorLi
     const given = Object.keys(source);
     if (given.length > 1) errors.push(field.forbidden(path, 'may not specify more than 1 volume type'));
     const withItems = (projection: SecretProjection | ConfigMapProjection, projectionPath: FieldPath): void => {
-      errors.push(...referenceName(projection.name, projectionPath.child('name')), ...keysToPaths(projection.items, projectionPath.child('items')));
+      errors.push(
+        ...referenceName(projection.name, projectionPath.child('name')),
+        ...keysToPaths(projection.items, projectionPath.child('items')),
+      );
       for (const item of projection.items ?? []) if (item.path !== '') conflict(item.path, projectionPath);
     };
     if (source.secret !== undefined) withItems(source.secret, path.child('secret'));
@@ -171,8 +204,10 @@ function projections(volume: ProjectedVolumeSource, at: FieldPath): FieldErrorLi
 function tokenProjection(token: ServiceAccountTokenProjection, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
   const seconds = token.expirationSeconds ?? 3600;
-  if (seconds < 600) errors.push(field.invalid(at.child('expirationSeconds'), seconds, 'may not specify a duration less than 10 minutes'));
-  if (seconds > 2 ** 32) errors.push(field.invalid(at.child('expirationSeconds'), seconds, 'may not specify a duration larger than 2^32 seconds'));
+  if (seconds < 600)
+    errors.push(field.invalid(at.child('expirationSeconds'), seconds, 'may not specify a duration less than 10 minutes'));
+  if (seconds > 2 ** 32)
+    errors.push(field.invalid(at.child('expirationSeconds'), seconds, 'may not specify a duration larger than 2^32 seconds'));
   if (token.path === '') errors.push(field.required(at.child('path')));
   else errors.push(...localNonReservedPath(token.path, at.child('path')));
   return errors;
