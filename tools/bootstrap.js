@@ -45,13 +45,13 @@ function ensureDependencies() {
   const stamp = inRoot('node_modules', '.coxswain-stamp');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   say('installing dependencies (npm ci, about half a minute the first time) …');
-  const started = process.hrtime.bigint();
+  const started = performance.now();
   run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--progress=true']);
   writeFileSync(stamp, wanted);
   say(`dependencies installed in ${seconds(started)}`);
 }
 
-const seconds = (since) => `${(Number(process.hrtime.bigint() - since) / 1e9).toFixed(1)} s`;
+const seconds = (since) => `${((performance.now() - since) / 1000).toFixed(1)} s`;
 
 /** The newest modification time under a folder, in milliseconds. */
 function newest(path) {
@@ -73,7 +73,7 @@ function ensureBuilt() {
 
 function build(buildArgs) {
   const sources = ['src', 'package-lock.json', 'tools/build.js'].map((path) => newest(inRoot(path)));
-  const started = process.hrtime.bigint();
+  const started = performance.now();
   say('building …');
   run(process.execPath, [inRoot('tools', 'build.js'), ...buildArgs]);
   mkdirSync(inRoot('dist'), { recursive: true });
@@ -88,7 +88,7 @@ function staticChecks() {
     { name: 'lint', program: 'oxlint', programArgs: ['--type-aware', '--deny-warnings', 'src', 'test', 'bench', 'tools'] },
     { name: 'format', program: 'oxfmt', programArgs: ['--check', 'src', 'test', 'bench', 'tools'] },
   ]) {
-    const started = process.hrtime.bigint();
+    const started = performance.now();
     run(bin(program), programArgs);
     say(`${name}: ok (${seconds(started)})`);
   }

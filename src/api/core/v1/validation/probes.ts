@@ -3,7 +3,7 @@
 import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
-import type { ExecAction, GRPCAction, HTTPGetAction, LifecycleHandler, Lifecycle, Probe, TCPSocketAction } from './types.ts';
+import type { ExecAction, GRPCAction, HTTPGetAction, Lifecycle, Probe, TCPSocketAction } from './types.ts';
 import { invalidEach, nonNegative, oneOf, portNumberOrName } from './common.ts';
 
 /** The actions that a probe or a hook can take. */
