@@ -127,7 +127,8 @@ describe('LeaderElector', () => {
     for (let second = 0; second < 40; second++) {
       await clock.advance('1s');
       expect(leading.length).toBeLessThanOrEqual(1);
-      if (leading[0] !== history.at(-1)) history.push(leading[0] ?? 'nobody');
+      const leader = leading[0] ?? 'nobody';
+      if (leader !== history.at(-1)) history.push(leader);
     }
     expect(history).toEqual(['a', 'nobody', 'b']);
   });

@@ -110,21 +110,22 @@ export class LeaderElector {
   /** Returns when the lease could not be renewed within the deadline, or the signal aborts. */
   async #renew(signal: AbortSignal): Promise<void> {
     const { clock, logger, name } = this.#config;
-    let renewedAt = clock.monotonic();
+    /** When trying to renew must have succeeded, counted from when trying begins. */
+    const deadlineAfter = (): number => clock.monotonic() + this.#retryPeriodMs + this.#renewDeadlineMs;
+    let deadline = deadlineAfter();
     for (;;) {
-      await clock.sleep(this.#retryPeriodMs, signal).catch(() => undefined);
+      await clock.sleep(Math.min(this.#retryPeriodMs, deadline - clock.monotonic()), signal).catch(() => undefined);
       if (signal.aborted) return;
-      const deadline = new AbortController();
-      const left = renewedAt + this.#retryPeriodMs + this.#renewDeadlineMs - clock.monotonic();
-      const timer = clock.setTimer(left, () =>
-        deadline.abort(new wait.WaitTimeoutError('the lease could not be renewed in time')),
+      const late = new AbortController();
+      const timer = clock.setTimer(deadline - clock.monotonic(), () =>
+        late.abort(new wait.WaitTimeoutError('the lease could not be renewed in time')),
       );
-      const renewed = await this.#tryAcquireOrRenew(AbortSignal.any([signal, deadline.signal]));
+      const renewed = await this.#tryAcquireOrRenew(AbortSignal.any([signal, late.signal]));
       timer.cancel();
       this.#reportLeader();
       if (signal.aborted) return;
-      if (renewed) renewedAt = clock.monotonic();
-      else if (deadline.signal.aborted || !this.isLeader) {
+      if (renewed) deadline = deadlineAfter();
+      else if (clock.monotonic() >= deadline || !this.isLeader) {
         logger.warn('leadership was lost', { lease: name, leader: this.leader });
         return;
       }

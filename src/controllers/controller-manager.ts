@@ -19,6 +19,7 @@ import type { PodGcConfig } from './pod-gc/index.ts';
 import { ReplicaManager, replicaSetKind, replicationControllerKind } from './replicaset/index.ts';
 import { RootCaPublisher } from './root-ca-publisher/index.ts';
 import { ServiceAccountsController } from './serviceaccount/index.ts';
+import { TaintEvictionController } from './taint-eviction/index.ts';
 
 /** The settings of single controllers that may be changed. */
 export interface ControllerSettings {
@@ -28,6 +29,7 @@ export interface ControllerSettings {
   readonly namespace?: { readonly workers?: number };
   readonly serviceaccount?: { readonly serviceAccounts?: readonly string[] };
   readonly 'node-lifecycle'?: Omit<NodeLifecycleConfig, keyof ControllerConfig>;
+  readonly 'taint-eviction'?: { readonly workers?: number };
   readonly 'pod-gc'?: Omit<PodGcConfig, keyof ControllerConfig>;
   readonly 'node-ipam'?: Pick<NodeIpamConfig, 'serviceCidrs' | 'nodeMaskSizeIPv4' | 'nodeMaskSizeIPv6'>;
 }
@@ -62,6 +64,7 @@ const CONTROLLERS = {
   'node-lifecycle': (config, { settings }) => new NodeLifecycleController({ ...config, ...settings?.['node-lifecycle'] }),
   'node-ipam': (config, { clusterCidrs, settings }) =>
     clusterCidrs === undefined ? undefined : new NodeIpamController({ ...config, clusterCidrs, ...settings?.['node-ipam'] }),
+  'taint-eviction': (config, { settings }) => new TaintEvictionController({ ...config, ...settings?.['taint-eviction'] }),
   'pod-gc': (config, { settings }) => new PodGcController({ ...config, ...settings?.['pod-gc'] }),
 } as const satisfies Record<string, Make>;
 

@@ -27,6 +27,8 @@ export interface RunWorkersOptions<K> {
   readonly logger: Logger;
   /** Keys that have failed this often are dropped until they are added again. Default: never. */
   readonly maxRetries?: number;
+  /** How the log names a key. Default: as text. */
+  readonly describe?: (key: K) => string;
   /** Told of every failure, beside the log. */
   readonly onError?: (key: K, err: unknown) => void;
 }
@@ -83,7 +85,7 @@ function settle<K>(
   key: K,
   outcome: Outcome,
   signal: AbortSignal,
-  { logger, maxRetries, onError }: RunWorkersOptions<K>,
+  { logger, maxRetries, onError, describe = String }: RunWorkersOptions<K>,
 ): void {
   switch (outcome.next) {
     case 'done':
@@ -101,11 +103,11 @@ function settle<K>(
       if (signal.aborted) return;
       onError?.(key, outcome.err);
       if (maxRetries !== undefined && queue.numRequeues(key) >= maxRetries) {
-        logger.error('giving up on a key', { key: String(key), retries: maxRetries, err: outcome.err });
+        logger.error('giving up on a key', { key: describe(key), retries: maxRetries, err: outcome.err });
         queue.forget(key);
         return;
       }
-      logger.warn('reconciling failed, will retry', { key: String(key), err: outcome.err });
+      logger.warn('reconciling failed, will retry', { key: describe(key), err: outcome.err });
       queue.addRateLimited(key);
       return;
   }

@@ -10,7 +10,7 @@ import type { KubeObject } from '../../client/client.ts';
 import { EventRecorder } from '../../client/events/index.ts';
 import { LruCache } from '../../client/events/lru-cache.ts';
 import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
-import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import type { Reconcile, ReconcileResult } from '../../client/workqueue/index.ts';
 import { ExponentialRateLimiter } from '../../client/workqueue/rate-limiter.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import * as wait from '../../machinery/wait.ts';
@@ -94,8 +94,8 @@ export class GarbageCollector implements Controller {
     try {
       await abortable(this.#ready, signal);
       await Promise.all([
-        runWorkers(this.#deleteQueue, workers, (node, stop) => this.#attemptToDelete(node, stop), signal, { logger }),
-        runWorkers(this.#orphanQueue, workers, (node, stop) => this.#attemptToOrphan(node, stop), signal, { logger }),
+        runWorkers(this.#deleteQueue, workers, againOnConflict(this.#attemptToDelete.bind(this)), signal, { logger, describe }),
+        runWorkers(this.#orphanQueue, workers, againOnConflict(this.#attemptToOrphan.bind(this)), signal, { logger, describe }),
       ]);
     } finally {
       await discovering;
@@ -222,7 +222,6 @@ export class GarbageCollector implements Controller {
         this.#graph.delete(node.identity.uid);
         return reconciled;
       }
-      if (apierrors.isConflict(err)) return requeue;
       throw err;
     }
   }
@@ -316,6 +315,23 @@ export class GarbageCollector implements Controller {
       `ownerRef ${owner} does not exist in namespace ${JSON.stringify(identity.namespace)}`,
     );
   }
+}
+
+/** Somebody wrote what was just looked at: it must be looked at again, and nothing has failed. */
+function againOnConflict(reconcile: Reconcile<Node>): Reconcile<Node> {
+  return async (node, signal) => {
+    try {
+      return await reconcile(node, signal);
+    } catch (err) {
+      if (apierrors.isConflict(err)) return requeue;
+      throw err;
+    }
+  };
+}
+
+function describe({ identity }: Node): string {
+  const { apiVersion, kind, namespace, name, uid } = identity;
+  return `${apiVersion} ${kind} ${namespace === '' ? '' : `${namespace}/`}${name} (${uid})`;
 }
 
 function kindKey(apiVersion: string, kind: string): string {

@@ -53,6 +53,8 @@ export class FaultyTransport implements Transport {
   async watch<T>(request: TransportRequest): Promise<WatchStream<WatchEvent<T>>> {
     const source = await this.#inner.watch<T>(request);
     const queue = new WatchQueue<WatchEvent<T>>({ onStop: () => source.stop() });
+    // Whoever gives up on a watch does not wait for what is held back.
+    request.signal?.addEventListener('abort', () => queue.stop());
     const deliver = (action: () => void): void => {
       const waiting = this.#held.get(request.path);
       if (waiting === undefined) action();

@@ -1,5 +1,6 @@
 // An API server on memory storage and a virtual clock, for controllers' tests: all of the real thing but the network.
 
+import { namespaces, serviceAccounts } from '../../api/core/v1/index.ts';
 import { ApiServer } from '../../apiserver/server.ts';
 import { createClient } from '../../client/create-client.ts';
 import type { Client } from '../../client/client.ts';
@@ -22,6 +23,8 @@ export interface TestCluster {
   readonly faults: FaultyTransport;
   /** Starts a controller with informers of its own; answers how to stop it. */
   run(make: (config: ControllerConfig) => Controller): Promise<() => Promise<void>>;
+  /** A namespace in which pods can be created: with its default ServiceAccount. */
+  addNamespace(name: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -36,6 +39,10 @@ export async function startTestCluster(): Promise<TestCluster> {
   const client = createClient(createInProcessTransport({ handler }));
   const faults = new FaultyTransport(createInProcessTransport({ handler }));
   const controllerClient = createClient(faults);
+  const addAccount = async (namespace: string): Promise<void> => {
+    await client.resource(serviceAccounts).create({ metadata: { name: 'default', namespace } });
+  };
+  await addAccount('default');
   const running = new Set<() => Promise<void>>();
   return {
     server,
@@ -59,6 +66,10 @@ export async function startTestCluster(): Promise<TestCluster> {
       running.add(end);
       await clock.settle();
       return end;
+    },
+    async addNamespace(name) {
+      await client.resource(namespaces).create({ metadata: { name } });
+      await addAccount(name);
     },
     async stop() {
       for (const end of running) await end();

@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { replicaSets } from '../api/apps/v1/index.ts';
+import { configMaps, namespaces, nodes, pods } from '../api/core/v1/index.ts';
+import { SeededRandom } from '../machinery/random.ts';
+import { CONTROLLER_NAMES, ControllerManager } from './index.ts';
+import type { ControllerManagerConfig } from './index.ts';
+import { startTestCluster } from './testing/test-cluster.ts';
+import type { TestCluster } from './testing/test-cluster.ts';
+
+let cluster: TestCluster;
+let stop: AbortController;
+beforeEach(async () => {
+  cluster = await startTestCluster();
+  stop = new AbortController();
+});
+afterEach(() => cluster.stop());
+
+const manager = (change: Partial<ControllerManagerConfig> = {}) => {
+  const { client, clock, logger } = cluster;
+  const needs = { rootCa: 'PEM', clusterCidrs: ['10.244.0.0/16'] };
+  return new ControllerManager({ client, clock, logger, random: new SeededRandom(2), ...needs, ...change });
+};
+const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+
+describe('ControllerManager', () => {
+  it('runs all controllers together, and stops without leaving anything behind', async () => {
+    // Once before, so that the server has begun all that goes on in it: watching its store, letting events expire.
+    await cluster.client.resource(nodes).create({ metadata: { name: 'n0' } });
+    const before = new AbortController();
+    const first = manager().run(before.signal);
+    await cluster.clock.settle();
+    before.abort();
+    await first;
+    const timers = cluster.clock.pendingTimers;
+    const running = manager().run(stop.signal);
+    await cluster.client.resource(namespaces).create({ metadata: { name: 'x' } });
+    await cluster.client.resource(nodes).create({ metadata: { name: 'n1' } });
+    await cluster.clock.settle();
+    const inX = cluster.client.resource(replicaSets).namespace('x');
+    await inX.create({ metadata: { name: 'web' }, spec: { replicas: 2, selector: { matchLabels: { app: 'web' } }, template } });
+    await cluster.clock.settle();
+    expect((await cluster.client.resource(nodes).get('n1')).spec.podCIDR).toBe('10.244.1.0/24');
+    expect((await cluster.client.resource(configMaps).namespace('x').list()).items.length).toBe(1);
+    expect((await cluster.client.resource(pods).namespace('x').list()).items.length).toBe(2);
+    await inX.delete('web', { propagationPolicy: 'Foreground' });
+    await cluster.clock.settle();
+    expect((await inX.list()).items).toEqual([]);
+    expect((await cluster.client.resource(pods).namespace('x').list()).items).toEqual([]);
+    await cluster.client.resource(namespaces).delete('x');
+    await cluster.clock.settle();
+    const left = (await cluster.client.resource(namespaces).list()).items.map(({ metadata }) => metadata.name);
+    expect(left).not.toContain('x');
+    stop.abort();
+    await running;
+    await cluster.clock.settle();
+    expect(cluster.clock.pendingTimers).toBe(timers);
+    expect(cluster.logger.records.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
+  });
+
+  it('runs only the controllers that are chosen, and those for which it has what they need', async () => {
+    const running = manager({ controllers: ['serviceaccount'] }).run(stop.signal);
+    await cluster.client.resource(replicaSets).create({
+      metadata: { name: 'web', namespace: 'default' },
+      spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template },
+    });
+    await cluster.clock.settle();
+    expect((await cluster.client.resource(pods).namespace('default').list()).items).toEqual([]);
+    stop.abort();
+    await running;
+    stop = new AbortController();
+    const bare = manager({ rootCa: undefined, clusterCidrs: undefined }).run(stop.signal);
+    await cluster.clock.settle();
+    expect((await cluster.client.resource(configMaps).namespace('default').list()).items).toEqual([]);
+    stop.abort();
+    await bare;
+    expect(CONTROLLER_NAMES.length).toBe(new Set(CONTROLLER_NAMES).size);
+  });
+
+  it('refuses settings that cannot work', async () => {
+    await expect(manager({ clusterCidrs: ['nonsense'] }).run(stop.signal)).rejects.toThrow('no range of IP addresses');
+  });
+});

@@ -1,0 +1,144 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { configMaps, namespaces, pods, secrets } from '../../api/core/v1/index.ts';
+import type { Namespace } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { startTestCluster } from '../testing/test-cluster.ts';
+import type { TestCluster } from '../testing/test-cluster.ts';
+import { NamespaceController } from './index.ts';
+
+let cluster: TestCluster;
+beforeEach(async () => {
+  cluster = await startTestCluster();
+  await cluster.addNamespace('x');
+});
+afterEach(() => cluster.stop());
+
+const start = () => cluster.run((config) => new NamespaceController(config));
+const read = async (): Promise<Immutable<Namespace> | undefined> => {
+  try {
+    return await cluster.client.resource(namespaces).get('x');
+  } catch (err) {
+    if (apierrors.isNotFound(err)) return undefined;
+    throw err;
+  }
+};
+const maps = (namespace = 'x') => cluster.client.resource(configMaps).namespace(namespace);
+const inX = () => cluster.client.resource(pods).namespace('x');
+const runPod = (nodeName?: string) =>
+  inX().create({
+    metadata: { name: 'p' },
+    spec: { nodeName, terminationGracePeriodSeconds: 30, containers: [{ name: 'c', image: 'i' }] },
+  });
+const remove = () => cluster.client.resource(namespaces).delete('x');
+const conditions = async () =>
+  Object.fromEntries(
+    ((await read())?.status.conditions ?? []).map(({ type, status, reason, message }) => [
+      type,
+      `${status} ${reason}: ${message}`,
+    ]),
+  );
+
+describe('NamespaceController', () => {
+  it('empties a namespace and lets it go at once, and leaves others alone', async () => {
+    await start();
+    await maps().create({ metadata: { name: 'a' } });
+    await cluster.client
+      .resource(secrets)
+      .namespace('x')
+      .create({ metadata: { name: 's' } });
+    await runPod();
+    await maps('default').create({ metadata: { name: 'a' } });
+    await cluster.clock.settle();
+    expect((await read())?.status.phase).toBe('Active');
+    await remove();
+    await cluster.clock.settle();
+    expect(await read()).toBeUndefined();
+    expect((await maps('default').list()).items.length).toBe(1);
+    expect((await cluster.client.resource(configMaps).list()).items.every(({ metadata }) => metadata.namespace !== 'x')).toBe(
+      true,
+    );
+  });
+
+  it('waits for pods before it touches what they may need, and goes on when the last is gone', async () => {
+    await start();
+    await maps().create({ metadata: { name: 'a' } });
+    await runPod('n1');
+    await cluster.clock.settle();
+    await remove();
+    await cluster.clock.settle();
+    expect((await inX().get('p')).metadata.deletionTimestamp).toBeDefined();
+    expect((await maps().list()).items.length).toBe(1);
+    expect(await conditions()).toEqual({
+      NamespaceDeletionDiscoveryFailure: 'False ResourcesDiscovered: All resources successfully discovered',
+      NamespaceDeletionGroupVersionParsingFailure: 'False ParsedGroupVersions: All legacy kube types successfully parsed',
+      NamespaceDeletionContentFailure: 'False ContentDeleted: All content successfully deleted, may be waiting on finalization',
+      NamespaceContentRemaining: 'True SomeResourcesRemain: Some resources are remaining: pods. has 1 resource instances',
+      NamespaceFinalizersRemaining: 'False ContentHasNoFinalizers: All content-preserving finalizers finished',
+    });
+    const before = cluster.clock.now();
+    await inX().delete('p', { gracePeriodSeconds: 0 });
+    await cluster.clock.settle();
+    expect(await read()).toBeUndefined();
+    expect(cluster.clock.now()).toBe(before);
+  });
+
+  it('says which finalizers hold it up, and looks again by itself', async () => {
+    await start();
+    await maps().create({ metadata: { name: 'a', finalizers: ['example.com/one', 'example.com/two'] } });
+    await maps().create({ metadata: { name: 'b', finalizers: ['example.com/one'] } });
+    await remove();
+    await cluster.clock.settle();
+    expect(await conditions()).toMatchObject({
+      NamespaceContentRemaining: 'True SomeResourcesRemain: Some resources are remaining: configmaps. has 2 resource instances',
+      NamespaceFinalizersRemaining:
+        'True SomeFinalizersRemain: Some content in the namespace has finalizers remaining: example.com/one in 2 resource instances, example.com/two in 1 resource instances',
+    });
+    for (const name of ['a', 'b']) await maps().patch(name, 'application/merge-patch+json', { metadata: { finalizers: null } });
+    await cluster.clock.advance('10s');
+    expect(await read()).toBeUndefined();
+  });
+
+  it('reports what it cannot delete and tries again', async () => {
+    await start();
+    await maps().create({ metadata: { name: 'a' } });
+    cluster.faults.fail('DELETE', /configmaps$/, () => apierrors.internalError('disk on fire'), { times: 2 });
+    await remove();
+    await cluster.clock.settle();
+    expect((await conditions())['NamespaceDeletionContentFailure']).toBe(
+      'True ContentDeletionFailed: Failed to delete all resource types, 1 remaining: Internal error occurred: disk on fire',
+    );
+    await cluster.clock.advance('5s');
+    expect(await read()).toBeUndefined();
+  });
+
+  it('does not finish while a group cannot be discovered', async () => {
+    await start();
+    cluster.faults.fail('GET', /^\/apis\/apps\/v1$/, () => apierrors.serviceUnavailable('away'), { times: 3 });
+    await remove();
+    await cluster.clock.settle();
+    expect((await conditions())['NamespaceDeletionDiscoveryFailure']).toBe(
+      'True DiscoveryFailed: Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: apps/v1: away',
+    );
+    await cluster.clock.advance('5s');
+    expect(await read()).toBeUndefined();
+  });
+
+  it('keeps a finalizer in the spec that is somebody else’s', async () => {
+    await start();
+    const namespace = (await read()) as Immutable<Namespace>;
+    const spec = { finalizers: ['kubernetes', 'example.com/mine'] };
+    await cluster.client.resource(namespaces).subresource('x', 'finalize', { ...namespace, spec }, { method: 'PUT' });
+    await remove();
+    await cluster.clock.settle();
+    expect((await read())?.spec.finalizers).toEqual(['example.com/mine']);
+  });
+
+  it('finishes after a restart what was begun', async () => {
+    await maps().create({ metadata: { name: 'a' } });
+    await remove();
+    await start();
+    await cluster.clock.settle();
+    expect(await read()).toBeUndefined();
+  });
+});

@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { events, nodes } from '../../api/core/v1/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { startTestCluster } from '../testing/test-cluster.ts';
+import type { TestCluster } from '../testing/test-cluster.ts';
+import { NodeIpamController } from './index.ts';
+import type { NodeIpamConfig } from './index.ts';
+
+let cluster: TestCluster;
+beforeEach(async () => {
+  cluster = await startTestCluster();
+});
+afterEach(() => cluster.stop());
+
+const start = (change: Partial<NodeIpamConfig> = {}) =>
+  cluster.run((config) => new NodeIpamController({ ...config, clusterCidrs: ['10.244.0.0/22'], ...change }));
+const add = (name: string, spec = {}) => cluster.client.resource(nodes).create({ metadata: { name }, spec });
+const ranges = async () =>
+  Object.fromEntries(
+    (await cluster.client.resource(nodes).list()).items.map(({ metadata, spec }) => [metadata.name, spec.podCIDRs?.join(' ')]),
+  );
+
+describe('NodeIpamController', () => {
+  it('gives every node a range, none twice, also across a restart', async () => {
+    await add('a');
+    await add('taken', { podCIDR: '10.244.0.0/24', podCIDRs: ['10.244.0.0/24'] });
+    const stop = await start();
+    expect(await ranges()).toEqual({ a: '10.244.1.0/24', taken: '10.244.0.0/24' });
+    expect((await cluster.client.resource(nodes).get('a')).spec.podCIDR).toBe('10.244.1.0/24');
+    await stop();
+    await start();
+    await add('b');
+    await cluster.clock.settle();
+    expect((await ranges())['b']).toBe('10.244.2.0/24');
+  });
+
+  it('gives one range of each family, and keeps away from services', async () => {
+    await start({ clusterCidrs: ['10.0.0.0/16', 'fd00::/56'], serviceCidrs: ['10.0.0.0/20'] });
+    await add('a');
+    await cluster.clock.settle();
+    expect(await ranges()).toEqual({ a: '10.0.16.0/24 fd00::/64' });
+  });
+
+  it('says when there is none left, and gives one as soon as there is', async () => {
+    await start({ nodeMaskSizeIPv4: 23 });
+    for (const name of ['a', 'b', 'c']) await add(name);
+    await cluster.clock.settle();
+    expect((await ranges())['c']).toBeUndefined();
+    const { items } = await cluster.client.resource(events).namespace('default').list();
+    expect(items.map(({ reason, message }) => [reason, message])).toEqual([
+      ['CIDRNotAvailable', 'Node c status is now: CIDRNotAvailable'],
+    ]);
+    await cluster.client.resource(nodes).delete('a');
+    await cluster.clock.settle();
+    expect((await ranges())['c']).toBe('10.244.0.0/23');
+  });
+
+  it('takes a range back that it could not give', async () => {
+    await start({ nodeMaskSizeIPv4: 22 });
+    cluster.faults.fail('PATCH', /nodes/, () => apierrors.internalError('no'));
+    await add('a');
+    await cluster.clock.advance('1s');
+    expect(await ranges()).toEqual({ a: '10.244.0.0/22' });
+  });
+});

@@ -1,0 +1,47 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { configMaps, namespaces } from '../../api/core/v1/index.ts';
+import { startTestCluster } from '../testing/test-cluster.ts';
+import type { TestCluster } from '../testing/test-cluster.ts';
+import { RootCaPublisher } from './index.ts';
+
+let cluster: TestCluster;
+beforeEach(async () => {
+  cluster = await startTestCluster();
+});
+afterEach(() => cluster.stop());
+
+const maps = (namespace = 'default') => cluster.client.resource(configMaps).namespace(namespace);
+const NAME = 'kube-root-ca.crt';
+
+describe('RootCaPublisher', () => {
+  it('publishes the authority in every namespace, and puts right what is changed', async () => {
+    await cluster.run((config) => new RootCaPublisher({ ...config, rootCa: 'PEM' }));
+    const published = await maps().get(NAME);
+    expect(published.data).toEqual({ 'ca.crt': 'PEM' });
+    expect(published.metadata.annotations?.['kubernetes.io/description']).toMatch(/^Contains a CA bundle /);
+    await cluster.client.resource(namespaces).create({ metadata: { name: 'x' } });
+    await cluster.clock.settle();
+    expect((await maps('x').get(NAME)).data).toEqual({ 'ca.crt': 'PEM' });
+    await maps().patch(NAME, 'application/merge-patch+json', {
+      data: { 'ca.crt': 'other', more: '1' },
+      metadata: { labels: { kept: '1' } },
+    });
+    await cluster.clock.settle();
+    expect(await maps().get(NAME)).toMatchObject({ data: { 'ca.crt': 'PEM' }, metadata: { labels: { kept: '1' } } });
+    expect((await maps().get(NAME)).data).toEqual({ 'ca.crt': 'PEM' });
+    await maps().delete(NAME);
+    await cluster.clock.settle();
+    expect((await maps().get(NAME)).data).toEqual({ 'ca.crt': 'PEM' });
+  });
+
+  it('publishes another authority after a restart with one', async () => {
+    const stop = await cluster.run((config) => new RootCaPublisher({ ...config, rootCa: 'old' }));
+    const { resourceVersion } = (await maps().get(NAME)).metadata;
+    await stop();
+    const again = await cluster.run((config) => new RootCaPublisher({ ...config, rootCa: 'old' }));
+    expect((await maps().get(NAME)).metadata.resourceVersion).toBe(resourceVersion);
+    await again();
+    await cluster.run((config) => new RootCaPublisher({ ...config, rootCa: 'new' }));
+    expect((await maps().get(NAME)).data).toEqual({ 'ca.crt': 'new' });
+  });
+});

@@ -1,0 +1,40 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { namespaces, serviceAccounts } from '../../api/core/v1/index.ts';
+import { startTestCluster } from '../testing/test-cluster.ts';
+import type { TestCluster } from '../testing/test-cluster.ts';
+import { ServiceAccountsController } from './index.ts';
+
+let cluster: TestCluster;
+beforeEach(async () => {
+  cluster = await startTestCluster();
+});
+afterEach(() => cluster.stop());
+
+const accounts = async () =>
+  (await cluster.client.resource(serviceAccounts).list()).items
+    .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
+    .sort();
+
+describe('ServiceAccountsController', () => {
+  it('sees to a default ServiceAccount in every namespace, also when it is deleted', async () => {
+    await cluster.run((config) => new ServiceAccountsController(config));
+    const existing = (await cluster.client.resource(namespaces).list()).items.map(({ metadata }) => metadata.name);
+    expect(existing).toContain('kube-system');
+    expect(await accounts()).toEqual(existing.map((name) => `${name}/default`).sort());
+    await cluster.client.resource(namespaces).create({ metadata: { name: 'x' } });
+    await cluster.clock.settle();
+    expect(await accounts()).toContain('x/default');
+    await cluster.client.resource(serviceAccounts).namespace('x').delete('default');
+    await cluster.clock.settle();
+    expect(await accounts()).toContain('x/default');
+  });
+
+  it('makes none in a namespace that is going away', async () => {
+    await cluster.client.resource(namespaces).create({ metadata: { name: 'x' } });
+    await cluster.client.resource(namespaces).delete('x');
+    await cluster.run((config) => new ServiceAccountsController({ ...config, serviceAccounts: ['one', 'two'] }));
+    expect(await accounts()).not.toContain('x/one');
+    expect(await accounts()).toEqual(expect.arrayContaining(['default/one', 'default/two']));
+    expect(cluster.logger.records.filter(({ level }) => level !== 'debug')).toEqual([]);
+  });
+});

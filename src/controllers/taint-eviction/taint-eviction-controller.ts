@@ -1,0 +1,142 @@
+// Deletes pods from nodes with a NoExecute taint that they do not tolerate, or not any longer.
+
+import { nodes, pods } from '../../api/core/v1/index.ts';
+import type { Node, Pod } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { formatTime } from '../../client/time.ts';
+import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { BY_NODE, byNode } from '../pods-by-node.ts';
+import { isPodTerminal } from '../pod-state.ts';
+import { mayStay } from './decision.ts';
+
+type ReadPod = Immutable<Pod>;
+
+export interface TaintEvictionConfig extends ControllerConfig {
+  /** Pods that are looked at at once. Default: 8. */
+  readonly workers?: number;
+}
+
+/** A pod's time on its node is running out. */
+interface Countdown {
+  readonly uid: string;
+  /** When it began, on the monotonic clock. */
+  readonly since: number;
+}
+
+export class TaintEvictionController implements Controller {
+  readonly name = 'taint-eviction-controller';
+  readonly #config: TaintEvictionConfig;
+  readonly #pods: SharedInformer<ReadPod>;
+  readonly #nodes: SharedInformer<Immutable<Node>>;
+  readonly #queue: RateLimitingQueue;
+  readonly #recorder: EventRecorder;
+  /** By the pod's key. */
+  readonly #countdowns = new Map<string, Countdown>();
+
+  constructor(config: TaintEvictionConfig) {
+    const { client, clock, random, logger, informers } = config;
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: this.name });
+    this.#pods = informers.informerFor(pods);
+    this.#nodes = informers.informerFor(nodes);
+    this.#pods.addIndexers({ [BY_NODE]: byNode });
+    this.#pods.addEventHandler({
+      onAdd: (pod) => this.#queue.add(objectKey(pod)),
+      onUpdate: (before, pod) => {
+        const moved = before.metadata.uid !== pod.metadata.uid || before.spec.nodeName !== pod.spec.nodeName;
+        const tolerates = JSON.stringify(before.spec.tolerations) !== JSON.stringify(pod.spec.tolerations);
+        if (moved || tolerates) this.#queue.add(objectKey(pod));
+      },
+      onDelete: (pod) => void this.#countdowns.delete(objectKey(pod)),
+    });
+    this.#nodes.addEventHandler({
+      onAdd: (node) => this.#wakePods(node),
+      onUpdate: (before, node) => {
+        if (JSON.stringify(before.spec.taints) !== JSON.stringify(node.spec.taints)) this.#wakePods(node);
+      },
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { workers = 8, logger } = this.#config;
+    await Promise.all([this.#pods.waitForSync(signal), this.#nodes.waitForSync(signal)]);
+    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+    this.#recorder.stop();
+  }
+
+  #wakePods(node: Immutable<Node>): void {
+    for (const pod of this.#pods.lister.byIndex(BY_NODE, node.metadata.name)) this.#queue.add(objectKey(pod));
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const pod = this.#pods.lister.getByKey(key);
+    const node = pod?.spec.nodeName ? this.#nodes.lister.getByKey(pod.spec.nodeName) : undefined;
+    if (pod === undefined || node === undefined || pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)) {
+      this.#countdowns.delete(key);
+      return reconciled;
+    }
+    const stay = mayStay(node.spec.taints ?? [], pod.spec.tolerations ?? []);
+    switch (stay.kind) {
+      case 'forever':
+        this.#cancel(key, pod);
+        return reconciled;
+      case 'evict':
+        await this.#evict(key, pod, signal);
+        return reconciled;
+      case 'limited': {
+        const leftMs = this.#countdown(key, pod).since + stay.seconds * 1000 - this.#config.clock.monotonic();
+        if (leftMs > 0) return requeueAfter(leftMs);
+        await this.#evict(key, pod, signal);
+        return reconciled;
+      }
+    }
+  }
+
+  /** The one that runs, or a new one that begins now. */
+  #countdown(key: string, pod: ReadPod): Countdown {
+    const running = this.#countdowns.get(key);
+    if (running?.uid === pod.metadata.uid) return running;
+    const begun = { uid: pod.metadata.uid, since: this.#config.clock.monotonic() };
+    this.#countdowns.set(key, begun);
+    return begun;
+  }
+
+  #cancel(key: string, pod: ReadPod): void {
+    if (this.#countdowns.delete(key)) this.#event(pod, `Cancelling deletion of Pod ${key}`);
+  }
+
+  async #evict(key: string, pod: ReadPod, signal: AbortSignal): Promise<void> {
+    const { client, clock, logger } = this.#config;
+    const { name, namespace = '', uid } = pod.metadata;
+    const scoped = client.resource(pods).namespace(namespace);
+    const condition = {
+      type: 'DisruptionTarget',
+      status: 'True',
+      lastTransitionTime: formatTime(clock.now()),
+      reason: 'DeletionByTaintManager',
+      message: 'Taint manager: deleting due to NoExecute taint',
+    };
+    this.#event(pod, `Marking for deletion Pod ${key}`);
+    try {
+      const patch = { metadata: { uid }, status: { conditions: [condition] } };
+      await scoped.patch(name, 'application/strategic-merge-patch+json', patch, { subresource: 'status', signal });
+      await scoped.delete(name, { preconditions: { uid }, signal });
+    } catch (err) {
+      // Gone, or another by that name.
+      if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) throw err;
+    }
+    this.#countdowns.delete(key);
+    logger.info('a pod was evicted from a tainted node', { pod: key, node: pod.spec.nodeName });
+  }
+
+  #event({ metadata }: ReadPod, message: string): void {
+    this.#recorder.event({ apiVersion: 'v1', kind: 'Pod', metadata }, 'Normal', 'TaintManagerEviction', message);
+  }
+}
