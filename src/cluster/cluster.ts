@@ -105,7 +105,7 @@ export class Cluster {
     this.#server = new ApiServer({
       storage,
       clock,
-      random,
+      random: random.derive('apiserver'),
       logger: logger.with({ component: 'apiserver' }),
       serviceCidr: config.serviceCidr,
       nodeConnector: this.#nodeConnector(),
@@ -123,6 +123,7 @@ export class Cluster {
 
   async #start(): Promise<void> {
     const { clock, random, logger, pki } = this.#config;
+    const schedulerRandom = random.derive('scheduler');
     const { signal } = this.#abort;
     if (this.#config.listen !== undefined) this.#url = (await this.#server.listen()).url;
     await this.#server.start();
@@ -130,7 +131,7 @@ export class Cluster {
     const controllers = new ControllerManager({
       client: this.#clientOf(component('system:kube-controller-manager')),
       clock,
-      random,
+      random: random.derive('controller-manager'),
       logger: logger.with({ component: 'controller-manager' }),
       ...(pki !== undefined && { rootCa: pki.caCertificate }),
       clusterCidrs: [this.#config.podCidr],
@@ -140,9 +141,9 @@ export class Cluster {
     const schedulerLogger = logger.with({ component: 'scheduler' });
     const scheduler = new Scheduler({
       client: schedulerClient,
-      informers: new SharedInformerFactory({ client: schedulerClient, clock, random, logger: schedulerLogger }),
+      informers: new SharedInformerFactory({ client: schedulerClient, clock, random: schedulerRandom, logger: schedulerLogger }),
       clock,
-      random,
+      random: schedulerRandom,
       logger: schedulerLogger,
       configuration: this.#config.schedulerConfiguration,
     });
@@ -159,7 +160,7 @@ export class Cluster {
       client: this.#clientOf({ name: `system:node:${node.name}`, groups: ['system:nodes', AUTHENTICATED] }),
       runtime: node.runtime,
       clock,
-      random,
+      random: random.derive(`kubelet/${node.name}`),
       logger,
       nodeName: node.name,
       podCIDRs: [node.podCidr],

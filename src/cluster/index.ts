@@ -82,7 +82,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     const nodeCidr = nodeRange(podRange, index);
     return {
       name,
-      runtime: createSimulatedRuntime({ clock, random, podCidr: nodeCidr }),
+      runtime: createSimulatedRuntime({ clock, random: random.derive(`runtime/${name}`), podCidr: nodeCidr }),
       simulated: true,
       podCidr: nodeCidr,
       podLogsDir: join(logsDir, name),

@@ -16,6 +16,11 @@ export interface Random {
   nameSuffix(length: number): string;
   /** `length` random bytes; cryptographically strong on the system source. */
   bytes(length: number): Uint8Array;
+  /**
+   * A source of its own for a part of the whole, so that what one part draws does not change what another gets. A seeded one
+   * depends on the seed and `name` only; of the system's there is just one.
+   */
+  derive(name: string): Random;
 }
 
 /** The characters of generated names: no vowels and nothing that looks like one, so that no words come out. */
@@ -43,6 +48,7 @@ export const systemRandom: Random = {
   uuid: () => randomUUID(),
   nameSuffix: (length) => nameSuffixFrom(systemWord, length),
   bytes: (length) => new Uint8Array(randomBytes(length)),
+  derive: () => systemRandom,
 };
 
 /**
@@ -96,10 +102,7 @@ export class SeededRandom implements Random {
     return bytes;
   }
 
-  /**
-   * A sequence of its own that depends on this one's seed and `name` only, not on how much of this one was used: what one
-   * component draws does not change what another gets.
-   */
+  /** Does not depend on how much of this one was used. */
   derive(name: string): SeededRandom {
     return new SeededRandom(`${this.seed}/${name}`);
   }

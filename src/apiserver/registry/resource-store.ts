@@ -87,7 +87,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     this.selectableFieldNames = strategy.selectableFieldNames;
     this.#storage = config.storage;
     this.#clock = config.clock;
-    this.#random = config.random;
+    // Names and UIDs of one resource do not depend on how many objects of others are made.
+    this.#random = config.random.derive(this.prefix);
     const apiVersion = type.group === '' ? type.version : `${type.group}/${type.version}`;
     this.#format = new ObjectFormat(apiVersion, type.kind);
     this.#cache = new ObjectCache({ format: this.#format, limitBytes: config.cacheBytes });

@@ -99,7 +99,7 @@ const serviceStatusStrategy: SubresourceStrategy<Service> = {
 export function serviceResource(services: RegistryServices): ServedResource {
   const reservations = new ServiceReservations({
     serviceCidr: services.serviceCidr,
-    random: services.random,
+    random: services.random.derive('services'),
     listServices: () => store.findAll(''),
   });
   const store = new ResourceStore<Service>({ ...services, type: serviceType, strategy: serviceStrategy(reservations) });
