@@ -43,7 +43,8 @@ export class ApiServer {
   /** What is served, for those who describe it. */
   readonly resources: readonly ServedResource[];
   readonly #config: ApiServerConfig;
-  readonly #handler: Handler;
+  /** The whole chain: what every entry hands its requests to. */
+  readonly handler: Handler;
   readonly #deadlines: Deadlines;
   #stopped = false;
   readonly #onStop: (() => void)[] = [];
@@ -102,7 +103,7 @@ export class ApiServer {
       metricsRoute(metrics),
     ]);
     this.#deadlines = new Deadlines({ clock, timeoutMs: config.requestTimeoutMs ?? 60_000 });
-    this.#handler = buildHandlerChain(
+    this.handler = buildHandlerChain(
       {
         clock,
         logger,
@@ -138,7 +139,7 @@ export class ApiServer {
     if (this.#listener !== undefined) throw new Error('the API server listens already');
     const bindAddress = this.#config.bindAddress ?? '127.0.0.1';
     const listener = new Listener({
-      handler: this.#handler,
+      handler: this.handler,
       logger,
       bindAddress,
       port: this.#config.port ?? DEFAULT_PORT,
@@ -168,7 +169,7 @@ export class ApiServer {
       this.#inProcess.add(request);
       let response: ApiResponse;
       try {
-        response = await this.#handler(request);
+        response = await this.handler(request);
       } finally {
         this.#inProcess.delete(request);
       }

@@ -26,6 +26,7 @@ function read(stream: Readable, announced: string | undefined): Promise<Uint8Arr
     }
     const chunks: Buffer[] = [];
     let length = 0;
+    let ended = false;
     stream.on('data', (chunk: Buffer) => {
       length += chunk.length;
       if (length > MAX_BODY_BYTES) {
@@ -37,9 +38,15 @@ function read(stream: Readable, announced: string | undefined): Promise<Uint8Arr
       }
       chunks.push(chunk);
     });
-    stream.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)));
-    stream.once('error', () => reject(apierrors.badRequest('the body of the request could not be read')));
-    stream.once('close', () => reject(apierrors.badRequest('the body of the request ended early')));
+    stream.once('end', () => {
+      ended = true;
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
+    });
+    const broken = (): void => {
+      if (!ended) reject(apierrors.badRequest('the body of the request ended early'));
+    };
+    stream.once('error', broken);
+    stream.once('close', broken);
   });
 }
 

@@ -7,6 +7,7 @@ import { STATUS_CODES } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { DEFAULT_CIPHERS } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 
 import type { Logger } from '../../machinery/log.ts';
@@ -31,6 +32,9 @@ export interface ListenerConfig {
   readonly clientCa: string;
 }
 
+/** AES with 128 bits first, as good as the longer one and a quarter faster; then what Node offers by itself. */
+const CIPHERS = ['TLS_AES_128_GCM_SHA256', 'ECDHE-ECDSA-AES128-GCM-SHA256', DEFAULT_CIPHERS].join(':');
+
 export class Listener {
   readonly #config: ListenerConfig;
   readonly #server: Http2SecureServer;
@@ -52,6 +56,8 @@ export class Listener {
       rejectUnauthorized: false,
       allowHTTP1: true,
       minVersion: 'TLSv1.2',
+      ciphers: CIPHERS,
+      honorCipherOrder: true,
       settings: { maxConcurrentStreams: 1000, initialWindowSize: 1024 * 1024 },
     });
     this.#listen();

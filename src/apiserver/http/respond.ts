@@ -152,7 +152,7 @@ async function sendList(
     'utf8',
   );
   let length = head.length + 3 + Math.max(items.length - 1, 0);
-  for (const item of items) length += item.itemLength();
+  for (let index = 0; index < items.length; index++) length += (items[index] as EncodedObject).itemLength();
   if (length <= CHUNK_BYTES) {
     const body = Buffer.allocUnsafe(length);
     let at = head.copy(body);
@@ -181,24 +181,46 @@ async function sendList(
     encoder.pipe(sink.writable);
     target = encoder;
   }
-  let chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  let chunk = takeChunk(head.length);
   let at = head.copy(chunk);
-  for (const [index, item] of items.entries()) {
+  for (let index = 0; index < items.length; index++) {
+    const item = items[index] as EncodedObject;
     const itemLength = item.itemLength();
     if (at + itemLength + 1 > chunk.length) {
-      if (at > 0) await write(sink, target, chunk.subarray(0, at));
+      const waiting = at > 0 ? writeChunk(sink, target, chunk, at) : undefined;
+      if (waiting !== undefined) await waiting;
       if (!sink.open) break;
-      chunk = Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, itemLength + 1));
+      chunk = takeChunk(itemLength + 1);
       at = 0;
     }
     if (index > 0) chunk[at++] = COMMA;
     at = item.copyItem(chunk, at);
   }
-  if (at > 0) await write(sink, target, chunk.subarray(0, at));
+  if (at > 0) await writeChunk(sink, target, chunk, at);
   target.end(Buffer.from(']}\n', 'latin1'));
 }
 
 const COMMA = 0x2c;
+
+/** Chunks that were written and can be filled again: fresh memory costs more than what is copied into it. */
+const freeChunks: Buffer[] = [];
+const MAX_FREE_CHUNKS = 16;
+
+function takeChunk(atLeast: number): Buffer {
+  return atLeast <= CHUNK_BYTES ? (freeChunks.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES)) : Buffer.allocUnsafeSlow(atLeast);
+}
+
+/** As write; the chunk must not be touched afterwards. */
+function writeChunk(sink: ResponseSink, writable: Writable, chunk: Buffer, length: number): Promise<void> | undefined {
+  if (!sink.open || writable.destroyed) return undefined;
+  const proceed = writable.write(chunk.subarray(0, length), (error) => {
+    // Only the connection knows when it needs the bytes no more.
+    if (error === null || error === undefined) {
+      if (chunk.length === CHUNK_BYTES && freeChunks.length < MAX_FREE_CHUNKS) freeChunks.push(chunk);
+    }
+  });
+  return proceed ? undefined : drained(sink.writable, writable);
+}
 
 async function sendWatch(sink: ResponseSink, events: AsyncIterable<EncodedWatchEvent>): Promise<void> {
   for await (const event of events) {

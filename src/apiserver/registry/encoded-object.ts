@@ -4,7 +4,7 @@
 // of a list its kind and apiVersion are left out, which are the same first bytes for all objects of a resource. Nothing is
 // parsed or stringified to serve an object that was written once.
 
-import { decodeFromStorage, encodeForStorage, spliceInto, splicedLength } from '../../api/codec/index.ts';
+import { beginsWith, encodeForStorage, spliceInto, splicedLength, spliceTailInto } from '../../api/codec/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import type { KeyValue } from '../../storage/interface.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
@@ -31,38 +31,46 @@ export class ObjectFormat {
   }
 }
 
-/** Told when an object is decoded for the first time, so that it can be kept for the next reader. */
-export type OnDecode = (object: StoredObject) => void;
+/** Where decoded objects are kept for the next reader. */
+export interface DecodedObjects {
+  /** The decoded object of this state. */
+  objectOf(kv: KeyValue): DecodedObject;
+}
 
-/** Objects pass through here on their way into a list; only ever used within one call. */
-let scratch = Buffer.allocUnsafeSlow(64 * 1024);
+export interface DecodedObject {
+  readonly object: KubeObject;
+  /** What field selectors see, computed by the first who asks. */
+  fields: Readonly<Record<string, string>> | undefined;
+}
 
-/** An object as it is in storage at one revision. */
+/** An object as it is in storage at one revision. Cheap to make: nothing is looked up before somebody asks. */
 export class StoredObject implements EncodedObject {
   readonly kv: KeyValue;
   readonly #revision: number;
   readonly #format: ObjectFormat;
-  #object: KubeObject | undefined;
+  readonly #decodedObjects: DecodedObjects;
+  #decoded: DecodedObject | undefined;
   #json: Buffer | undefined;
-  readonly #onDecode: OnDecode | undefined;
-  /** What field selectors see, computed by the first who asks. */
-  fields: Readonly<Record<string, string>> | undefined;
+  #itemLength: number | undefined;
 
   /** `revision` differs from the one it was written at for the last state of a deleted object. */
-  constructor(format: ObjectFormat, kv: KeyValue, options: { object?: KubeObject; revision?: number; onDecode?: OnDecode } = {}) {
+  constructor(format: ObjectFormat, decodedObjects: DecodedObjects, kv: KeyValue, revision: number = kv.modRevision) {
     this.kv = kv;
-    this.#revision = options.revision ?? kv.modRevision;
+    this.#revision = revision;
     this.#format = format;
-    this.#object = options.object;
-    this.#onDecode = options.onDecode;
+    this.#decodedObjects = decodedObjects;
   }
 
   object(): KubeObject {
-    if (this.#object === undefined) {
-      this.#object = decodeFromStorage<KubeObject>(this.kv.value, this.#revision);
-      this.#onDecode?.(this);
+    return this.decoded().object;
+  }
+
+  decoded(): DecodedObject {
+    if (this.#decoded === undefined) {
+      const decoded = this.#decodedObjects.objectOf(this.kv);
+      this.#decoded = this.#revision === this.kv.modRevision ? decoded : renumbered(decoded, this.#revision);
     }
-    return this.#object;
+    return this.#decoded;
   }
 
   json(): Buffer {
@@ -76,30 +84,27 @@ export class StoredObject implements EncodedObject {
 
   itemLength(): number {
     // One byte of the header stays: its brace.
-    return splicedLength(this.kv.value, this.#revision) - this.#format.header.length + 1;
+    return (this.#itemLength ??= splicedLength(this.kv.value, this.#revision) - this.#format.header.length + 1);
   }
 
   copyItem(target: Buffer, offset: number): number {
     const { header } = this.#format;
-    const length = splicedLength(this.kv.value, this.#revision);
-    if (scratch.length < length) scratch = Buffer.allocUnsafeSlow(2 * length);
-    spliceInto(scratch, 0, this.kv.value, this.#revision);
-    if (header.compare(scratch, 0, header.length) !== 0) {
+    const { value } = this.kv;
+    if (!beginsWith(value, header)) {
       throw new Error(`the stored object ${this.kv.key} does not begin as ${this.#format.kind} objects do`);
     }
     target[offset] = OPEN_BRACE;
-    return offset + 1 + scratch.copy(target, offset + 1, header.length, length);
+    return spliceTailInto(target, offset + 1, value, this.#revision, header.length);
   }
 
   /** The same state with another resourceVersion: a deletion has a revision of its own. */
   at(revision: number): StoredObject {
-    if (revision === this.#revision) return this;
-    const known = this.#object;
-    return new StoredObject(this.#format, this.kv, {
-      revision,
-      ...(known !== undefined && { object: { ...known, metadata: { ...known.metadata, resourceVersion: String(revision) } } }),
-    });
+    return revision === this.#revision ? this : new StoredObject(this.#format, this.#decodedObjects, this.kv, revision);
   }
+}
+
+function renumbered({ object, fields }: DecodedObject, revision: number): DecodedObject {
+  return { object: { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } }, fields };
 }
 
 /** An object that was made for this answer: a Status, a review, an object in another version. */

@@ -1,10 +1,11 @@
 // Decoded objects, kept so that get, list and watch decode a state of an object at most once between them. Bounded by the
 // bytes of the states it holds; the least recently used half goes first.
 
+import { decodeFromStorage } from '../../api/codec/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import type { KeyValue } from '../../storage/interface.ts';
 import { StoredObject } from './encoded-object.ts';
-import type { ObjectFormat } from './encoded-object.ts';
+import type { DecodedObject, DecodedObjects, ObjectFormat } from './encoded-object.ts';
 
 export interface ObjectCacheConfig {
   readonly format: ObjectFormat;
@@ -12,13 +13,18 @@ export interface ObjectCacheConfig {
   readonly limitBytes?: number;
 }
 
-export class ObjectCache {
+interface Entry extends DecodedObject {
+  readonly revision: number;
+  readonly bytes: number;
+}
+
+export class ObjectCache implements DecodedObjects {
   readonly #format: ObjectFormat;
   readonly #limitBytes: number;
-  /** By storage key: the newest state that was seen. A state moves from old to young when it is used. */
-  #young = new Map<string, StoredObject>();
-  #old = new Map<string, StoredObject>();
-  /** Bytes of #young's values; when it passes half the limit, #old is dropped and #young becomes #old. */
+  /** By storage key: the newest state that was decoded. A state moves from old to young when it is used. */
+  #young = new Map<string, Entry>();
+  #old = new Map<string, Entry>();
+  /** Bytes that have gone into #young; when they pass half the limit, #old is dropped and #young becomes #old. */
   #youngBytes = 0;
 
   constructor(config: ObjectCacheConfig) {
@@ -26,55 +32,50 @@ export class ObjectCache {
     this.#limitBytes = config.limitBytes ?? 16 * 1024 * 1024;
   }
 
-  /** The object of this state, decoded already if somebody did. */
+  /** The object of this state. */
   of(kv: KeyValue): StoredObject {
-    const known = this.#find(kv.key);
-    if (known !== undefined && known.kv.modRevision === kv.modRevision) return known;
-    return new StoredObject(this.#format, kv, { onDecode: this.#keep });
+    return new StoredObject(this.#format, this, kv);
   }
 
-  /** Keeps a state that was just written, whose object is at hand. */
+  /** Keeps the object of a state that was just written. */
   written(kv: KeyValue, object: KubeObject): StoredObject {
-    const stored = new StoredObject(this.#format, kv, { object });
-    this.#keep(stored);
-    return stored;
+    this.#keep(kv, object);
+    return this.of(kv);
   }
 
-  /** The newest state that was seen of a key. It may be out of date: good for a first guess only. */
-  latest(key: string): KeyValue | undefined {
-    return this.#find(key)?.kv;
+  objectOf(kv: KeyValue): DecodedObject {
+    const known = this.#find(kv.key);
+    if (known !== undefined && known.revision === kv.modRevision) return known;
+    const object = decodeFromStorage<KubeObject>(kv.value, kv.modRevision);
+    // A reader of the past must not push out what others read now.
+    if (known !== undefined && known.revision > kv.modRevision) return { object, fields: undefined };
+    return this.#keep(kv, object);
   }
 
   forget(key: string): void {
-    const known = this.#young.get(key);
-    if (known !== undefined) {
-      this.#youngBytes -= known.kv.value.length;
-      this.#young.delete(key);
-    }
+    this.#young.delete(key);
     this.#old.delete(key);
   }
 
-  #find(key: string): StoredObject | undefined {
+  #keep(kv: KeyValue, object: KubeObject): Entry {
+    const entry: Entry = { revision: kv.modRevision, bytes: kv.value.length, object, fields: undefined };
+    this.#add(kv.key, entry);
+    return entry;
+  }
+
+  #find(key: string): Entry | undefined {
     const young = this.#young.get(key);
     if (young !== undefined) return young;
     const old = this.#old.get(key);
     if (old === undefined) return undefined;
     this.#old.delete(key);
-    this.#add(old);
+    this.#add(key, old);
     return old;
   }
 
-  readonly #keep = (stored: StoredObject): void => {
-    const known = this.#find(stored.kv.key);
-    // A reader of the past must not push out what others read now.
-    if (known !== undefined && known.kv.modRevision >= stored.kv.modRevision) return;
-    if (known !== undefined) this.#youngBytes -= known.kv.value.length;
-    this.#add(stored);
-  };
-
-  #add(stored: StoredObject): void {
-    this.#young.set(stored.kv.key, stored);
-    this.#youngBytes += stored.kv.value.length;
+  #add(key: string, entry: Entry): void {
+    this.#young.set(key, entry);
+    this.#youngBytes += entry.bytes;
     if (this.#youngBytes * 2 <= this.#limitBytes) return;
     this.#old = this.#young;
     this.#young = new Map();

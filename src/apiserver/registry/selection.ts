@@ -47,14 +47,15 @@ export const everything = new Selection();
 
 /** What a field selector sees of an object. */
 export function fieldsOf(stored: StoredObject, selectableFields: SelectableFields | undefined): Readonly<Record<string, string>> {
-  if (stored.fields === undefined) {
-    const object = stored.object();
+  const decoded = stored.decoded();
+  if (decoded.fields === undefined) {
+    const { object } = decoded;
     const { name, namespace } = object.metadata;
-    stored.fields = {
+    decoded.fields = {
       ...(selectableFields?.(object) ?? NO_FIELDS),
       'metadata.name': name,
       ...(namespace !== undefined && { 'metadata.namespace': namespace }),
     };
   }
-  return stored.fields;
+  return decoded.fields;
 }

@@ -1,0 +1,123 @@
+// Requests as they come over HTTP (bytes, headers), handed to the chain without a connection.
+
+import type { KubeObject } from '../../client/client.ts';
+import type { ApiResponse, UserInfo } from '../request.ts';
+import { RequestState } from '../request-state.ts';
+import { respond } from '../http/respond.ts';
+import type { ResponseSink } from '../http/respond.ts';
+import type { ApiServer } from '../server.ts';
+import { Writable } from 'node:stream';
+import { ADMIN } from './server.ts';
+
+export interface RawRequest {
+  readonly method?: string;
+  /** With its query. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** An object is sent as JSON. */
+  readonly body?: string | Uint8Array | object;
+  /** Default: ADMIN. `null`: authentication decides. */
+  readonly user?: UserInfo | null;
+}
+
+export interface RawResponse {
+  readonly code: number;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly bytes: Buffer;
+  readonly text: string;
+  /** The body as JSON. */
+  readonly json: Answer;
+  readonly warnings: readonly string[];
+}
+
+/** What tests look at in answers of many kinds. */
+export interface Answer extends KubeObject {
+  readonly status?: unknown;
+  readonly code?: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly details?: { readonly causes?: readonly unknown[]; readonly name?: string; readonly kind?: string; readonly uid?: string };
+  readonly data?: Readonly<Record<string, string>>;
+  readonly spec?: Readonly<Record<string, unknown>>;
+  readonly items: readonly Answer[];
+  readonly rows: readonly { readonly cells: readonly unknown[]; readonly object: unknown }[];
+  readonly columnDefinitions: readonly { readonly name: string }[] | null;
+}
+
+export function rawRequest(raw: RawRequest, signal?: AbortSignal): RequestState {
+  const question = raw.path.indexOf('?');
+  const bytes = bytesOf(raw.body);
+  return new RequestState({
+    method: raw.method ?? 'GET',
+    path: question < 0 ? raw.path : raw.path.slice(0, question),
+    query: question < 0 ? '' : raw.path.slice(question + 1),
+    headers: raw.headers ?? {},
+    body: { kind: 'bytes', read: () => Promise.resolve(bytes) },
+    remoteAddress: '127.0.0.1',
+    ...(raw.user !== null && { user: raw.user ?? ADMIN }),
+    ...(signal !== undefined && { parentSignal: signal }),
+  });
+}
+
+function bytesOf(body: RawRequest['body']): Uint8Array {
+  if (body === undefined) return new Uint8Array();
+  if (body instanceof Uint8Array) return body;
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body), 'utf8');
+}
+
+/** The whole answer. Not for watches. */
+export async function send(server: ApiServer, raw: RawRequest): Promise<RawResponse> {
+  const request = rawRequest(raw);
+  const response = await server.handler(request);
+  const sink = new CollectingSink();
+  await respond(request, response, sink);
+  await sink.finished;
+  const bytes = Buffer.concat(sink.chunks);
+  const text = bytes.toString('utf8');
+  return {
+    code: sink.code,
+    headers: sink.headers,
+    bytes,
+    text,
+    get json() {
+      return JSON.parse(text) as Answer;
+    },
+    warnings: request.warnings,
+  };
+}
+
+/** The response as the chain gives it. */
+export function handle(server: ApiServer, raw: RawRequest, signal?: AbortSignal): Promise<ApiResponse> {
+  return server.handler(rawRequest(raw, signal));
+}
+
+class CollectingSink implements ResponseSink {
+  readonly chunks: Buffer[] = [];
+  readonly writable: Writable;
+  readonly finished: Promise<void>;
+  readonly open = true;
+  code = 0;
+  headers: Record<string, string | readonly string[]> = {};
+
+  constructor() {
+    const { chunks } = this;
+    this.writable = new Writable({
+      write(chunk: Buffer, _encoding, callback) {
+        // Copied: the writer may fill it again.
+        chunks.push(Buffer.from(chunk));
+        callback();
+      },
+    });
+    this.finished = new Promise((resolve) => this.writable.once('finish', resolve));
+  }
+
+  begin(code: number, headers: Record<string, string | readonly string[]>, length: number | undefined): void {
+    this.code = code;
+    this.headers = { ...headers, ...(length !== undefined && { 'content-length': String(length) }) };
+  }
+
+  whole(code: number, headers: Record<string, string | readonly string[]>, body: Uint8Array | undefined): void {
+    this.begin(code, headers, body?.length ?? 0);
+    this.writable.end(body);
+  }
+}
