@@ -1,7 +1,8 @@
-// Images that are always there, unless a pod's annotations or removeImage say otherwise.
+// Images for runtimes that need none: every name is there, unless removeImage or a simulation says otherwise. Ids and
+// digests follow from the names alone.
 
 import { createHash } from 'node:crypto';
-import { complete, CriError, toNanoseconds } from '../../cri/index.ts';
+import { complete, CriError, toNanoseconds } from '../cri/index.ts';
 import type {
   CallOptions,
   Image,
@@ -10,12 +11,30 @@ import type {
   ImageService,
   ImageSpec,
   ImageStatusResponse,
-} from '../../cri/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import { imageSimulation } from './annotations.ts';
+  Input,
+} from '../cri/index.ts';
+import type { Clock } from '../machinery/clock.ts';
 
-/** What every simulated image is said to weigh, in bytes. */
+/** What every image is said to weigh, in bytes. */
 const IMAGE_SIZE = 10_000_000;
+
+/** How an image behaves that is only played. */
+export interface ImageSimulation {
+  /** The image is not there, and pulling it fails with these words; with `not found` in them it is ImageNotFound. */
+  readonly pullError: string | undefined;
+  /** The image is not there at first, and pulling it takes this long. */
+  readonly pullDurationMs: number | undefined;
+}
+
+export interface NamedImagesConfig {
+  readonly clock: Clock;
+  /** What an image spec's annotations ask for. Default: every image is simply there. */
+  readonly simulation?: (annotations: Readonly<Record<string, string>> | undefined) => ImageSimulation;
+  /** The file system that images are said to be on. Default: a made-up one. */
+  readonly usage?: () => Promise<Input<'FilesystemUsage'>>;
+}
+
+const plain: ImageSimulation = { pullError: undefined, pullDurationMs: undefined };
 
 /** The full name: docker.io/library/busybox:latest for busybox. */
 export function canonicalImageName(name: string): string {
@@ -31,15 +50,19 @@ function digestOf(name: string): string {
   return `sha256:${createHash('sha256').update(name).digest('hex')}`;
 }
 
-export class SimulatedImages implements ImageService {
+export class NamedImages implements ImageService {
   readonly #clock: Clock;
+  readonly #simulation: NonNullable<NamedImagesConfig['simulation']>;
+  readonly #usage: NonNullable<NamedImagesConfig['usage']>;
   /** By canonical name: images that somebody used or pulled. */
   readonly #known = new Map<string, Image>();
   /** Canonical names that were removed and not pulled since. */
   readonly #removed = new Set<string>();
 
-  constructor(clock: Clock) {
+  constructor({ clock, simulation, usage }: NamedImagesConfig) {
     this.#clock = clock;
+    this.#simulation = simulation ?? (() => plain);
+    this.#usage = usage ?? (() => Promise.resolve(this.#playedUsage()));
   }
 
   /** The reference of the image for a container to be made from. Throws ImageNotFound if it is not there. */
@@ -62,7 +85,7 @@ export class SimulatedImages implements ImageService {
 
   async pullImage(spec: ImageSpec, _auth?: unknown, _sandbox?: unknown, options?: CallOptions): Promise<string> {
     const name = requireName(spec);
-    const { pullError, pullDurationMs } = imageSimulation(spec.annotations);
+    const { pullError, pullDurationMs } = this.#simulation(spec.annotations);
     if (pullDurationMs) await this.#clock.sleep(pullDurationMs, options?.signal);
     if (pullError !== undefined) {
       const reason = /not found/i.test(pullError) ? 'ImageNotFound' : 'ImagePull';
@@ -79,14 +102,18 @@ export class SimulatedImages implements ImageService {
     return Promise.resolve();
   }
 
-  imageFsInfo(): Promise<ImageFsInfo> {
-    const usage = {
+  async imageFsInfo(): Promise<ImageFsInfo> {
+    const usage = await this.#usage();
+    return complete('ImageFsInfoResponse', { imageFilesystems: [usage], containerFilesystems: [usage] });
+  }
+
+  #playedUsage(): Input<'FilesystemUsage'> {
+    return {
       timestamp: toNanoseconds(this.#clock.now()),
       fsId: { mountpoint: '/' },
       usedBytes: { value: this.#known.size * IMAGE_SIZE },
       inodesUsed: { value: this.#known.size },
     };
-    return Promise.resolve(complete('ImageFsInfoResponse', { imageFilesystems: [usage], containerFilesystems: [usage] }));
   }
 
   /** The canonical name of an image that was asked for by name, digest reference or id. */
@@ -101,7 +128,7 @@ export class SimulatedImages implements ImageService {
     const name = this.#name(requireName(spec));
     const known = this.#known.get(name);
     if (known !== undefined) return known;
-    const { pullError, pullDurationMs } = imageSimulation(spec.annotations);
+    const { pullError, pullDurationMs } = this.#simulation(spec.annotations);
     if (pullError !== undefined || pullDurationMs !== undefined || this.#removed.has(name)) return undefined;
     return this.#add(name);
   }

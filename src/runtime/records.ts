@@ -44,6 +44,16 @@ export interface ContainerRecord {
   message: string;
 }
 
+/** The part of a record that a container begins with. */
+export const notStarted = {
+  state: 'CONTAINER_CREATED',
+  startedAt: 0,
+  finishedAt: 0,
+  exitCode: 0,
+  reason: '',
+  message: '',
+} as const;
+
 /** The identity that may exist once at a time. */
 export function sandboxKey(config: PodSandboxConfig): string {
   const metadata = config.metadata;

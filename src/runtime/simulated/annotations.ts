@@ -3,6 +3,7 @@
 // container is created: a simulation that silently does something else would be worth nothing.
 
 import { CriError } from '../../cri/index.ts';
+import type { ImageSimulation } from '../named-images.ts';
 import { parseDuration } from '../../machinery/duration.ts';
 
 export const annotationPrefix = 'simulation.coxswain.dev/';
@@ -22,13 +23,6 @@ export interface ContainerSimulation {
   readonly stopDurationMs: number;
   /** `exec-exit-code`: what every command that is run inside ends with. */
   readonly execExitCode: number | undefined;
-}
-
-export interface ImageSimulation {
-  /** `image-pull-error`: the image is not there and pulling it fails with this message; `not found` makes it ImageNotFound. */
-  readonly pullError: string | undefined;
-  /** `image-pull-duration`: the image is not there at first and pulling it takes this long. */
-  readonly pullDurationMs: number | undefined;
 }
 
 class Reader {
@@ -79,7 +73,10 @@ export function containerSimulation(annotations: Annotations | undefined, contai
   };
 }
 
-/** `annotations` are the image spec's, into which a kubelet copies the pod's. */
+/**
+ * `image-pull-error` and `image-pull-duration`: see ImageSimulation. `annotations` are the image spec's, into which a kubelet
+ * copies the pod's.
+ */
 export function imageSimulation(annotations: Annotations | undefined): ImageSimulation {
   const read = new Reader(annotations);
   return { pullError: read.text('image-pull-error'), pullDurationMs: read.duration('image-pull-duration') };

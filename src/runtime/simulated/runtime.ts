@@ -3,14 +3,13 @@
 
 import type { Duplex } from 'node:stream';
 import { PassThrough } from 'node:stream';
-import { complete, CriError, isCriError, toNanoseconds } from '../../cri/index.ts';
+import { complete, CriError, isCriError } from '../../cri/index.ts';
 import type {
   AttachRequest,
   CallOptions,
   Container,
   ContainerConfig,
   ContainerEvent,
-  ContainerEventType,
   ContainerFilter,
   ContainerStats,
   ContainerStatsFilter,
@@ -37,23 +36,14 @@ import type { Clock } from '../../machinery/clock.ts';
 import { systemRandom } from '../../machinery/random.ts';
 import type { Random } from '../../machinery/random.ts';
 import { AddressPool } from '../address-pool.ts';
-import { Broadcast } from '../broadcast.ts';
-import {
-  containerKey,
-  containerLogPath,
-  matchesContainer,
-  matchesSandbox,
-  sandboxKey,
-  toContainer,
-  toContainerStatus,
-  toPodSandbox,
-  toPodSandboxStatus,
-} from '../records.ts';
-import type { ContainerRecord, SandboxRecord } from '../records.ts';
-import { containerSimulation } from './annotations.ts';
+import { attributesOf, PodTable } from '../pod-table.ts';
+import type { Sandbox } from '../pod-table.ts';
+import { NamedImages } from '../named-images.ts';
+import { containerLogPath, notStarted } from '../records.ts';
+import type { ContainerRecord } from '../records.ts';
+import { containerSimulation, imageSimulation } from './annotations.ts';
 import { SimulatedContainer } from './container.ts';
 import { runProgram } from './exec.ts';
-import { SimulatedImages } from './images.ts';
 import { program } from './program.ts';
 
 export interface SimulatedRuntimeConfig {
@@ -68,31 +58,19 @@ export interface SimulatedRuntimeConfig {
 /** What a simulated container is said to use. */
 const MEMORY_BYTES = 8 * 1024 * 1024;
 
-interface Sandbox {
-  readonly record: SandboxRecord;
-  readonly key: string;
-  /** By id. */
-  readonly containers: Map<string, SimulatedContainer>;
-}
-
 export class SimulatedRuntime implements RuntimeService {
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #images: SimulatedImages;
+  readonly #images: NamedImages;
+  readonly #pods: PodTable<SimulatedContainer>;
   #addresses: AddressPool;
   #podCidr: string;
-  /** By id. */
-  readonly #sandboxes = new Map<string, Sandbox>();
-  /** By id; the same containers that hang in their sandboxes. */
-  readonly #containers = new Map<string, SimulatedContainer>();
-  /** The unique identities that are taken, of sandboxes and of containers. */
-  readonly #keys = new Set<string>();
-  readonly #events = new Broadcast<ContainerEvent>();
 
-  constructor(config: SimulatedRuntimeConfig, images: SimulatedImages) {
+  constructor(config: SimulatedRuntimeConfig, images: NamedImages) {
     this.#clock = config.clock ?? systemClock;
     this.#random = config.random ?? systemRandom;
     this.#images = images;
+    this.#pods = new PodTable(this.#clock);
     this.#podCidr = config.podCidr ?? '10.88.0.0/16';
     this.#addresses = new AddressPool(this.#podCidr);
   }
@@ -123,139 +101,107 @@ export class SimulatedRuntime implements RuntimeService {
   }
 
   async runPodSandbox(config: PodSandboxConfig, runtimeHandler = ''): Promise<string> {
-    const key = this.#claim(sandboxKey(config), 'sandbox');
     const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === 'NODE';
+    const ip = hostNetwork ? '' : this.#addresses.allocate();
+    let sandbox: Sandbox<SimulatedContainer>;
     try {
-      const record: SandboxRecord = {
-        id: this.#newId(),
-        config,
-        runtimeHandler,
-        createdAt: this.#now(),
-        ip: hostNetwork ? '' : this.#addresses.allocate(),
-        state: 'SANDBOX_READY',
-      };
-      const sandbox = { record, key, containers: new Map<string, SimulatedContainer>() };
-      this.#sandboxes.set(record.id, sandbox);
-      this.#publish(sandbox, record.id, 'CONTAINER_CREATED_EVENT');
-      this.#publish(sandbox, record.id, 'CONTAINER_STARTED_EVENT');
-      return record.id;
+      const id = this.#newId();
+      sandbox = this.#pods.addSandbox({ id, config, runtimeHandler, createdAt: this.#pods.now(), ip, state: 'SANDBOX_READY' });
     } catch (err) {
-      this.#keys.delete(key);
+      this.#addresses.release(ip);
       throw err;
     }
+    const { id } = sandbox.record;
+    this.#pods.publish(sandbox, id, 'CONTAINER_CREATED_EVENT');
+    this.#pods.publish(sandbox, id, 'CONTAINER_STARTED_EVENT');
+    return id;
   }
 
   async stopPodSandbox(podSandboxId: string): Promise<void> {
-    const sandbox = this.#sandboxes.get(podSandboxId);
+    const sandbox = this.#pods.findSandbox(podSandboxId);
     if (sandbox === undefined) return;
     await Promise.all([...sandbox.containers.values()].map((container) => container.stop(0)));
     if (sandbox.record.state === 'SANDBOX_NOTREADY') return;
     sandbox.record.state = 'SANDBOX_NOTREADY';
     this.#addresses.release(sandbox.record.ip);
-    this.#publish(sandbox, podSandboxId, 'CONTAINER_STOPPED_EVENT');
+    this.#pods.publish(sandbox, podSandboxId, 'CONTAINER_STOPPED_EVENT');
   }
 
   async removePodSandbox(podSandboxId: string): Promise<void> {
-    const sandbox = this.#sandboxes.get(podSandboxId);
+    const sandbox = this.#pods.findSandbox(podSandboxId);
     if (sandbox === undefined) return;
     await this.stopPodSandbox(podSandboxId);
     for (const id of sandbox.containers.keys()) this.#remove(sandbox, id);
-    if (!this.#sandboxes.delete(podSandboxId)) return;
-    this.#keys.delete(sandbox.key);
-    this.#publish(sandbox, podSandboxId, 'CONTAINER_DELETED_EVENT');
+    if (this.#pods.removeSandbox(podSandboxId)) this.#pods.publish(sandbox, podSandboxId, 'CONTAINER_DELETED_EVENT');
   }
 
   async podSandboxStatus(podSandboxId: string): Promise<PodSandboxStatusResponse> {
-    const sandbox = this.#sandbox(podSandboxId);
-    return complete('PodSandboxStatusResponse', {
-      status: toPodSandboxStatus(sandbox.record),
-      containersStatuses: [...sandbox.containers.values()].map(({ record }) => toContainerStatus(record)),
-      timestamp: this.#now(),
-    });
+    return this.#pods.podSandboxStatus(podSandboxId);
   }
 
   async listPodSandbox(filter?: PodSandboxFilter): Promise<readonly PodSandbox[]> {
-    return [...this.#sandboxes.values()]
-      .filter(({ record }) => matchesSandbox(record, filter))
-      .map(({ record }) => toPodSandbox(record));
+    return this.#pods.listPodSandbox(filter);
   }
 
   async createContainer(podSandboxId: string, config: ContainerConfig, sandboxConfig: PodSandboxConfig): Promise<string> {
-    const sandbox = this.#sandbox(podSandboxId);
-    if (sandbox.record.state !== 'SANDBOX_READY') {
-      throw new CriError('FailedPrecondition', `sandbox ${podSandboxId} is not ready`);
-    }
-    const simulation = containerSimulation(sandbox.record.config.annotations, config.metadata?.name ?? '');
-    const imageRef = this.#images.use(config.image ?? {});
-    this.#claim(containerKey(podSandboxId, config), 'container');
+    const sandbox = this.#pods.readySandbox(podSandboxId);
     const record: ContainerRecord = {
       id: this.#newId(),
       podSandboxId,
       config,
-      imageRef,
+      imageRef: this.#images.use(config.image ?? {}),
       logPath: containerLogPath(sandboxConfig, config),
-      createdAt: this.#now(),
-      state: 'CONTAINER_CREATED',
-      startedAt: 0,
-      finishedAt: 0,
-      exitCode: 0,
-      reason: '',
-      message: '',
+      createdAt: this.#pods.now(),
+      ...notStarted,
     };
     const container = new SimulatedContainer({
       clock: this.#clock,
       record,
-      simulation,
+      simulation: containerSimulation(sandbox.record.config.annotations, config.metadata?.name ?? ''),
       hostname: sandbox.record.config.hostname || 'localhost',
-      onExit: () => this.#publish(sandbox, record.id, 'CONTAINER_STOPPED_EVENT'),
+      onExit: () => this.#pods.publish(sandbox, record.id, 'CONTAINER_STOPPED_EVENT'),
     });
-    sandbox.containers.set(record.id, container);
-    this.#containers.set(record.id, container);
-    this.#publish(sandbox, record.id, 'CONTAINER_CREATED_EVENT');
+    this.#pods.addContainer(container);
+    this.#pods.publish(sandbox, record.id, 'CONTAINER_CREATED_EVENT');
     return record.id;
   }
 
   async startContainer(containerId: string, options?: CallOptions): Promise<void> {
-    const container = this.#container(containerId);
-    const sandbox = this.#sandbox(container.record.podSandboxId);
-    if (sandbox.record.state !== 'SANDBOX_READY') {
-      throw new CriError('FailedPrecondition', `sandbox ${sandbox.record.id} is not ready`);
-    }
+    const container = this.#pods.container(containerId);
+    const sandbox = this.#pods.readySandbox(container.record.podSandboxId);
     await container.start(options?.signal);
-    this.#publish(sandbox, containerId, 'CONTAINER_STARTED_EVENT');
+    this.#pods.publish(sandbox, containerId, 'CONTAINER_STARTED_EVENT');
   }
 
   async stopContainer(containerId: string, graceMs: number): Promise<void> {
-    await this.#containers.get(containerId)?.stop(graceMs);
+    await this.#pods.findContainer(containerId)?.stop(graceMs);
   }
 
   async removeContainer(containerId: string): Promise<void> {
-    const container = this.#containers.get(containerId);
+    const container = this.#pods.findContainer(containerId);
     if (container === undefined) return;
     await container.stop(0);
-    const sandbox = this.#sandboxes.get(container.record.podSandboxId);
+    const sandbox = this.#pods.findSandbox(container.record.podSandboxId);
     if (sandbox !== undefined) this.#remove(sandbox, containerId);
   }
 
   async listContainers(filter?: ContainerFilter): Promise<readonly Container[]> {
-    return [...this.#containers.values()]
-      .filter(({ record }) => matchesContainer(record, filter))
-      .map(({ record }) => toContainer(record));
+    return this.#pods.listContainers(filter);
   }
 
   async containerStatus(containerId: string): Promise<ContainerStatusResponse> {
-    return complete('ContainerStatusResponse', { status: toContainerStatus(this.#container(containerId).record) });
+    return this.#pods.containerStatus(containerId);
   }
 
   async updateContainerResources(containerId: string, resources: LinuxContainerResources): Promise<void> {
-    const { record } = this.#container(containerId);
+    const { record } = this.#pods.container(containerId);
     const linux = { ...record.config.linux, resources: { ...record.config.linux?.resources, ...resources } };
     Object.assign(record, { config: { ...record.config, linux } });
   }
 
   async reopenContainerLog(containerId: string): Promise<void> {
     // The log file is opened anew for every piece of output, so there is nothing to do for one that runs.
-    this.#running(containerId);
+    this.#pods.runningContainer(containerId);
   }
 
   async execSync(containerId: string, command: readonly string[], options?: CallOptions): Promise<ExecSyncResult> {
@@ -278,7 +224,7 @@ export class SimulatedRuntime implements RuntimeService {
   }
 
   async exec(containerId: string, request: ExecRequest, streams: ExecStreams, signal?: AbortSignal): Promise<ExecResult> {
-    const container = this.#running(containerId);
+    const container = this.#pods.runningContainer(containerId);
     if (request.command.length === 0) throw new CriError('InvalidArgument', 'a command is needed');
     const steps = program(request.command, container.context(0));
     const ended = new AbortController();
@@ -297,7 +243,7 @@ export class SimulatedRuntime implements RuntimeService {
   }
 
   async attach(containerId: string, _request: AttachRequest, streams: ExecStreams, signal?: AbortSignal): Promise<void> {
-    const container = this.#running(containerId);
+    const container = this.#pods.runningContainer(containerId);
     signal?.throwIfAborted();
     streams.stdin?.resume();
     const stopListening = container.onOutput((stream, text) => {
@@ -317,7 +263,7 @@ export class SimulatedRuntime implements RuntimeService {
   }
 
   async portForward(podSandboxId: string, port: number, stream: Duplex): Promise<void> {
-    this.#sandbox(podSandboxId);
+    this.#pods.sandbox(podSandboxId);
     stream.destroy();
     throw new CriError(
       'Unavailable',
@@ -326,75 +272,37 @@ export class SimulatedRuntime implements RuntimeService {
   }
 
   async containerStats(containerId: string): Promise<ContainerStats> {
-    return this.#stats(this.#container(containerId));
+    return this.#stats(this.#pods.container(containerId));
   }
 
   async listContainerStats(filter: ContainerStatsFilter = {}): Promise<readonly ContainerStats[]> {
-    const running = { ...filter, state: { state: 'CONTAINER_RUNNING' as const } };
-    return [...this.#containers.values()]
-      .filter(({ record }) => matchesContainer(record, running))
-      .map((container) => this.#stats(container));
+    return this.#pods.containers({ ...filter, state: { state: 'CONTAINER_RUNNING' } }).map((container) => this.#stats(container));
   }
 
   async podSandboxStats(podSandboxId: string): Promise<PodSandboxStats> {
-    return this.#sandboxStats(this.#sandbox(podSandboxId));
+    return this.#sandboxStats(this.#pods.sandbox(podSandboxId));
   }
 
-  async listPodSandboxStats(filter: PodSandboxStatsFilter = {}): Promise<readonly PodSandboxStats[]> {
-    return [...this.#sandboxes.values()]
-      .filter(({ record }) => matchesSandbox(record, filter))
-      .map((sandbox) => this.#sandboxStats(sandbox));
+  async listPodSandboxStats(filter?: PodSandboxStatsFilter): Promise<readonly PodSandboxStats[]> {
+    return this.#pods.sandboxes(filter).map((sandbox) => this.#sandboxStats(sandbox));
   }
 
   containerEvents(signal: AbortSignal): AsyncIterable<ContainerEvent> {
-    return this.#events.subscribe(signal);
+    return this.#pods.events(signal);
   }
 
   /** Stops the clock for every container. Their records stay as they are. */
   close(): void {
-    for (const container of this.#containers.values()) container.freeze();
-    this.#events.close();
-  }
-
-  #now(): number {
-    return toNanoseconds(this.#clock.now());
+    for (const container of this.#pods.containers()) container.freeze();
+    this.#pods.close();
   }
 
   #newId(): string {
     return Buffer.from(this.#random.bytes(32)).toString('hex');
   }
 
-  #claim(key: string, what: string): string {
-    if (this.#keys.has(key)) throw new CriError('AlreadyExists', `${what} ${key} exists already`);
-    this.#keys.add(key);
-    return key;
-  }
-
-  #sandbox(id: string): Sandbox {
-    const sandbox = this.#sandboxes.get(id);
-    if (sandbox === undefined) throw new CriError('NotFound', `sandbox ${JSON.stringify(id)} not found`);
-    return sandbox;
-  }
-
-  #container(id: string): SimulatedContainer {
-    const container = this.#containers.get(id);
-    if (container === undefined) throw new CriError('NotFound', `container ${JSON.stringify(id)} not found`);
-    return container;
-  }
-
-  #running(id: string): SimulatedContainer {
-    const container = this.#container(id);
-    if (!container.running) throw new CriError('FailedPrecondition', `container ${id} is not running`);
-    return container;
-  }
-
-  #remove(sandbox: Sandbox, containerId: string): void {
-    const container = sandbox.containers.get(containerId);
-    if (container === undefined) return;
-    sandbox.containers.delete(containerId);
-    this.#containers.delete(containerId);
-    this.#keys.delete(containerKey(sandbox.record.id, container.record.config));
-    this.#publish(sandbox, containerId, 'CONTAINER_DELETED_EVENT');
+  #remove(sandbox: Sandbox<SimulatedContainer>, containerId: string): void {
+    if (this.#pods.removeContainer(containerId)) this.#pods.publish(sandbox, containerId, 'CONTAINER_DELETED_EVENT');
   }
 
   #deadline(timeoutMs: number): { signal: AbortSignal; cancel: () => void } {
@@ -405,44 +313,23 @@ export class SimulatedRuntime implements RuntimeService {
     return { signal: controller.signal, cancel: () => timer.cancel() };
   }
 
-  #publish(sandbox: Sandbox, containerId: string, containerEventType: ContainerEventType): void {
-    if (!this.#events.hasListeners) return;
-    this.#events.publish({
-      containerId,
-      containerEventType,
-      createdAt: this.#now(),
-      podSandboxStatus: toPodSandboxStatus(sandbox.record),
-      containersStatuses: [...sandbox.containers.values()].map(({ record }) => toContainerStatus(record)),
-    });
-  }
-
   #stats({ record, running }: SimulatedContainer): ContainerStats {
-    const timestamp = this.#now();
+    const timestamp = this.#pods.now();
     const memory = { value: running ? MEMORY_BYTES : 0 };
     return complete('ContainerStats', {
-      attributes: {
-        id: record.id,
-        metadata: record.config.metadata,
-        labels: record.config.labels,
-        annotations: record.config.annotations,
-      },
+      attributes: attributesOf(record),
       cpu: { timestamp, usageCoreNanoSeconds: { value: 0 }, usageNanoCores: { value: 0 } },
       memory: { timestamp, workingSetBytes: memory, usageBytes: memory, rssBytes: memory },
       writableLayer: { timestamp, fsId: { mountpoint: '/' }, usedBytes: { value: 0 }, inodesUsed: { value: 0 } },
     });
   }
 
-  #sandboxStats({ record, containers }: Sandbox): PodSandboxStats {
-    const timestamp = this.#now();
+  #sandboxStats({ record, containers }: Sandbox<SimulatedContainer>): PodSandboxStats {
+    const timestamp = this.#pods.now();
     const running = [...containers.values()].filter((container) => container.running);
     const memory = { value: running.length * MEMORY_BYTES };
     return complete('PodSandboxStats', {
-      attributes: {
-        id: record.id,
-        metadata: record.config.metadata,
-        labels: record.config.labels,
-        annotations: record.config.annotations,
-      },
+      attributes: attributesOf(record),
       linux: {
         cpu: { timestamp, usageCoreNanoSeconds: { value: 0 }, usageNanoCores: { value: 0 } },
         memory: { timestamp, workingSetBytes: memory, usageBytes: memory, rssBytes: memory },
@@ -455,7 +342,7 @@ export class SimulatedRuntime implements RuntimeService {
 
 /** Pods that only pretend. Nothing outside memory is touched but the log files of containers that write something. */
 export function createSimulatedRuntime(config: SimulatedRuntimeConfig = {}): Runtime {
-  const images = new SimulatedImages(config.clock ?? systemClock);
+  const images = new NamedImages({ clock: config.clock ?? systemClock, simulation: imageSimulation });
   const runtime = new SimulatedRuntime(config, images);
   return {
     name: 'simulated',

@@ -1,0 +1,204 @@
+// The sandboxes and containers of a runtime of our own, by id and by identity, with the CRI answers that follow from their
+// records and the events that tell of their changes. What a container does is the runtime's business.
+
+import { complete, CriError, toNanoseconds } from '../cri/index.ts';
+import type {
+  Container,
+  ContainerEvent,
+  ContainerEventType,
+  ContainerFilter,
+  ContainerStatusResponse,
+  Input,
+  PodSandbox,
+  PodSandboxFilter,
+  PodSandboxStatusResponse,
+} from '../cri/index.ts';
+import type { Clock } from '../machinery/clock.ts';
+import { Broadcast } from './broadcast.ts';
+import {
+  containerKey,
+  matchesContainer,
+  matchesSandbox,
+  sandboxKey,
+  toContainer,
+  toContainerStatus,
+  toPodSandbox,
+  toPodSandboxStatus,
+} from './records.ts';
+import type { ContainerRecord, SandboxRecord } from './records.ts';
+
+export interface Recorded {
+  readonly record: ContainerRecord;
+}
+
+export interface Sandbox<C extends Recorded> {
+  readonly record: SandboxRecord;
+  /** By id. */
+  readonly containers: ReadonlyMap<string, C>;
+}
+
+interface OpenSandbox<C extends Recorded> extends Sandbox<C> {
+  readonly containers: Map<string, C>;
+}
+
+export class PodTable<C extends Recorded> {
+  readonly #clock: Clock;
+  /** By id. */
+  readonly #sandboxes = new Map<string, OpenSandbox<C>>();
+  /** By id; the same containers that hang in their sandboxes. */
+  readonly #containers = new Map<string, C>();
+  /** The identities that are taken, of sandboxes and of containers. */
+  readonly #keys = new Set<string>();
+  readonly #events = new Broadcast<ContainerEvent>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Now, as a CRI timestamp. */
+  now(): number {
+    return toNanoseconds(this.#clock.now());
+  }
+
+  /** Throws AlreadyExists if its identity is taken. */
+  addSandbox(record: SandboxRecord): Sandbox<C> {
+    this.#claim(sandboxKey(record.config), 'sandbox');
+    const sandbox = { record, containers: new Map<string, C>() };
+    this.#sandboxes.set(record.id, sandbox);
+    return sandbox;
+  }
+
+  /** Throws NotFound without its sandbox, AlreadyExists if its identity is taken. */
+  addContainer(container: C): void {
+    const { id, podSandboxId, config } = container.record;
+    const sandbox = this.#open(podSandboxId);
+    this.#claim(containerKey(podSandboxId, config), 'container');
+    sandbox.containers.set(id, container);
+    this.#containers.set(id, container);
+  }
+
+  /** Undefined if there is none. */
+  findSandbox(id: string): Sandbox<C> | undefined {
+    return this.#sandboxes.get(id);
+  }
+
+  findContainer(id: string): C | undefined {
+    return this.#containers.get(id);
+  }
+
+  /** Throws NotFound. */
+  sandbox(id: string): Sandbox<C> {
+    return this.#open(id);
+  }
+
+  /** The sandbox, if it runs. Throws NotFound or FailedPrecondition. */
+  readySandbox(id: string): Sandbox<C> {
+    const sandbox = this.#open(id);
+    if (sandbox.record.state !== 'SANDBOX_READY') throw new CriError('FailedPrecondition', `sandbox ${id} is not ready`);
+    return sandbox;
+  }
+
+  /** Throws NotFound. */
+  container(id: string): C {
+    const container = this.#containers.get(id);
+    if (container === undefined) throw new CriError('NotFound', `container ${JSON.stringify(id)} not found`);
+    return container;
+  }
+
+  /** The container, if it runs. Throws NotFound or FailedPrecondition. */
+  runningContainer(id: string): C {
+    const container = this.container(id);
+    if (container.record.state !== 'CONTAINER_RUNNING')
+      throw new CriError('FailedPrecondition', `container ${id} is not running`);
+    return container;
+  }
+
+  sandboxes(filter?: PodSandboxFilter): Sandbox<C>[] {
+    return [...this.#sandboxes.values()].filter(({ record }) => matchesSandbox(record, filter));
+  }
+
+  containers(filter?: ContainerFilter): C[] {
+    return [...this.#containers.values()].filter(({ record }) => matchesContainer(record, filter));
+  }
+
+  /** False if it was gone already. */
+  removeContainer(id: string): boolean {
+    const container = this.#containers.get(id);
+    if (container === undefined) return false;
+    const { podSandboxId, config } = container.record;
+    this.#containers.delete(id);
+    this.#sandboxes.get(podSandboxId)?.containers.delete(id);
+    this.#keys.delete(containerKey(podSandboxId, config));
+    return true;
+  }
+
+  /** Without its containers, which are to be removed before. False if it was gone already. */
+  removeSandbox(id: string): boolean {
+    const sandbox = this.#sandboxes.get(id);
+    if (sandbox === undefined) return false;
+    this.#sandboxes.delete(id);
+    this.#keys.delete(sandboxKey(sandbox.record.config));
+    return true;
+  }
+
+  listPodSandbox(filter?: PodSandboxFilter): PodSandbox[] {
+    return this.sandboxes(filter).map(({ record }) => toPodSandbox(record));
+  }
+
+  listContainers(filter?: ContainerFilter): Container[] {
+    return this.containers(filter).map(({ record }) => toContainer(record));
+  }
+
+  podSandboxStatus(id: string): PodSandboxStatusResponse {
+    const { record, containers } = this.#open(id);
+    return complete('PodSandboxStatusResponse', {
+      status: toPodSandboxStatus(record),
+      containersStatuses: [...containers.values()].map((container) => toContainerStatus(container.record)),
+      timestamp: this.now(),
+    });
+  }
+
+  containerStatus(id: string): ContainerStatusResponse {
+    return complete('ContainerStatusResponse', { status: toContainerStatus(this.container(id).record) });
+  }
+
+  /** Tells whoever listens that a container, or the sandbox itself, has changed. */
+  publish(sandbox: Sandbox<C>, containerId: string, containerEventType: ContainerEventType): void {
+    if (!this.#events.hasListeners) return;
+    this.#events.publish({
+      containerId,
+      containerEventType,
+      createdAt: this.now(),
+      podSandboxStatus: toPodSandboxStatus(sandbox.record),
+      containersStatuses: [...sandbox.containers.values()].map(({ record }) => toContainerStatus(record)),
+    });
+  }
+
+  events(signal: AbortSignal): AsyncIterable<ContainerEvent> {
+    return this.#events.subscribe(signal);
+  }
+
+  /** Ends everybody's events. */
+  close(): void {
+    this.#events.close();
+  }
+
+  #open(id: string): OpenSandbox<C> {
+    const sandbox = this.#sandboxes.get(id);
+    if (sandbox === undefined) throw new CriError('NotFound', `sandbox ${JSON.stringify(id)} not found`);
+    return sandbox;
+  }
+
+  #claim(key: string, what: string): void {
+    if (this.#keys.has(key)) throw new CriError('AlreadyExists', `${what} ${key} exists already`);
+    this.#keys.add(key);
+  }
+}
+
+/** The attributes in a container's or a sandbox's stats. */
+export function attributesOf({
+  id,
+  config,
+}: Pick<SandboxRecord | ContainerRecord, 'id' | 'config'>): Input<'ContainerAttributes'> & Input<'PodSandboxAttributes'> {
+  return { id, metadata: config.metadata, labels: config.labels, annotations: config.annotations };
+}

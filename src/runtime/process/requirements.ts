@@ -1,0 +1,93 @@
+// What a host process cannot be given. A pod that asks for it is refused with a message that says so, instead of being run
+// without; what is merely not enforced (limits, read-only root, namespaces) is in the README.
+
+import { accessSync, constants, statSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { CriError } from '../../cri/index.ts';
+import type { ContainerConfig, PodSandboxConfig } from '../../cri/index.ts';
+
+function refuse(message: string): never {
+  throw new CriError('InvalidArgument', `the process runtime runs host processes: ${message}`);
+}
+
+export function checkSandbox(config: PodSandboxConfig): void {
+  for (const { hostPort, containerPort } of config.portMappings ?? []) {
+    if (hostPort && containerPort && hostPort !== containerPort) {
+      refuse(`it cannot forward host port ${hostPort} to container port ${containerPort}; use the same number for both`);
+    }
+  }
+  if (Object.keys(config.linux?.sysctls ?? {}).length > 0) refuse('a pod cannot have sysctls of its own');
+}
+
+/** The user and groups to run as; undefined: as this process. */
+export interface RunAs {
+  readonly uid: number;
+  readonly gid: number;
+  readonly groups: readonly number[];
+}
+
+function runAsOf(config: ContainerConfig): RunAs | undefined {
+  const context = config.linux?.securityContext;
+  const [myUid, myGid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  const uid = context?.runAsUser?.value ?? myUid;
+  const gid = context?.runAsGroup?.value ?? (context?.runAsUser === undefined ? myGid : uid === myUid ? myGid : 0);
+  const groups = context?.supplementalGroups ?? [];
+  if (context?.runAsUsername) refuse(`it does not know the image's user ${JSON.stringify(context.runAsUsername)}; use runAsUser`);
+  const mine = new Set([myGid, ...(process.getgroups?.() ?? [])]);
+  if (uid === myUid && gid === myGid && groups.every((group) => mine.has(group))) return undefined;
+  if (myUid !== 0)
+    refuse(`without root it cannot run as user ${uid}, group ${gid} and groups [${groups.join(' ')}], only as user ${myUid}`);
+  return { uid, gid, groups };
+}
+
+export interface Program {
+  /** Absolute, or a name that is on PATH. */
+  readonly command: readonly [string, ...string[]];
+  readonly runAs: RunAs | undefined;
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** The program that a container runs, found on the host. Throws a CriError that names what is missing. */
+export function checkContainer(config: ContainerConfig, path: string, cwd: string): Program {
+  const command = [...(config.command ?? []), ...(config.args ?? [])];
+  const [program, ...args] = command;
+  if (!config.command?.[0] || program === undefined) {
+    refuse(`image ${JSON.stringify(config.image?.image ?? '')} has no default command here; set the container's command`);
+  }
+  if (config.workingDir && !isDirectory(config.workingDir))
+    refuse(`working directory ${JSON.stringify(config.workingDir)} is not on this host`);
+  if ((config.devices ?? []).some(({ hostPath, containerPath }) => hostPath !== containerPath))
+    refuse('it cannot give devices other names');
+  const found = findExecutable(program, path, config.workingDir || cwd);
+  if (found === undefined) {
+    throw new CriError(
+      'NotFound',
+      `the process runtime runs host programs, and this host has no executable ${JSON.stringify(program)} on its PATH`,
+    );
+  }
+  return { command: [found, ...args], runAs: runAsOf(config) };
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** The file that a command names, as execvp finds it. */
+export function findExecutable(program: string, path: string, cwd: string): string | undefined {
+  if (program.includes('/')) {
+    const file = isAbsolute(program) ? program : join(cwd, program);
+    return isExecutable(file) ? file : undefined;
+  }
+  return path
+    .split(':')
+    .map((dir) => join(dir || '.', program))
+    .find(isExecutable);
+}
