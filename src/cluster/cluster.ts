@@ -154,6 +154,25 @@ export class Cluster {
     await this.#waitForNodes();
   }
 
+  /** The node goes silent, as if its kubelet had crashed: nothing is told to the API, and its containers go on. Idempotent. */
+  async stopNode(name: string): Promise<void> {
+    const kubelet = this.#kubelets.get(this.#nodeNamed(name).name);
+    this.#kubelets.delete(name);
+    await kubelet?.stop();
+  }
+
+  /** A kubelet for a node that was stopped: it finds what runs there. Idempotent. */
+  async startNode(name: string): Promise<void> {
+    const node = this.#nodeNamed(name);
+    if (!this.#kubelets.has(name)) await this.#startNode(node);
+  }
+
+  #nodeNamed(name: string): ClusterNode {
+    const node = this.#config.nodes.find((candidate) => candidate.name === name);
+    if (node === undefined) throw new TypeError(`the cluster has no node ${JSON.stringify(name)}`);
+    return node;
+  }
+
   async #startNode(node: ClusterNode): Promise<void> {
     const { clock, random, logger } = this.#config;
     const kubelet = new Kubelet({

@@ -56,6 +56,10 @@ export interface EmbeddedCluster<C extends Clock = Clock> {
    * Answers them as they are then. Throws StatusError.
    */
   apply(manifest: string | object | readonly object[]): Promise<readonly KubeObject[]>;
+  /** The node ('node-1', 'node-2', …) goes silent: its kubelet stops without a word, and its containers go on. Idempotent. */
+  stopNode(name: string): Promise<void>;
+  /** The node comes back and finds what runs on it. Idempotent. */
+  startNode(name: string): Promise<void>;
   /** Idempotent. */
   stop(): Promise<void>;
 }
@@ -106,7 +110,9 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     schedulerConfiguration: options.schedulerConfiguration,
   });
   const removeLogs = (): Promise<void> => rm(logsDir, { recursive: true, force: true });
-  const cluster = await (virtual ? advancing(clock as VirtualClock, starting) : starting);
+  /** What waits on the clock itself, when nobody else moves it. */
+  const moving = <T>(promise: Promise<T>): Promise<T> => (virtual ? advancing(clock as VirtualClock, promise) : promise);
+  const cluster = await moving(starting);
 
   let kubeconfig: string | undefined;
   if (pki !== undefined) {
@@ -125,10 +131,9 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     url: cluster.url,
     kubeconfig,
     apply: (manifest) => apply(cluster.client, manifest),
-    stop: async () => {
-      const stopping = cluster.stop();
-      await (virtual ? advancing(clock as VirtualClock, stopping) : stopping).finally(removeLogs);
-    },
+    stopNode: (name) => moving(cluster.stopNode(name)),
+    startNode: (name) => moving(cluster.startNode(name)),
+    stop: () => moving(cluster.stop()).finally(removeLogs),
   };
 }
 
