@@ -5,7 +5,7 @@ import { STATUS_CODES } from 'node:http';
 import * as apierrors from '../machinery/apierrors.ts';
 import { mapWatch } from '../machinery/watch.ts';
 import type { WatchEventType, WatchStream } from '../machinery/watch.ts';
-import { abortable, sharedByMany } from './abort.ts';
+import { LinkedAbort, abortable } from './abort.ts';
 import { queryParameters } from './request.ts';
 import type { Transport, TransportRequest, WatchEvent } from './transport.ts';
 
@@ -70,11 +70,10 @@ class InProcessTransport implements Transport {
 
   constructor(config: InProcessTransportConfig) {
     this.#config = config;
-    sharedByMany(this.#closed.signal);
   }
 
   async request<T>(request: TransportRequest): Promise<T> {
-    const body = await this.#exchange(request);
+    const body = await this.#call(request);
     switch (body.kind) {
       case 'object':
         return body.object.object() as T;
@@ -95,14 +94,19 @@ class InProcessTransport implements Transport {
   }
 
   async watch<T>(request: TransportRequest): Promise<WatchStream<WatchEvent<T>>> {
-    const stop = new AbortController();
-    const body = await this.#exchange({ ...request, query: { ...request.query, watch: true } }, stop.signal);
-    if (body.kind !== 'watch') throw unexpected(request, body.kind);
-    return this.#watchStream<T>(body, request.signal, stop);
+    const call = new LinkedAbort(this.#closed.signal, request.signal);
+    try {
+      const body = await this.#exchange({ ...request, query: { ...request.query, watch: true } }, call.signal);
+      if (body.kind !== 'watch') throw unexpected(request, body.kind);
+      return watchStream<T>(body, call);
+    } catch (err) {
+      call.release();
+      throw err;
+    }
   }
 
   async text(request: TransportRequest): Promise<string> {
-    const body = await this.#exchange(request);
+    const body = await this.#call(request);
     switch (body.kind) {
       case 'text':
         return body.text;
@@ -124,10 +128,18 @@ class InProcessTransport implements Transport {
   }
 
   async stream(request: TransportRequest): Promise<AsyncIterable<Uint8Array>> {
-    const body = await this.#exchange(request);
+    // The call lasts as long as its body does.
+    const call = new LinkedAbort(this.#closed.signal, request.signal);
+    let body: InProcessResponse['body'];
+    try {
+      body = await this.#exchange(request, call.signal);
+    } catch (err) {
+      call.release();
+      throw err;
+    }
+    if (body.kind === 'stream') return releasing(body.stream, call);
+    call.release();
     switch (body.kind) {
-      case 'stream':
-        return body.stream;
       case 'text':
         return once(new TextEncoder().encode(body.text));
       case 'bytes':
@@ -143,12 +155,17 @@ class InProcessTransport implements Transport {
     this.#closed.abort(apierrors.serviceUnavailable('the client is closed'));
   }
 
-  /** The body of a successful response; anything else is thrown. Rejects as soon as the caller's signal aborts. */
-  async #exchange(request: TransportRequest, stop?: AbortSignal): Promise<InProcessResponse['body']> {
-    const signals = [this.#closed.signal];
-    if (request.signal !== undefined) signals.push(request.signal);
-    if (stop !== undefined) signals.push(stop);
-    const signal = signals.length === 1 ? this.#closed.signal : AbortSignal.any(signals);
+  async #call(request: TransportRequest): Promise<InProcessResponse['body']> {
+    const call = new LinkedAbort(this.#closed.signal, request.signal);
+    try {
+      return await this.#exchange(request, call.signal);
+    } finally {
+      call.release();
+    }
+  }
+
+  /** The body of a successful response; anything else is thrown. Rejects as soon as the signal aborts. */
+  async #exchange(request: TransportRequest, signal: AbortSignal): Promise<InProcessResponse['body']> {
     signal.throwIfAborted();
     const warnings: string[] = [];
     const headers: Record<string, string | undefined> = {
@@ -179,32 +196,26 @@ class InProcessTransport implements Transport {
     if (response.code >= 200 && response.code < 300) return response.body;
     throw failureOf(request, response);
   }
+}
 
-  #watchStream<T>(
-    { events }: ResponseOf<'watch'>,
-    caller: AbortSignal | undefined,
-    stop: AbortController,
-  ): WatchStream<WatchEvent<T>> {
-    const mapped = mapWatch(events, (event): WatchEvent<T> => ({ type: event.type, object: event.object.object() as T }));
-    const signals = [this.#closed.signal, ...(caller === undefined ? [] : [caller])];
-    const end = (): void => {
-      for (const signal of signals) signal.removeEventListener('abort', end);
-      mapped.stop();
-      stop.abort();
-    };
-    for (const signal of signals) signal.addEventListener('abort', end, { once: true });
-    if (signals.some((signal) => signal.aborted)) end();
-    return {
-      stop: end,
-      async *[Symbol.asyncIterator]() {
-        try {
-          yield* mapped;
-        } finally {
-          end();
-        }
-      },
-    };
-  }
+function watchStream<T>({ events }: ResponseOf<'watch'>, call: LinkedAbort): WatchStream<WatchEvent<T>> {
+  const mapped = mapWatch(events, (event): WatchEvent<T> => ({ type: event.type, object: event.object.object() as T }));
+  const stop = (): void => {
+    mapped.stop();
+    call.abort();
+  };
+  call.signal.addEventListener('abort', () => mapped.stop());
+  if (call.signal.aborted) stop();
+  return {
+    stop,
+    async *[Symbol.asyncIterator]() {
+      try {
+        yield* mapped;
+      } finally {
+        stop();
+      }
+    },
+  };
 }
 
 function failureOf(request: TransportRequest, response: InProcessResponse): apierrors.StatusError {
@@ -227,4 +238,12 @@ function unexpected(request: TransportRequest, kind: string): Error {
 
 async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
   yield bytes;
+}
+
+async function* releasing(chunks: AsyncIterable<Uint8Array>, call: LinkedAbort): AsyncIterable<Uint8Array> {
+  try {
+    yield* chunks;
+  } finally {
+    call.release();
+  }
 }

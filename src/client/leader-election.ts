@@ -12,6 +12,7 @@ import type { Clock } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
 import * as wait from '../machinery/wait.ts';
+import { LinkedAbort } from './abort.ts';
 import type { Client } from './client.ts';
 import type { Recorder } from './events/event-recorder.ts';
 import { formatMicroTime } from './time.ts';
@@ -116,12 +117,13 @@ export class LeaderElector {
     for (;;) {
       await clock.sleep(Math.min(this.#retryPeriodMs, deadline - clock.monotonic()), signal).catch(() => undefined);
       if (signal.aborted) return;
-      const late = new AbortController();
+      const late = new LinkedAbort(signal);
       const timer = clock.setTimer(deadline - clock.monotonic(), () =>
         late.abort(new wait.WaitTimeoutError('the lease could not be renewed in time')),
       );
-      const renewed = await this.#tryAcquireOrRenew(AbortSignal.any([signal, late.signal]));
+      const renewed = await this.#tryAcquireOrRenew(late.signal);
       timer.cancel();
+      late.release();
       this.#reportLeader();
       if (signal.aborted) return;
       if (renewed) deadline = deadlineAfter();

@@ -7,7 +7,7 @@ import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
-import { abortable, sharedByMany } from '../abort.ts';
+import { LinkedAbort, abortable } from '../abort.ts';
 import { queryParameters } from '../request.ts';
 import type { Transport, TransportRequest, WatchEvent } from '../transport.ts';
 import { NotProcessedError } from './exchange.ts';
@@ -97,7 +97,6 @@ class HttpTransport implements Transport {
 
   constructor(config: HttpTransportConfig) {
     this.#config = config;
-    sharedByMany(this.#closed.signal);
     this.#origin = new URL(config.server);
     this.#basePath = this.#origin.pathname.replace(/\/+$/, '');
     if (this.#origin.protocol !== 'https:' && this.#origin.protocol !== 'http:') {
@@ -106,37 +105,34 @@ class HttpTransport implements Transport {
   }
 
   async request<T>(request: TransportRequest): Promise<T> {
-    const response = await this.#ask(request, 'application/json');
-    const text = await this.#readAll(request, response);
+    const { status, text } = await this.#readWhole(request, 'application/json');
     try {
       return JSON.parse(text) as T;
     } catch (err) {
-      throw unexpectedResponse(request, response.status, text, err);
+      throw unexpectedResponse(request, status, text, err);
     }
   }
 
   async watch<T>(request: TransportRequest): Promise<WatchStream<WatchEvent<T>>> {
+    const call = new LinkedAbort(this.#closed.signal, request.signal);
     const query = { ...request.query, watch: true };
-    const response = await this.#ask({ ...request, query }, 'application/json');
-    let stopped = false;
+    const response = await this.#ask({ ...request, query }, 'application/json', call);
     const stop = (): void => {
-      stopped = true;
-      request.signal?.removeEventListener('abort', stop);
+      call.abort();
       response.cancel();
     };
-    request.signal?.addEventListener('abort', stop, { once: true });
     const unreachable = (err: unknown): Error => this.#unreachable(request, err);
     return {
       stop,
       async *[Symbol.asyncIterator]() {
         try {
           for await (const line of splitLines(response.body)) {
-            if (stopped) return;
+            if (call.signal.aborted) return;
             yield JSON.parse(line) as WatchEvent<T>;
           }
         } catch (err) {
           // Whoever stops a watch has broken it off, and knows.
-          if (!stopped) throw unreachable(err);
+          if (!call.signal.aborted) throw unreachable(err);
         } finally {
           stop();
         }
@@ -145,19 +141,21 @@ class HttpTransport implements Transport {
   }
 
   async text(request: TransportRequest): Promise<string> {
-    return this.#readAll(request, await this.#ask(request, '*/*'));
+    return (await this.#readWhole(request, '*/*')).text;
   }
 
   async stream(request: TransportRequest): Promise<AsyncIterable<Uint8Array>> {
-    const response = await this.#ask(request, '*/*');
+    const call = new LinkedAbort(this.#closed.signal, request.signal);
+    const response = await this.#ask(request, '*/*', call);
     const unreachable = (err: unknown): Error => this.#unreachable(request, err);
     return {
       async *[Symbol.asyncIterator]() {
         try {
           yield* response.body;
         } catch (err) {
-          if (!request.signal?.aborted) throw unreachable(err);
+          if (!call.signal.aborted) throw unreachable(err);
         } finally {
+          call.release();
           response.cancel();
         }
       },
@@ -172,21 +170,30 @@ class HttpTransport implements Transport {
     );
   }
 
-  /** A successful response; anything else is thrown. */
-  async #ask(request: TransportRequest, accept: string): Promise<ExchangeResponse> {
-    const { signal } = request;
-    const aborted = signal === undefined ? this.#closed.signal : AbortSignal.any([signal, this.#closed.signal]);
-    aborted.throwIfAborted();
-    let response: ExchangeResponse;
+  async #readWhole(request: TransportRequest, accept: string): Promise<{ readonly status: number; readonly text: string }> {
+    const call = new LinkedAbort(this.#closed.signal, request.signal);
     try {
-      response = await this.#send(request, accept, aborted);
+      const response = await this.#ask(request, accept, call);
+      return { status: response.status, text: await this.#readAll(request, response, call.signal) };
+    } finally {
+      call.release();
+    }
+  }
+
+  /** A successful response, whose body is part of the call; anything else is thrown, and the call is over. */
+  async #ask(request: TransportRequest, accept: string, call: LinkedAbort): Promise<ExchangeResponse> {
+    const { signal } = call;
+    try {
+      signal.throwIfAborted();
+      const response = await this.#send(request, accept, signal);
+      for (const warning of warningsOf(response.headers)) this.#config.onWarning?.(warning);
+      if (response.status >= 200 && response.status < 300) return response;
+      throw await this.#failureOf(request, response, signal);
     } catch (err) {
-      if (aborted.aborted) throw aborted.reason;
+      call.release();
+      if (signal.aborted) throw signal.reason;
       throw this.#unreachable(request, err);
     }
-    for (const warning of warningsOf(response.headers)) this.#config.onWarning?.(warning);
-    if (response.status >= 200 && response.status < 300) return response;
-    throw await this.#failureOf(request, response);
   }
 
   async #send(request: TransportRequest, accept: string, signal: AbortSignal): Promise<ExchangeResponse> {
@@ -266,19 +273,19 @@ class HttpTransport implements Transport {
     });
   }
 
-  async #readAll(request: TransportRequest, response: ExchangeResponse): Promise<string> {
+  async #readAll(request: TransportRequest, response: ExchangeResponse, signal: AbortSignal): Promise<string> {
     const chunks: Uint8Array[] = [];
     try {
       for await (const chunk of response.body) chunks.push(chunk);
     } catch (err) {
-      if (request.signal?.aborted) throw request.signal.reason;
+      if (signal.aborted) throw signal.reason;
       throw this.#unreachable(request, err);
     }
     return Buffer.concat(chunks).toString('utf8');
   }
 
-  async #failureOf(request: TransportRequest, response: ExchangeResponse): Promise<apierrors.StatusError> {
-    const text = await this.#readAll(request, response);
+  async #failureOf(request: TransportRequest, response: ExchangeResponse, signal: AbortSignal): Promise<apierrors.StatusError> {
+    const text = await this.#readAll(request, response, signal);
     try {
       const object: unknown = JSON.parse(text);
       if (typeof object === 'object' && object !== null && 'kind' in object && object.kind === 'Status') {

@@ -5,7 +5,7 @@
 // preconditions. So a graph that is behind costs a request, never an object.
 
 import type { Immutable, OwnerReference } from '../../api/meta/v1/index.ts';
-import { abortable } from '../../client/abort.ts';
+import { LinkedAbort, abortable } from '../../client/abort.ts';
 import type { KubeObject } from '../../client/client.ts';
 import { EventRecorder } from '../../client/events/index.ts';
 import { LruCache } from '../../client/events/lru-cache.ts';
@@ -121,8 +121,8 @@ export class GarbageCollector implements Controller {
           hasVerbs(resource, 'delete', 'list', 'watch') &&
           !IGNORED.has(`${resource.resource}.${resource.group}`),
       );
-      const synced = new AbortController();
-      const timeout = clock.sleep(SYNC_TIMEOUT_MS, AbortSignal.any([signal, synced.signal]));
+      const synced = new LinkedAbort(signal);
+      const timeout = clock.sleep(SYNC_TIMEOUT_MS, synced.signal);
       await Promise.race([this.#monitors.watch(monitored), timeout]).finally(() => synced.abort());
       this.#resolveReady();
     } catch (err) {
