@@ -1,0 +1,200 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import { send } from '../testing/requests.ts';
+import type { Answer } from '../testing/requests.ts';
+import { startTestServer } from '../testing/server.ts';
+import type { TestServer } from '../testing/server.ts';
+
+const PATH = '/api/v1/namespaces/default/configmaps';
+
+let t: TestServer;
+let a: Answer;
+beforeEach(async () => {
+  t = await startTestServer();
+  a = (await send(t.server, { method: 'POST', path: PATH, body: { metadata: { name: 'a', labels: { l: '1' } }, data: { k: 'v' } } })).json;
+});
+afterEach(async () => {
+  await t.stop();
+  expect(t.logger.errors).toEqual([]);
+});
+
+const put = (body: object, path = `${PATH}/a`) => send(t.server, { method: 'PUT', path, body });
+const patch = (type: string, body: unknown, path = `${PATH}/a`) =>
+  send(t.server, { method: 'PATCH', path, headers: { 'content-type': type }, body: JSON.stringify(body) });
+const MERGE = 'application/merge-patch+json';
+const STRATEGIC = 'application/strategic-merge-patch+json';
+const JSON_PATCH = 'application/json-patch+json';
+
+describe('update', () => {
+  test('replaces the object, and keeps what the server wrote', async () => {
+    const { code, json } = await put({ metadata: { name: 'a' }, data: { k: 'w' } });
+    expect(code).toBe(200);
+    expect(json.data).toEqual({ k: 'w' });
+    expect(json.metadata.labels).toBeUndefined();
+    expect(json.metadata.uid).toBe(a.metadata.uid);
+    expect(json.metadata.creationTimestamp).toBe(a.metadata.creationTimestamp);
+    expect(json.metadata.resourceVersion).not.toBe(a.metadata.resourceVersion);
+  });
+
+  test('writes nothing when nothing changes', async () => {
+    const { json } = await put(a);
+    expect(json.metadata.resourceVersion).toBe(a.metadata.resourceVersion);
+    const reordered = { data: a.data, metadata: { labels: { l: '1' }, name: 'a' } };
+    expect((await put(reordered)).json.metadata.resourceVersion).toBe(a.metadata.resourceVersion);
+  });
+
+  test('refuses a resourceVersion that is not the newest', async () => {
+    await put({ metadata: { name: 'a' }, data: { k: 'w' } });
+    const { code, json } = await put({ ...a, data: { k: 'x' } });
+    expect(code).toBe(409);
+    expect(json).toMatchObject({
+      reason: 'Conflict',
+      message:
+        'Operation cannot be fulfilled on configmaps "a": the object has been modified; ' +
+        'please apply your changes to the latest version and try again',
+      details: { name: 'a', kind: 'configmaps' },
+    });
+  });
+
+  test('refuses another object of the same name', async () => {
+    const { code, json } = await put({ metadata: { name: 'a', uid: 'other' } });
+    expect(code).toBe(409);
+    expect(json.message).toContain(`Precondition failed: UID in precondition: other, UID in object meta: ${a.metadata.uid}`);
+  });
+
+  test('refuses a name or namespace that the path does not say', async () => {
+    expect((await put({ metadata: { name: 'b' } })).json.message).toBe('the name of the object (b) does not match the name on the URL (a)');
+    expect((await put({ metadata: { name: 'a', namespace: 'x' } })).code).toBe(400);
+    expect((await put({ metadata: {} })).code).toBe(400);
+  });
+
+  test('refuses to change what cannot change', async () => {
+    const { code, json } = await put({ metadata: { name: 'a', creationTimestamp: '2001-01-01T00:00:00Z' } });
+    expect(code).toBe(422);
+    expect(json.message).toContain('metadata.creationTimestamp: Invalid value: "2001-01-01T00:00:00Z": field is immutable');
+  });
+
+  test('of something that is not there is 404, unless the kind allows to create so', async () => {
+    expect((await put({ metadata: { name: 'none' } }, `${PATH}/none`)).code).toBe(404);
+    const lease = '/apis/coordination.k8s.io/v1/namespaces/default/leases/l';
+    const { code, json } = await put({ metadata: { name: 'l' } }, lease);
+    expect(code).toBe(201);
+    expect(json.metadata.uid).toBeDefined();
+  });
+
+  test('a dry run answers the result and writes nothing', async () => {
+    const { json } = await put({ metadata: { name: 'a' }, data: { k: 'w' } }, `${PATH}/a?dryRun=All`);
+    expect(json.data).toEqual({ k: 'w' });
+    expect((await send(t.server, { path: `${PATH}/a` })).json).toEqual(a);
+  });
+
+  test('the kind has its say', async () => {
+    await put({ ...a, immutable: true });
+    const { code, json } = await put({ metadata: { name: 'a' }, data: { k: 'w' }, immutable: true });
+    expect(code).toBe(422);
+    expect(json.message).toContain('data: Forbidden: field is immutable when `immutable` is set');
+  });
+});
+
+describe('generation', () => {
+  const rs = '/apis/apps/v1/namespaces/default/replicasets';
+  const replicaSet = (replicas: number) => ({
+    metadata: { name: 'r' },
+    spec: {
+      replicas,
+      selector: { matchLabels: { app: 'x' } },
+      template: { metadata: { labels: { app: 'x' } }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+    },
+  });
+
+  test('counts changes of what is wanted, not of labels or status', async () => {
+    const { json } = await send(t.server, { method: 'POST', path: rs, body: replicaSet(1) });
+    expect(json.metadata.generation).toBe(1);
+    expect((await put(replicaSet(2), `${rs}/r`)).json.metadata.generation).toBe(2);
+    expect((await patch(MERGE, { metadata: { labels: { q: 'r' } } }, `${rs}/r`)).json.metadata.generation).toBe(2);
+    const status = await patch(MERGE, { status: { replicas: 1 }, spec: { replicas: 9 } }, `${rs}/r/status`);
+    expect(status.json).toMatchObject({ metadata: { generation: 2 }, spec: { replicas: 2 }, status: { replicas: 1 } });
+    const spec = await patch(MERGE, { status: { replicas: 7 }, spec: { replicas: 3 } }, `${rs}/r`);
+    expect(spec.json).toMatchObject({ metadata: { generation: 3 }, spec: { replicas: 3 }, status: { replicas: 1 } });
+  });
+});
+
+describe('patch', () => {
+  test('merges', async () => {
+    const { code, json } = await patch(MERGE, { data: { k: null, n: '1' } });
+    expect(code).toBe(200);
+    expect(json.data).toEqual({ n: '1' });
+  });
+
+  test('applies operations, all or none', async () => {
+    const done = await patch(JSON_PATCH, [
+      { op: 'test', path: '/data/k', value: 'v' },
+      { op: 'replace', path: '/data/k', value: 'w' },
+    ]);
+    expect(done.json.data).toEqual({ k: 'w' });
+    const failed = await patch(JSON_PATCH, [
+      { op: 'replace', path: '/data/k', value: 'x' },
+      { op: 'test', path: '/data/k', value: 'nope' },
+    ]);
+    expect(failed.code).toBe(422);
+    expect(failed.json.reason).toBe('Invalid');
+    expect((await send(t.server, { path: `${PATH}/a` })).json.data).toEqual({ k: 'w' });
+  });
+
+  test('refuses what is no patch, or too much of it', async () => {
+    expect((await patch(JSON_PATCH, { op: 'add' })).code).toBe(400);
+    expect((await patch(MERGE, 'text')).code).toBe(400);
+    const many = Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/data/k', value: 'v' }));
+    expect((await patch(JSON_PATCH, many)).code).toBe(413);
+    const broken = await send(t.server, { method: 'PATCH', path: `${PATH}/a`, headers: { 'content-type': MERGE }, body: '{' });
+    expect(broken.code).toBe(400);
+  });
+
+  test('merges lists by their keys', async () => {
+    const pods = '/api/v1/namespaces/default/pods';
+    const containers = [{ name: 'c', image: 'i:1' }];
+    await send(t.server, { method: 'POST', path: pods, body: { metadata: { name: 'p' }, spec: { containers } } });
+    const { code, json } = await patch(STRATEGIC, { spec: { containers: [{ name: 'c', image: 'i:2' }] } }, `${pods}/p`);
+    expect(code).toBe(200);
+    expect(json.spec?.['containers']).toMatchObject([{ name: 'c', image: 'i:2', imagePullPolicy: expect.any(String) }]);
+  });
+
+  test('keeps __proto__ a key like any other', async () => {
+    const body = '{"data":{"__proto__":"x","constructor":"y"}}';
+    const { code, text } = await send(t.server, { method: 'PATCH', path: `${PATH}/a`, headers: { 'content-type': MERGE }, body });
+    // As a key it is not valid; what matters is that nothing else happens.
+    expect([200, 422]).toContain(code);
+    expect(text).toContain('__proto__');
+    expect(({} as Record<string, unknown>)['x']).toBeUndefined();
+  });
+
+  test('insists on the resourceVersion that it names', async () => {
+    const stale = await patch(MERGE, { metadata: { resourceVersion: '1' }, data: { k: 'w' } });
+    expect(stale.code).toBe(409);
+    const fresh = await patch(MERGE, { metadata: { resourceVersion: a.metadata.resourceVersion }, data: { k: 'w' } });
+    expect(fresh.code).toBe(200);
+  });
+
+  test('goes on top of what others write meanwhile', async () => {
+    const all = await Promise.all(Array.from({ length: 20 }, (_, i) => patch(MERGE, { data: { [`k${i}`]: 'v' } })));
+    expect(all.map(({ code }) => code)).toEqual(Array.from({ length: 20 }, () => 200));
+    expect(Object.keys((await send(t.server, { path: `${PATH}/a` })).json.data ?? {})).toHaveLength(21);
+  });
+
+  test('refuses to rename', async () => {
+    expect((await patch(MERGE, { metadata: { name: 'b' } })).code).toBe(400);
+  });
+
+  test('of something that is not there is 404', async () => {
+    expect((await patch(MERGE, { data: {} }, `${PATH}/none`)).code).toBe(404);
+  });
+
+  test('refuses server-side apply by name, and other types', async () => {
+    const apply = await patch('application/apply-patch+yaml', {});
+    expect(apply.code).toBe(415);
+    expect(apply.json.message).toContain('server-side apply is not supported yet');
+    const other = await patch('application/json', {});
+    expect(other.code).toBe(415);
+    expect(other.json.message).toContain('application/json-patch+json, application/merge-patch+json');
+  });
+});
