@@ -1,0 +1,31 @@
+// Which resource a word of a transcript means: 'rs', 'replicasets' and 'ReplicaSet' are one.
+
+import type { ResourceType } from '../../src/api/descriptor.ts';
+import { allResources } from '../../src/api/schema/compile.ts';
+import type { KubeObject } from '../../src/client/client.ts';
+
+export type AnyResource = ResourceType<KubeObject>;
+
+/** The first one wins: of two groups' events those of the core are meant, as with kubectl. */
+const byWord = new Map<string, AnyResource>();
+for (const type of allResources() as AnyResource[]) {
+  for (const word of [type.resource, type.singular, ...type.shortNames]) if (!byWord.has(word)) byWord.set(word, type);
+}
+
+export function resourceNamed(word: string): AnyResource {
+  const type = byWord.get(word.toLowerCase());
+  if (type === undefined) throw new Error(`the server doesn't have a resource type "${word}"`);
+  return type;
+}
+
+/** 'rs/web', with the resource and the name. */
+export function objectNamed(word: string): { readonly type: AnyResource; readonly name: string } {
+  const slash = word.indexOf('/');
+  if (slash < 0) throw new Error(`${word}: KIND/NAME is needed`);
+  return { type: resourceNamed(word.slice(0, slash)), name: word.slice(slash + 1) };
+}
+
+/** 'replicaset.apps/web', as kubectl names what it has changed. */
+export function displayName(type: AnyResource, name: string): string {
+  return `${type.singular}${type.group === '' ? '' : `.${type.group}`}/${name}`;
+}

@@ -1,0 +1,294 @@
+// Runs the commands of one transcript, in order, against one cluster on a virtual clock. Everything goes through the API, as
+// the administrator's kubectl would, but for the commands that act on the cluster's machines.
+
+import { parseYamlDocuments } from '../../src/api/codec/index.ts';
+import type { KubeObject, ResourceClient } from '../../src/client/client.ts';
+import { resourcePath } from '../../src/client/request.ts';
+import type { TransportRequest } from '../../src/client/transport.ts';
+import { startCluster } from '../../src/cluster/index.ts';
+import type { EmbeddedCluster } from '../../src/cluster/index.ts';
+import * as apierrors from '../../src/machinery/apierrors.ts';
+import type { VirtualClock } from '../../src/machinery/clock.ts';
+import { parseArguments } from './arguments.ts';
+import type { Arguments } from './arguments.ts';
+import { displayName, objectNamed, resourceNamed } from './kinds.ts';
+import type { AnyResource } from './kinds.ts';
+import { formatValue, valuesAt } from './paths.ts';
+import { formatRows, selectColumns } from './table.ts';
+import type { Table } from './table.ts';
+import { WriteCounter } from './write-counter.ts';
+import { TableWatch } from './table-watch.ts';
+
+const AS_TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+const DEFAULT_NAMESPACE = 'default';
+const CASCADES = { background: 'Background', foreground: 'Foreground', orphan: 'Orphan' } as const;
+
+type Command = (args: Arguments, input: string) => Promise<string>;
+
+export class Session {
+  #cluster: EmbeddedCluster<VirtualClock> | undefined;
+  readonly #watches: TableWatch[] = [];
+
+  /** The answer of one command; what the API refuses is an answer too. Throws if the transcript itself is wrong. */
+  async run(line: string, input: string): Promise<string> {
+    const args = parseArguments(line);
+    const command = this.#commands[args.name];
+    if (command === undefined) throw new Error(`there is no command ${args.name}`);
+    try {
+      const output = await command(args, input);
+      args.finish();
+      return output;
+    } catch (err) {
+      if (!(err instanceof apierrors.StatusError)) throw err;
+      return `Error from server (${err.reason}): ${err.message}`;
+    }
+  }
+
+  async stop(): Promise<void> {
+    for (const watch of this.#watches) watch.stop();
+    await this.#cluster?.stop();
+  }
+
+  readonly #commands: Readonly<Record<string, Command>> = {
+    /** cluster nodes=3 seed=x cpu=4 memory=32Gi pods=110 */
+    cluster: async (args) => {
+      const capacity = Object.fromEntries(
+        ['cpu', 'memory', 'pods'].flatMap((name) => {
+          const amount = args.option(name);
+          return amount === undefined ? [] : [[name, amount]];
+        }),
+      );
+      this.#cluster = await startCluster({
+        clock: 'virtual',
+        nodes: Number(args.option('nodes') ?? 1),
+        seed: args.option('seed') ?? 'scenario',
+        nodeCapacity: { cpu: '4', memory: '32Gi', pods: '110', ...capacity },
+      });
+      return '';
+    },
+
+    /** advance 10s [counting] */
+    advance: async (args) => {
+      const duration = args.word(0);
+      const counter = args.words[1] === 'counting' ? await WriteCounter.start(this.#up.client) : undefined;
+      if (counter !== undefined) args.word(1);
+      await this.#up.clock.advance(duration);
+      const changes = this.#watches.map((watch) => watch.take());
+      return [...changes, ...(counter === undefined ? [] : [await counter.stop()])].filter((text) => text !== '').join('\n');
+    },
+
+    /** watch pods [-n NAMESPACE] [-l SELECTOR] [columns=…]: every `advance` from now on tells the changes. */
+    watch: async (args) => {
+      const request = this.#listRequest(args);
+      const list = await this.#table(request);
+      const query = { ...request.query, resourceVersion: list.metadata.resourceVersion };
+      const events = await this.#up.client.transport.watch<Table>({ ...request, query, accept: AS_TABLE });
+      this.#watches.push(new TableWatch({ events, clock: this.#up.clock, columns: args.option('columns')?.split(',') }));
+      return '';
+    },
+
+    /** get pods [NAME] [-n NAMESPACE | -A] [-l SELECTOR] [-o wide] [columns=Name,Status] [paths=.spec.x,.status.y] */
+    get: async (args) => {
+      const request = this.#listRequest(args);
+      const paths = args.option('paths')?.split(',');
+      const table = await this.#table({
+        ...request,
+        query: { ...request.query, includeObject: paths === undefined ? undefined : 'Object' },
+      });
+      const all = args.flag('-A');
+      const options = { wide: args.option('-o') === 'wide', columns: args.option('columns')?.split(',') };
+      if (table.rows.length === 0) {
+        const namespace = args.option('-n') ?? DEFAULT_NAMESPACE;
+        return resourceNamed(args.word(0)).namespaced && !all
+          ? `No resources found in ${namespace} namespace.`
+          : 'No resources found';
+      }
+      if (paths !== undefined) {
+        const rows = table.rows.map(({ object }) => [
+          object.metadata.name,
+          ...paths.map((path) => valuesAt(object, path).map(formatValue).join(',') || '<none>'),
+        ]);
+        return formatRows([['NAME', ...paths], ...rows]);
+      }
+      const { names, indexes } = selectColumns(table, options);
+      const rows = table.rows.map(({ cells, object }) => [
+        ...(all ? [object.metadata.namespace] : []),
+        ...indexes.map((index) => cells[index]),
+      ]);
+      return formatRows([[...(all ? ['NAMESPACE'] : []), ...names], ...rows]);
+    },
+
+    /** show rs/web .status: the value as JSON, the elements of a list a line each. */
+    show: async (args) => {
+      const { type, name } = objectNamed(args.word(0));
+      const object = await this.#resource(type, args).get(name);
+      return valuesAt(object, args.word(1))
+        .flatMap((value) => (Array.isArray(value) ? value : [value]))
+        .map(formatValue)
+        .join('\n');
+    },
+
+    /** events [-n NAMESPACE] [for=pod/web]: the oldest first. */
+    events: async (args) => {
+      const regarding = args.option('for');
+      const [kind, name] = regarding?.split('/') ?? [];
+      const path = resourcePath(resourceNamed('events'), args.option('-n') ?? DEFAULT_NAMESPACE);
+      const fieldSelector =
+        kind === undefined ? undefined : `involvedObject.kind=${resourceNamed(kind).kind},involvedObject.name=${name ?? ''}`;
+      const table = await this.#table({ method: 'GET', path, query: { fieldSelector, includeObject: 'Object' } });
+      const { names, indexes } = selectColumns(table, { columns: ['Last Seen', 'Count', 'Type', 'Reason', 'Object', 'Message'] });
+      const rows = table.rows.toSorted((a, b) => compareEvents(a.object, b.object));
+      if (rows.length === 0) return 'No events found.';
+      return formatRows([names, ...rows.map(({ cells }) => indexes.map((index) => cells[index]))]);
+    },
+
+    /** logs pod/web [container=c] [previous=true] */
+    logs: async (args) => {
+      const { type, name } = objectNamed(args.word(0));
+      const path = resourcePath(type, args.option('-n') ?? DEFAULT_NAMESPACE, name, 'log');
+      const query = { container: args.option('container'), previous: args.option('previous') };
+      return (await this.#up.client.transport.text({ method: 'GET', path, query })).trimEnd();
+    },
+
+    /** apply, with YAML */
+    apply: async (_args, input) => {
+      const outcomes: string[] = [];
+      for (const manifest of parseYamlDocuments(input) as KubeObject[]) {
+        const type = resourceNamed(manifest.kind ?? '');
+        const namespace = type.namespaced ? (manifest.metadata.namespace ?? DEFAULT_NAMESPACE) : undefined;
+        const before = await unlessMissing(this.#resourceIn(type, namespace).get(manifest.metadata.name));
+        const [after] = await this.#up.apply(manifest);
+        const unchanged = after?.metadata.resourceVersion === before?.metadata.resourceVersion;
+        const outcome = before === undefined ? 'created' : unchanged ? 'unchanged' : 'configured';
+        outcomes.push(`${displayName(type, manifest.metadata.name)} ${outcome}`);
+      }
+      return outcomes.join('\n');
+    },
+
+    /** create, with YAML: fails if it is there; takes generateName. */
+    create: async (_args, input) => {
+      const names: string[] = [];
+      for (const manifest of parseYamlDocuments(input) as KubeObject[]) {
+        const type = resourceNamed(manifest.kind ?? '');
+        const namespace = type.namespaced ? (manifest.metadata.namespace ?? DEFAULT_NAMESPACE) : undefined;
+        const created = await this.#resourceIn(type, namespace).create(manifest);
+        names.push(`${displayName(type, created.metadata.name)} created`);
+      }
+      return names.join('\n');
+    },
+
+    /** patch rs/web [-n NAMESPACE], with YAML: a merge patch. */
+    patch: async (args, input) => {
+      const { type, name } = objectNamed(args.word(0));
+      const [patch] = parseYamlDocuments(input);
+      await this.#resource(type, args).patch(name, 'application/merge-patch+json', patch);
+      return `${displayName(type, name)} patched`;
+    },
+
+    /** label pod/web app=other tier- */
+    label: async (args) => {
+      const { type, name } = objectNamed(args.word(0));
+      const labels = Object.fromEntries(
+        args.rest().map((pair) => (pair.endsWith('-') ? [pair.slice(0, -1), null] : pair.split('='))),
+      ) as Record<string, string | null>;
+      await this.#resourceIn(type, type.namespaced ? DEFAULT_NAMESPACE : undefined).patch(name, 'application/merge-patch+json', {
+        metadata: { labels },
+      });
+      return `${displayName(type, name)} labeled`;
+    },
+
+    /** scale rs/web 5 */
+    scale: async (args) => {
+      const { type, name } = objectNamed(args.word(0));
+      const replicas = Number(args.word(1));
+      const resource = this.#resource(type, args);
+      const scale = await resource.subresource<{ spec: object }>(name, 'scale', undefined, { method: 'GET' });
+      await resource.subresource(name, 'scale', { ...scale, spec: { ...scale.spec, replicas } }, { method: 'PUT' });
+      return `${displayName(type, name)} scaled`;
+    },
+
+    /** delete rs/web [-n NAMESPACE] [cascade=foreground] [grace=0]; delete pods -l app=web */
+    delete: async (args) => {
+      const cascade = args.option('cascade');
+      if (cascade !== undefined && !(cascade in CASCADES)) throw new Error(`no such cascade: ${cascade}`);
+      const grace = args.option('grace');
+      const options = {
+        propagationPolicy: CASCADES[(cascade ?? 'background') as keyof typeof CASCADES],
+        ...(grace !== undefined && { gracePeriodSeconds: Number(grace) }),
+      };
+      const labelSelector = args.option('-l');
+      if (labelSelector !== undefined) {
+        const type = resourceNamed(args.word(0));
+        await this.#resource(type, args).deleteCollection({ ...options, labelSelector });
+        return `${type.resource} deleted`;
+      }
+      const { type, name } = objectNamed(args.word(0));
+      await this.#resource(type, args).delete(name, options);
+      return `${displayName(type, name)} deleted`;
+    },
+
+    cordon: (args) => this.#setUnschedulable(args.word(0), true),
+    uncordon: (args) => this.#setUnschedulable(args.word(0), false),
+
+    /** The node's kubelet is silent from now on. */
+    'node-down': async (args) => {
+      await this.#up.stopNode(args.word(0));
+      return '';
+    },
+    'node-up': async (args) => {
+      await this.#up.startNode(args.word(0));
+      return '';
+    },
+  };
+
+  get #up(): EmbeddedCluster<VirtualClock> {
+    if (this.#cluster === undefined) throw new Error('a transcript begins with the command cluster');
+    return this.#cluster;
+  }
+
+  #resource(type: AnyResource, args: Arguments): ResourceClient<KubeObject> {
+    const namespace = args.option('-n');
+    return this.#resourceIn(type, type.namespaced ? (namespace ?? DEFAULT_NAMESPACE) : undefined);
+  }
+
+  #resourceIn(type: AnyResource, namespace: string | undefined): ResourceClient<KubeObject> {
+    const resource = this.#up.client.resource(type);
+    return namespace === undefined ? resource : resource.namespace(namespace);
+  }
+
+  #listRequest(args: Arguments): TransportRequest {
+    const type = resourceNamed(args.word(0));
+    const namespace = args.option('-n') ?? DEFAULT_NAMESPACE;
+    const path = resourcePath(type, type.namespaced && !args.flag('-A') ? namespace : '');
+    const name = args.words[1] === undefined ? undefined : args.word(1);
+    return {
+      method: 'GET',
+      path,
+      query: { labelSelector: args.option('-l'), fieldSelector: name === undefined ? undefined : `metadata.name=${name}` },
+    };
+  }
+
+  #table(request: TransportRequest): Promise<Table> {
+    return this.#up.client.transport.request<Table>({ ...request, accept: AS_TABLE });
+  }
+
+  async #setUnschedulable(name: string, unschedulable: boolean): Promise<string> {
+    const patch = { spec: { unschedulable: unschedulable || null } };
+    await this.#resourceIn(resourceNamed('nodes'), undefined).patch(name, 'application/merge-patch+json', patch);
+    return `node/${name} ${unschedulable ? 'cordoned' : 'uncordoned'}`;
+  }
+}
+
+async function unlessMissing<T>(got: Promise<T>): Promise<T | undefined> {
+  try {
+    return await got;
+  } catch (err) {
+    if (apierrors.isNotFound(err)) return undefined;
+    throw err;
+  }
+}
+
+function compareEvents(a: KubeObject, b: KubeObject): number {
+  const lastSeen = (event: KubeObject): string => String(valuesAt(event, '.lastTimestamp')[0] ?? '');
+  return lastSeen(a).localeCompare(lastSeen(b)) || Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion);
+}

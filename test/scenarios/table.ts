@@ -1,0 +1,44 @@
+// The server's Tables as text, the way kubectl prints them.
+
+import type { KubeObject } from '../../src/client/client.ts';
+
+export interface Table {
+  readonly metadata: { readonly resourceVersion: string };
+  readonly columnDefinitions: readonly { readonly name: string; readonly priority: number }[] | null;
+  readonly rows: readonly { readonly cells: readonly unknown[]; readonly object: KubeObject }[];
+}
+
+export interface TableOptions {
+  /** Column names in the order wanted, whatever their priority. Default: those of priority 0, all if `wide`. */
+  readonly columns?: readonly string[];
+  readonly wide?: boolean;
+}
+
+/** Which cells of a row are shown. Throws if a column is asked for that is not there. */
+export function selectColumns(table: Table, { columns, wide = false }: TableOptions): { names: string[]; indexes: number[] } {
+  const definitions = table.columnDefinitions ?? [];
+  const indexes =
+    columns === undefined
+      ? definitions.flatMap(({ priority }, index) => (wide || priority === 0 ? [index] : []))
+      : columns.map((wanted) => {
+          const index = definitions.findIndex(({ name }) => name.toLowerCase() === wanted.toLowerCase());
+          if (index < 0) throw new Error(`no column ${wanted}: there are ${definitions.map(({ name }) => name).join(', ')}`);
+          return index;
+        });
+  return { names: indexes.map((index) => (definitions[index] as { name: string }).name.toUpperCase()), indexes };
+}
+
+/** Columns with three blanks between them, and none at the ends of lines. */
+export function formatRows(rows: readonly (readonly unknown[])[]): string {
+  const texts = rows.map((row) => row.map((cell) => (cell === null || cell === undefined ? '' : String(cell))));
+  const widths: number[] = [];
+  for (const row of texts) for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
+  return texts
+    .map((row) =>
+      row
+        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .join('   ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
