@@ -84,6 +84,9 @@ export interface KubeletConfig {
   readonly nodeReportMs?: number;
   /** How often all is listed from a runtime without events. Default: 1,000. */
   readonly relistMs?: number;
+  /** So many events a second are sent, after a burst of so many; the others wait. 0: no limit. Default: 50 and 100. */
+  readonly eventsPerSecond?: number;
+  readonly eventBurst?: number;
   /** How often the kubelet looks for what should not be there. Default: 10,000. */
   readonly housekeepingMs?: number;
   /** The first and the longest delay between restarts of a container. Default: 10,000 and 300,000. */

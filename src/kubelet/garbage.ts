@@ -1,5 +1,6 @@
 // Removes what pods leave behind in the runtime and on the disk.
 
+import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import type { RuntimeService } from '../cri/index.ts';
 import type { Logger } from '../machinery/log.ts';
@@ -51,8 +52,9 @@ export class GarbageCollector {
       await runtime.removePodSandbox(sandbox.id);
     }
     for (const container of status.containers) await runtime.removeContainer(container.id);
-    if (status.name === '') return;
-    await rm(`${podLogsDir}/${status.namespace}_${status.name}_${status.uid}`, { recursive: true, force: true });
+    const logs = `${podLogsDir}/${status.namespace}_${status.name}_${status.uid}`;
+    // Pods that wrote nothing on a node that makes no directories have none: to look is much cheaper than to remove.
+    if (status.name !== '' && existsSync(logs)) await rm(logs, { recursive: true, force: true });
   }
 
   /** UIDs of pods that have a directory on the disk. */

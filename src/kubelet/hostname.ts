@@ -16,7 +16,7 @@ export function podHostname(pod: Pod, clusterDomain: string): PodHostname & { /*
     return { hostname: pod.spec.hostnameOverride, fqdn: '', effective: pod.spec.hostnameOverride };
   }
   // A pod's name may be longer than a host name; what is cut off must not leave a separator at the end.
-  const hostname = pod.spec.hostname ?? pod.metadata.name.slice(0, MAX_HOSTNAME_LENGTH).replace(/[-.]+$/, '');
+  const hostname = pod.spec.hostname ?? shorten(pod.metadata.name);
   const fqdn =
     pod.spec.subdomain === undefined || clusterDomain === ''
       ? ''
@@ -28,6 +28,10 @@ export function podHostname(pod: Pod, clusterDomain: string): PodHostname & { /*
     );
   }
   return { hostname, fqdn, effective: fqdn };
+}
+
+function shorten(name: string): string {
+  return name.length <= MAX_HOSTNAME_LENGTH ? name : name.slice(0, MAX_HOSTNAME_LENGTH).replace(/[-.]+$/, '');
 }
 
 /** The text of the pod's /etc/hosts. `nodeHosts`: the node's own, for pods in its network. */

@@ -6,6 +6,7 @@
 
 import { mkdir, readFile, realpath } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
 import { configMaps, nodes, pods, secrets, services } from '../api/core/v1/index.ts';
 import { runtimeClasses } from '../api/node/v1/index.ts';
 import { EventRecorder } from '../client/events/index.ts';
@@ -28,6 +29,7 @@ import { machineAddresses, readCapacity, readMachineInfo, type MachineInfo } fro
 import { NodeReporter } from './node/node-reporter.ts';
 import type { NodeFacts } from './node/node-status.ts';
 import { ObjectTracker, type ObjectSource } from './objects.ts';
+import { PacedEvents } from './paced-events.ts';
 import { Pleg } from './pleg.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers.ts';
@@ -62,6 +64,7 @@ export class Kubelet {
   readonly #runtime: Runtime;
   readonly #abort = new AbortController();
   readonly #recorder: EventRecorder;
+  readonly #pacedEvents: PacedEvents;
   readonly #events: PodEvents;
   /** What runs in the background until the signal aborts. */
   readonly #background: Promise<unknown>[] = [];
@@ -89,7 +92,13 @@ export class Kubelet {
       component: 'kubelet',
       host: config.nodeName,
     });
-    this.#events = new PodEvents(this.#recorder);
+    this.#pacedEvents = new PacedEvents({
+      sink: this.#recorder,
+      clock: config.clock,
+      perSecond: config.eventsPerSecond ?? 50,
+      burst: config.eventBurst ?? 100,
+    });
+    this.#events = new PodEvents(this.#pacedEvents);
   }
 
   /** The port of the HTTPS server; 0 if none is open. */
@@ -152,6 +161,7 @@ export class Kubelet {
       await parts.server.close();
       await parts.informers.stopped();
     }
+    this.#pacedEvents.stop();
     this.#recorder.stop();
     await Promise.allSettled(this.#background);
   }
@@ -261,6 +271,7 @@ export class Kubelet {
       hostFiles,
       memoryCapacity: amountOf('memory', node.capacity['memory'] ?? '0'),
       runtimeHandler: async (name) => (await config.client.resource(runtimeClasses).get(name, { signal })).handler,
+      onSandbox: (sandbox) => pleg.noteSandbox(sandbox),
       restartBackoffMs: config.restartBackoffMs ?? 10_000,
       maxRestartBackoffMs: config.maxRestartBackoffMs ?? 300_000,
       retryMs: RETRY_MS,
@@ -305,7 +316,7 @@ export class Kubelet {
     const reporter = new NodeReporter({
       ...common,
       client: config.client,
-      events: this.#recorder,
+      events: this.#pacedEvents,
       nodeName: config.nodeName,
       labels: nodeLabels(config, node.machine),
       taints: config.taints ?? [],
@@ -403,7 +414,8 @@ export class Kubelet {
     this.#desired.set(uid, pod);
     statuses.observe(pod);
     if (before !== undefined && !concernsWorker(before, pod)) return;
-    if (before !== undefined && before.metadata !== pod.metadata) volumes.markStale(uid);
+    // Files may show the pod's labels and annotations.
+    volumes.markStale(uid);
     if (this.#isRejected(pod, workers.state(uid) !== undefined)) {
       if (pod.metadata.deletionTimestamp !== undefined) statuses.removeWhenWritten(pod);
       return;
@@ -667,11 +679,12 @@ interface NodeBasics {
 
 /** Whether anything has changed but the status, which is the kubelet's own to write. */
 function concernsWorker(before: Pod, after: Pod): boolean {
-  if (before.spec !== after.spec && JSON.stringify(before.spec) !== JSON.stringify(after.spec)) return true;
   const a = before.metadata;
   const b = after.metadata;
+  // The generation grows with every change of the spec, and when deletion is asked for.
+  if (a.generation === undefined || a.generation !== b.generation) return true;
   if (a.deletionTimestamp !== b.deletionTimestamp || a.deletionGracePeriodSeconds !== b.deletionGracePeriodSeconds) return true;
-  if (JSON.stringify(a.labels) !== JSON.stringify(b.labels) || JSON.stringify(a.annotations) !== JSON.stringify(b.annotations)) return true;
+  if (!isDeepStrictEqual(a.labels, b.labels) || !isDeepStrictEqual(a.annotations, b.annotations)) return true;
   // Readiness gates are conditions that others write; and somebody may have declared the pod to have ended.
   if ((after.spec.readinessGates ?? []).length > 0) return true;
   return isTerminal(after.status.phase) && !isTerminal(before.status.phase);

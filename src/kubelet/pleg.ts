@@ -47,6 +47,8 @@ export class Pleg {
   readonly #podOf = new Map<string, string>();
   /** Pods whose worker acts on them now, and what was reported of them meanwhile. */
   readonly #held = new Map<string, { readonly events: ContainerEvent[]; changed: boolean }>();
+  /** Sandboxes that were read before the pod was. */
+  readonly #fresh = new Map<string, SandboxRecord>();
   #lastRelist = Number.NEGATIVE_INFINITY;
 
   constructor(config: PlegConfig) {
@@ -77,6 +79,11 @@ export class Pleg {
       () => this.#begin(uid),
     );
     return running.next;
+  }
+
+  /** A sandbox that was just made, and read: it need not be read again. */
+  noteSandbox(sandbox: SandboxRecord): void {
+    this.#fresh.set(sandbox.id, sandbox);
   }
 
   /** Until `release`, changes of this pod are gathered: whoever holds it changes it himself, and will look afterwards. */
@@ -239,7 +246,8 @@ export class Pleg {
   /** A sandbox that is as it was needs no further call: its addresses do not change. */
   async #readSandbox(listed: PodSandbox, before: RuntimePodStatus | undefined): Promise<SandboxRecord | undefined> {
     const ready = listed.state === 'SANDBOX_READY';
-    const known = before?.sandboxes.find((sandbox) => sandbox.id === listed.id);
+    const known = before?.sandboxes.find((sandbox) => sandbox.id === listed.id) ?? this.#fresh.get(listed.id);
+    this.#fresh.delete(listed.id);
     if (known !== undefined && known.ready === ready && (known.ips.length > 0 || known.hostNetwork || !ready)) return known;
     return await readSandbox(this.#config.runtime, listed);
   }

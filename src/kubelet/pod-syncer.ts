@@ -49,6 +49,7 @@ export interface SyncerConfig {
 const VOLUME_BACKOFF_MS = 500;
 const MAX_VOLUME_BACKOFF_MS = 122_000;
 const NETWORK_RETRY_MS = 5000;
+const FIRST_REPORT_MS = 10;
 
 export class KubeletPodSyncer implements PodSyncer {
   readonly #config: SyncerConfig;
@@ -66,9 +67,8 @@ export class KubeletPodSyncer implements PodSyncer {
     try {
       const status = this.#observed(pod);
       probes.sync(pod, status, this.#previous(pod));
-      const reported = this.#report(pod, status, { ended: false, deadlineExceeded: this.#deadline(pod)?.exceeded === true });
-      if (isTerminal(reported.phase)) return { ended: true };
-      const result = await this.#act(pod, status, signal);
+      const result = await this.#reportAndAct(pod, status, signal);
+      if (result.ended) return result;
       // Known only now for a pod that has just got its start time.
       const end = this.#deadline(pod)?.at;
       return end === undefined ? result : { ...result, retryAt: Math.min(result.retryAt ?? end, end) };
@@ -133,17 +133,41 @@ export class KubeletPodSyncer implements PodSyncer {
     this.#config.onFinished(pod);
   }
 
+  /**
+   * Says how the pod is, and acts on it. A pod that has nothing yet is soon more than that: what can be said of it waits for a
+   * moment, and is said only if the pod is not running by then.
+   */
+  async #reportAndAct(pod: Pod, status: RuntimePodStatus, signal: AbortSignal): Promise<SyncResult> {
+    const isNew = status.fingerprint === '' && this.#config.statuses.get(podUid(pod)) === undefined && !isTerminal(pod.status.phase);
+    if (!isNew) {
+      const reported = this.#report(pod, status, { ended: false, deadlineExceeded: this.#deadline(pod)?.exceeded === true });
+      return isTerminal(reported.phase) ? { ended: true } : await this.#act(pod, status, signal);
+    }
+    const timer = this.#config.clock.setTimer(FIRST_REPORT_MS, () => {
+      this.#report(pod, status, { ended: false, deadlineExceeded: false });
+    });
+    try {
+      return await this.#act(pod, status, signal);
+    } finally {
+      timer.cancel();
+    }
+  }
+
   /** Volumes, containers, and what came of it. */
   async #act(pod: Pod, status: RuntimePodStatus, signal: AbortSignal): Promise<SyncResult> {
     const { clock, events, objects, runtimeManager, networkProblem } = this.#config;
     const problem = pod.spec.hostNetwork === true ? undefined : networkProblem();
     if (problem !== undefined) {
       events.warning(pod, 'NetworkNotReady', `network is not ready: ${problem}`);
+      this.#report(pod, status, { ended: false, deadlineExceeded: false });
       return { ended: false, retryAt: clock.now() + NETWORK_RETRY_MS };
     }
     objects.register(pod);
     const mounted = await this.#mount(pod);
-    if ('retryAt' in mounted) return { ended: false, retryAt: mounted.retryAt };
+    if ('retryAt' in mounted) {
+      this.#report(pod, status, { ended: false, deadlineExceeded: false });
+      return { ended: false, retryAt: mounted.retryAt };
+    }
     const secrets = await this.#pullSecrets(pod);
     signal.throwIfAborted();
     const result = await runtimeManager.sync(pod, status, secrets, mounted.volumes, signal);

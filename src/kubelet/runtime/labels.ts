@@ -84,5 +84,13 @@ function toInteger(text: string | undefined): number | undefined {
  * and takes a restart counts: the image (and the name, which says whose it is).
  */
 export function hashContainer(container: Container): string {
-  return fnv1a32(JSON.stringify({ name: container.name, image: container.image ?? '' })).toString(16);
+  let hash = hashes.get(container);
+  if (hash === undefined) {
+    hash = fnv1a32(JSON.stringify({ name: container.name, image: container.image ?? '' })).toString(16);
+    hashes.set(container, hash);
+  }
+  return hash;
 }
+
+/** Specs are immutable, and asked about at every sync. */
+const hashes = new WeakMap<Container, string>();

@@ -28,7 +28,7 @@ import { computePodActions, type PodActions, type ProbeVerdicts } from './comput
 import { makeContainerConfig } from './container-config.ts';
 import { fnv1a32 } from './hash.ts';
 import type { ContainerKiller } from './kill.ts';
-import { findContainer, findContainerById, podIPs, type ContainerRecord, type RuntimePodStatus } from './pod-status.ts';
+import { findContainer, findContainerById, podIPs, type ContainerRecord, type RuntimePodStatus, type SandboxRecord } from './pod-status.ts';
 import { readSandbox } from './read-status.ts';
 import { overheadResources, sandboxResources } from './resources.ts';
 import { makeSandboxConfig, podLogDirectory } from './sandbox-config.ts';
@@ -60,6 +60,8 @@ export interface RuntimeManagerConfig {
   readonly memoryCapacity: number;
   /** The handler of a runtime class; rejects if there is no such class. */
   readonly runtimeHandler: (runtimeClassName: string) => Promise<string>;
+  /** A sandbox was made. */
+  readonly onSandbox: (sandbox: SandboxRecord) => void;
   /** First and longest delay between restarts of a container, milliseconds. */
   readonly restartBackoffMs: number;
   readonly maxRestartBackoffMs: number;
@@ -193,11 +195,13 @@ export class RuntimeManager {
       const made = await readSandbox(runtime, {
         id,
         state: 'SANDBOX_READY',
-        createdAt: 0,
+        createdAt: this.#config.clock.now() * 1e6,
+        metadata: { name: pod.metadata.name, namespace: pod.metadata.namespace ?? '', uid: podUid(pod), attempt: actions.attempt },
         labels: {},
         annotations: {},
         runtimeHandler: handler,
       });
+      if (made !== undefined) this.#config.onSandbox(made);
       return { id, config, ips: sortPodIPs(made?.ips ?? [], nodeIP) };
     } catch (err) {
       context.signal.throwIfAborted();

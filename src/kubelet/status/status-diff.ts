@@ -56,5 +56,6 @@ function replaceByIP(before: unknown, after: unknown): unknown[] {
 
 /** Whether two statuses say the same, as far as the kubelet's own fields go. */
 export function sameStatus(a: PodStatus, b: PodStatus): boolean {
-  return statusPatch(a, b) === undefined;
+  // The phase tells most changes apart without a look at the rest.
+  return a.phase === b.phase && statusPatch(a, b) === undefined;
 }
