@@ -1,0 +1,325 @@
+import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { systemClock } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import type { ObjectSource } from '../objects.ts';
+import { makeContainer, makePod } from '../testing/make-pod.ts';
+import type { ConfigMap, Pod, Secret, Volume } from '../types.ts';
+import { writeAtomically } from './atomic-writer.ts';
+import { checkHostPath } from './host-path.ts';
+import { noMounter, parseMountPoints, systemMounter, type Mounter } from './mounter.ts';
+import type { PayloadContext } from './payload.ts';
+import { prepareSubpath } from './subpath.ts';
+import { VolumeError, VolumeManager } from './volume-manager.ts';
+
+const silent: Logger = { error() {}, warn() {}, info() {}, debug() {}, with: () => silent };
+const metadata = { name: 'x', uid: 'u', resourceVersion: '1', creationTimestamp: '' };
+
+let root: string;
+beforeEach(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), 'volumes-')));
+});
+afterEach(async () => {
+  const mounter = systemMounter();
+  for (const target of await mounter.mountsBelow(root)) await mounter.unmount(target);
+  await rm(root, { recursive: true, force: true });
+});
+
+const configMaps = new Map<string, ConfigMap>();
+const secrets = new Map<string, Secret>();
+const objects: ObjectSource = {
+  configMap: (_namespace, name) => {
+    const found = configMaps.get(name);
+    return found === undefined ? Promise.reject(apierrors.notFound({ group: '', resource: 'configmap' }, name)) : Promise.resolve(found);
+  },
+  secret: (_namespace, name) => {
+    const found = secrets.get(name);
+    return found === undefined ? Promise.reject(apierrors.notFound({ group: '', resource: 'secret' }, name)) : Promise.resolve(found);
+  },
+};
+const context: PayloadContext = {
+  objects,
+  downward: { podIPs: ['10.0.0.2'], hostIPs: ['192.168.0.5'], nodeAllocatable: { cpu: '4', memory: '8Gi' } },
+  token: ({ audience, expirationSeconds }) => Promise.resolve(`token for ${audience ?? 'the API'} of ${expirationSeconds} s`),
+};
+beforeEach(() => {
+  configMaps.clear();
+  secrets.clear();
+  configMaps.set('colors', { metadata, data: { sky: 'blue', grass: 'green' }, binaryData: { raw: 'AAEC' } });
+  secrets.set('keys', { metadata, data: { door: Buffer.from('open').toString('base64') }, type: 'Opaque' });
+});
+
+function manager(mounter: Mounter = noMounter, hostFiles = true): VolumeManager {
+  return new VolumeManager({ rootDir: root, clock: systemClock, logger: silent, mounter, hostFiles });
+}
+
+function podWith(volume: Omit<Volume, 'name'>, spec: Partial<Pod['spec']> = {}): Pod {
+  return makePod({
+    metadata: { labels: { app: 'web' }, annotations: { note: 'a "quoted" word' } },
+    spec: {
+      containers: [makeContainer('main', { volumeMounts: [{ name: 'data', mountPath: '/data' }], resources: { limits: { cpu: '1500m' } } })],
+      volumes: [{ ...volume, name: 'data' }],
+      ...spec,
+    },
+  });
+}
+
+async function mount(pod: Pod, volumes = manager()): Promise<string> {
+  return (await volumes.mount(pod, context)).get('data') ?? '';
+}
+
+async function failure(pod: Pod): Promise<string> {
+  try {
+    await mount(pod);
+  } catch (err) {
+    if (err instanceof VolumeError) return err.failures[0]?.message ?? '';
+    throw err;
+  }
+  throw new Error('the volume was made');
+}
+
+describe('emptyDir', () => {
+  test('is a directory that everybody may write to, in the layout of Kubernetes, and goes with the pod', async () => {
+    const volumes = manager();
+    const path = await mount(podWith({ emptyDir: {} }), volumes);
+    expect(path).toBe(join(root, 'pods/uid-1/volumes/kubernetes.io~empty-dir/data'));
+    expect((await stat(path)).mode & 0o777).toBe(0o777);
+    await writeFile(join(path, 'file'), 'x');
+    await volumes.unmount('uid-1');
+    expect(await readdir(join(root, 'pods'))).toEqual([]);
+  });
+
+  test('in memory is refused where mounts cannot be made', async () => {
+    expect(await failure(podWith({ emptyDir: { medium: 'Memory' } }))).toContain('takes a mount');
+  });
+
+  test.skipIf(!systemMounter().available)('in memory is a tmpfs of the size that it may have (needs root on Linux)', async (task) => {
+    const volumes = manager(systemMounter());
+    let path: string;
+    try {
+      path = await mount(podWith({ emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }), volumes);
+    } catch (err) {
+      // Root without the right to mount, as in an unprivileged container.
+      return task.skip(`mount(8) is not allowed here: ${String(err)}`);
+    }
+    await expect(writeFile(join(path, 'big'), Buffer.alloc(2 * 1024 * 1024))).rejects.toThrow('ENOSPC');
+    await volumes.unmount('uid-1');
+    expect(await systemMounter().mountsBelow(root)).toEqual([]);
+  });
+});
+
+describe('hostPath', () => {
+  test('types that have to be there', async () => {
+    await mkdir(join(root, 'dir'));
+    await writeFile(join(root, 'file'), '');
+    const socket = createServer();
+    await new Promise<void>((resolve) => socket.listen(join(root, 'socket'), resolve));
+    await checkHostPath(join(root, 'anything'), '');
+    await checkHostPath(join(root, 'dir'), 'Directory');
+    await checkHostPath(join(root, 'file'), 'File');
+    await checkHostPath(join(root, 'socket'), 'Socket');
+    await checkHostPath('/dev/null', 'CharDevice');
+    const wrong = (path: string, what: string): string => `hostPath type check failed: ${path} is not ${what}`;
+    await expect(checkHostPath(join(root, 'no'), 'Directory')).rejects.toThrow(wrong(join(root, 'no'), 'a directory'));
+    await expect(checkHostPath(join(root, 'file'), 'Directory')).rejects.toThrow(wrong(join(root, 'file'), 'a directory'));
+    await expect(checkHostPath(join(root, 'dir'), 'File')).rejects.toThrow(wrong(join(root, 'dir'), 'a file'));
+    await expect(checkHostPath(join(root, 'dir'), 'Socket')).rejects.toThrow(wrong(join(root, 'dir'), 'a socket file'));
+    await expect(checkHostPath(join(root, 'dir'), 'CharDevice')).rejects.toThrow(wrong(join(root, 'dir'), 'a character device'));
+    await expect(checkHostPath('/dev/null', 'BlockDevice')).rejects.toThrow(wrong('/dev/null', 'a block device'));
+    await expect(checkHostPath(root, 'Mystery')).rejects.toThrow('Mystery is an invalid volume type');
+    await new Promise((resolve) => socket.close(resolve));
+  });
+
+  test('types that are made', async () => {
+    await checkHostPath(join(root, 'a/b'), 'DirectoryOrCreate');
+    expect((await stat(join(root, 'a/b'))).mode & 0o777).toBe(0o755);
+    await checkHostPath(join(root, 'a/file'), 'FileOrCreate');
+    expect((await stat(join(root, 'a/file'))).mode & 0o777).toBe(0o644);
+    await expect(checkHostPath(join(root, 'missing/file'), 'FileOrCreate')).rejects.toThrow('ENOENT');
+    await expect(checkHostPath(join(root, 'a/file'), 'DirectoryOrCreate')).rejects.toThrow('is not a directory');
+  });
+
+  test('is used where it is', async () => {
+    expect(await mount(podWith({ hostPath: { path: root, type: 'Directory' } }))).toBe(root);
+  });
+});
+
+describe('volumes of API objects', () => {
+  test('a config map shows its keys as files', async () => {
+    const path = await mount(podWith({ configMap: { name: 'colors', defaultMode: 0o640 } }));
+    expect((await readdir(path)).filter((name) => !name.startsWith('..')).toSorted()).toEqual(['grass', 'raw', 'sky']);
+    expect(await readFile(join(path, 'sky'), 'utf8')).toBe('blue');
+    expect(await readFile(join(path, 'raw'))).toEqual(Buffer.from([0, 1, 2]));
+    expect((await stat(join(path, 'sky'))).mode & 0o777).toBe(0o640);
+    expect(await readlink(join(path, 'sky'))).toBe('..data/sky');
+  });
+
+  test('items choose keys, paths and modes', async () => {
+    const path = await mount(podWith({ configMap: { name: 'colors', items: [{ key: 'sky', path: 'above/color', mode: 0o400 }] } }));
+    expect(await readFile(join(path, 'above/color'), 'utf8')).toBe('blue');
+    expect((await stat(join(path, 'above/color'))).mode & 0o777).toBe(0o400);
+    expect((await readdir(path)).filter((name) => !name.startsWith('..'))).toEqual(['above']);
+  });
+
+  test('what is missing is told, unless it is optional', async () => {
+    expect(await failure(podWith({ configMap: { name: 'none' } }))).toBe('configmap "none" not found');
+    expect(await failure(podWith({ secret: { secretName: 'none' } }))).toBe('secret "none" not found');
+    expect(await failure(podWith({ configMap: { name: 'colors', items: [{ key: 'sea', path: 'sea' }] } }))).toBe(
+      'configmap references non-existent config key: sea',
+    );
+    expect(await failure(podWith({ secret: { secretName: 'keys', items: [{ key: 'gate', path: 'gate' }] } }))).toBe(
+      'references non-existent secret key: gate',
+    );
+    const path = await mount(podWith({ configMap: { name: 'none', optional: true } }));
+    expect((await readdir(path)).filter((name) => !name.startsWith('..'))).toEqual([]);
+  });
+
+  test('the downward API shows fields and resources', async () => {
+    const path = await mount(
+      podWith({
+        downwardAPI: {
+          items: [
+            { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } },
+            { path: 'note', fieldRef: { fieldPath: "metadata.annotations['note']" } },
+            { path: 'annotations', fieldRef: { fieldPath: 'metadata.annotations' } },
+            { path: 'cpu', resourceFieldRef: { containerName: 'main', resource: 'limits.cpu' } },
+            { path: 'millis', resourceFieldRef: { containerName: 'main', resource: 'limits.cpu', divisor: '1m' } },
+            { path: 'memory', resourceFieldRef: { containerName: 'main', resource: 'limits.memory', divisor: '1Mi' } },
+          ],
+        },
+      }),
+    );
+    const files = await Promise.all(['labels', 'note', 'annotations', 'cpu', 'millis', 'memory'].map((name) => readFile(join(path, name), 'utf8')));
+    expect(files).toEqual(['app="web"', 'a "quoted" word', 'note="a \\"quoted\\" word"', '2', '1500', '8192']);
+  });
+
+  test('a projected volume joins its sources, and tells all that is missing', async () => {
+    const path = await mount(
+      podWith({
+        projected: {
+          sources: [
+            { configMap: { name: 'colors', items: [{ key: 'sky', path: 'sky' }] } },
+            { secret: { name: 'keys' } },
+            { serviceAccountToken: { path: 'token', expirationSeconds: 3607, audience: 'vault' } },
+            { downwardAPI: { items: [{ path: 'namespace', fieldRef: { fieldPath: 'metadata.namespace' } }] } },
+          ],
+        },
+      }),
+    );
+    expect(await readFile(join(path, 'token'), 'utf8')).toBe('token for vault of 3607 s');
+    expect(await readFile(join(path, 'namespace'), 'utf8')).toBe('default');
+    expect(await readFile(join(path, 'door'), 'utf8')).toBe('open');
+    expect(await failure(podWith({ projected: { sources: [{ configMap: { name: 'a' } }, { secret: { name: 'b' } }] } }))).toBe(
+      '[configmap "a" not found, secret "b" not found]',
+    );
+  });
+
+  test('are written anew when what they show has changed', async () => {
+    const volumes = manager();
+    const pod = podWith({ configMap: { name: 'colors' } });
+    const path = await mount(pod, volumes);
+    const first = await readlink(join(path, '..data'));
+    configMaps.set('colors', { metadata, data: { sky: 'grey' } });
+    await mount(pod, volumes);
+    expect(await readFile(join(path, 'sky'), 'utf8')).toBe('blue');
+    volumes.markStale('uid-1');
+    await mount(pod, volumes);
+    expect(await readFile(join(path, 'sky'), 'utf8')).toBe('grey');
+    expect((await readdir(path)).toSorted()).toEqual([await readlink(join(path, '..data')), '..data', 'sky'].toSorted());
+    expect(await readlink(join(path, '..data'))).not.toBe(first);
+  });
+
+  test('a kind that is not supported is named', async () => {
+    expect(await failure(podWith({ persistentVolumeClaim: { claimName: 'disk' } }))).toBe(
+      'no volume plugin matched: volumes of type persistentVolumeClaim are not supported by this kubelet',
+    );
+  });
+
+  test('on a node without files, sources are looked up and nothing is written', async () => {
+    const volumes = manager(noMounter, false);
+    await mount(podWith({ configMap: { name: 'colors' } }), volumes);
+    await expect(manager(noMounter, false).mount(podWith({ configMap: { name: 'none' } }), context)).rejects.toThrow('configmap "none" not found');
+    expect(await readdir(root)).toEqual([]);
+  });
+});
+
+describe('the atomic writer', () => {
+  const payload = (files: Readonly<Record<string, string>>) =>
+    new Map(Object.entries(files).map(([path, text]) => [path, { data: Buffer.from(text), mode: 0o644 }]));
+
+  test('leaves what is as it should be', async () => {
+    expect(await writeAtomically(root, payload({ a: '1', 'b/c': '2' }), 'now')).toBe(true);
+    expect(await writeAtomically(root, payload({ a: '1', 'b/c': '2' }), 'now')).toBe(false);
+    expect(await writeAtomically(root, payload({ a: '1' }), 'now')).toBe(true);
+    expect((await readdir(root)).filter((name) => !name.startsWith('..'))).toEqual(['a']);
+  });
+
+  test.each(['/abs', '../up', 'a/../../up', '..data', ''])('refuses the path %j', async (path) => {
+    await expect(writeAtomically(root, payload({ [path]: 'x' }), 'now')).rejects.toThrow('invalid path');
+    expect(await readdir(root)).toEqual([]);
+  });
+});
+
+describe('subPath', () => {
+  const prepare = (subPath: string, mounter: Mounter = noMounter): Promise<string> =>
+    prepareSubpath({ volumePath: join(root, 'volume'), subPath, target: join(root, 'target/0'), mounter });
+
+  beforeEach(async () => {
+    await mkdir(join(root, 'volume/inside'), { recursive: true });
+    await mkdir(join(root, 'secret'));
+    await writeFile(join(root, 'secret/key'), 'secret');
+  });
+
+  test('is a directory of the volume, made if it is missing', async () => {
+    expect(await prepare('inside')).toBe(join(root, 'volume/inside'));
+    expect(await prepare('new/deep')).toBe(join(root, 'volume/new/deep'));
+    expect((await stat(join(root, 'volume/new/deep'))).isDirectory()).toBe(true);
+  });
+
+  test.each(['/etc', '../secret', 'inside/../../secret'])('%s is refused', async (subPath) => {
+    await expect(prepare(subPath)).rejects.toThrow('SubPath');
+  });
+
+  test('a link that stays inside is followed, one that leads out is refused, and nothing is made outside', async () => {
+    await symlink('inside', join(root, 'volume/good'));
+    await symlink('../secret', join(root, 'volume/bad'));
+    expect(await prepare('good')).toBe(join(root, 'volume/inside'));
+    await expect(prepare('bad')).rejects.toThrow('not within volume path');
+    await expect(prepare('bad/key')).rejects.toThrow('not within volume path');
+    await expect(prepare('bad/new')).rejects.toThrow('not within volume path');
+    expect(await readdir(join(root, 'secret'))).toEqual(['key']);
+  });
+
+  test.skipIf(!systemMounter().available)('is bound to a place of the kubelet, so that it cannot be exchanged (needs root on Linux)', async (task) => {
+    await writeFile(join(root, 'volume/inside/file'), 'mine');
+    const mounter = systemMounter();
+    let target: string;
+    try {
+      target = await prepare('inside', mounter);
+    } catch (err) {
+      return task.skip(`mount(8) is not allowed here: ${String(err)}`);
+    }
+    expect(target).toBe(join(root, 'target/0'));
+    expect(await readFile(join(target, 'file'), 'utf8')).toBe('mine');
+    await rm(join(root, 'volume/inside'), { recursive: true });
+    await symlink('../secret', join(root, 'volume/inside'));
+    expect(await readdir(target)).not.toContain('key');
+    expect(await prepare('', mounter)).toBe(target);
+    expect(await readdir(target)).toContain('inside');
+  });
+});
+
+test('mount points are read with their escapes', () => {
+  expect(parseMountPoints('22 1 0:20 / /with\\040blank rw - tmpfs tmpfs rw\n23 1 0:21 / /plain rw - ext4 /dev/sda rw\n')).toEqual(['/with blank', '/plain']);
+});
+
+test.skipIf(process.getuid?.() !== 0)('fsGroup gives the files to the group (needs root)', async () => {
+  const path = await mount(podWith({ emptyDir: {} }, { securityContext: { fsGroup: 4242 } }));
+  const info = await lstat(path);
+  expect(info.gid).toBe(4242);
+  expect(info.mode & 0o2000).toBe(0o2000);
+});
