@@ -1,0 +1,237 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import { send } from '../testing/requests.ts';
+import type { Answer } from '../testing/requests.ts';
+import { startTestServer } from '../testing/server.ts';
+import type { TestServer } from '../testing/server.ts';
+
+const PATH = '/api/v1/namespaces/default/configmaps';
+
+let t: TestServer;
+beforeEach(async () => {
+  t = await startTestServer();
+});
+afterEach(async () => {
+  await t.stop();
+  expect(t.logger.errors).toEqual([]);
+});
+
+const create = async (name: string, metadata: object = {}, namespace = 'default'): Promise<Answer> =>
+  (await send(t.server, { method: 'POST', path: `/api/v1/namespaces/${namespace}/configmaps`, body: { metadata: { name, ...metadata } } })).json;
+const list = async (query = '', path = PATH) => send(t.server, { path: query === '' ? path : `${path}?${query}` });
+const names = (answer: Answer): string[] => answer.items.map((item) => item.metadata.name);
+interface ListMeta {
+  readonly resourceVersion: string;
+  readonly continue?: string;
+  readonly remainingItemCount?: number;
+}
+const meta = (answer: Answer): ListMeta => answer.metadata as unknown as ListMeta;
+/** Writes something elsewhere, so that the store's revision grows. */
+const unrelated = () => create(`other-${Math.floor(t.clock.monotonic())}`, {}, 'kube-public');
+
+describe('list', () => {
+  test('answers the items of a namespace, or of all', async () => {
+    await create('b');
+    await create('a');
+    await create('c', {}, 'kube-system');
+    const { code, json } = await list();
+    expect(code).toBe(200);
+    expect(json).toMatchObject({ kind: 'ConfigMapList', apiVersion: 'v1' });
+    expect(names(json)).toEqual(['a', 'b']);
+    expect(names((await list('', '/api/v1/configmaps')).json)).toEqual(['a', 'b', 'c']);
+  });
+
+  test('items have no kind of their own, but their resourceVersions', async () => {
+    const a = await create('a', { labels: { l: 'x' } });
+    const { json } = await list();
+    const { kind: _kind, apiVersion: _apiVersion, ...rest } = a;
+    expect(json.items).toEqual([rest]);
+    expect(Number(meta(json).resourceVersion)).toBeGreaterThanOrEqual(Number(a.metadata.resourceVersion));
+  });
+
+  test('of nothing is an empty list', async () => {
+    expect((await list()).json.items).toEqual([]);
+    expect((await list('', '/api/v1/namespaces/none/configmaps')).json.items).toEqual([]);
+  });
+
+  test('a long one is the same in pieces', async () => {
+    const text = 'ü'.repeat(100_000);
+    for (const name of ['a', 'b', 'c']) {
+      await send(t.server, { method: 'POST', path: PATH, body: { metadata: { name }, data: { text } } });
+    }
+    const { json, headers, bytes } = await list();
+    expect(names(json)).toEqual(['a', 'b', 'c']);
+    expect(json.items.every((item) => item.data?.['text'] === text)).toBe(true);
+    expect(headers['content-length']).toBe(String(bytes.length));
+  });
+});
+
+describe('selectors', () => {
+  beforeEach(async () => {
+    await create('a', { labels: { app: 'x', tier: 'front' } });
+    await create('b', { labels: { app: 'x', tier: 'back' } });
+    await create('c', { labels: { app: 'y' } });
+  });
+
+  test.each([
+    ['app=x', ['a', 'b']],
+    ['app=x,tier!=back', ['a']],
+    ['app in (x,y),!tier', ['c']],
+    ['tier', ['a', 'b']],
+    ['app=z', []],
+  ])('labels: %s', async (selector, expected) => {
+    expect(names((await list(`labelSelector=${encodeURIComponent(selector)}`)).json)).toEqual(expected);
+  });
+
+  test.each([
+    ['metadata.name=b', ['b']],
+    ['metadata.name!=b', ['a', 'c']],
+    ['metadata.namespace=default,metadata.name=a', ['a']],
+    ['metadata.namespace=other', []],
+    ['metadata.name=none', []],
+  ])('fields: %s', async (selector, expected) => {
+    expect(names((await list(`fieldSelector=${encodeURIComponent(selector)}`)).json)).toEqual(expected);
+  });
+
+  test('both must match', async () => {
+    expect(names((await list('labelSelector=app%3Dy&fieldSelector=metadata.name%3Da')).json)).toEqual([]);
+  });
+
+  test.each([
+    ['fieldSelector=data.k%3Dv', '"data.k" is not a known field selector: only "metadata.name", "metadata.namespace"'],
+    ['labelSelector=a%20in', ''],
+  ])('refuses %s', async (query, message) => {
+    const { code, json } = await list(query);
+    expect(code).toBe(400);
+    expect(json.message).toContain(message);
+  });
+
+  test('kinds have fields of their own', async () => {
+    const pods = '/api/v1/namespaces/default/pods';
+    const containers = [{ name: 'c', image: 'i' }];
+    await send(t.server, { method: 'POST', path: pods, body: { metadata: { name: 'p' }, spec: { nodeName: 'n1', containers } } });
+    await send(t.server, { method: 'POST', path: pods, body: { metadata: { name: 'q' }, spec: { containers } } });
+    expect(names((await list('fieldSelector=spec.nodeName%3Dn1', pods)).json)).toEqual(['p']);
+    expect(names((await list('fieldSelector=spec.nodeName%3D', pods)).json)).toEqual(['q']);
+    expect(names((await list('fieldSelector=spec.nodeName!%3Dn1,status.phase%3DPending', pods)).json)).toEqual(['q']);
+    const unknown = await list('fieldSelector=spec.foo%3Dx', pods);
+    expect(unknown.code).toBe(400);
+    expect(unknown.json.message).toContain('field label not supported: spec.foo');
+  });
+});
+
+describe('pages', () => {
+  test('show one state, whatever is written between them', async () => {
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await create(name);
+    const first = (await list('limit=2')).json;
+    expect(names(first)).toEqual(['a', 'b']);
+    expect(meta(first).remainingItemCount).toBe(3);
+    await create('bb');
+    await send(t.server, { method: 'DELETE', path: `${PATH}/d` });
+    const second = (await list(`limit=2&continue=${meta(first).continue}`)).json;
+    expect(names(second)).toEqual(['c', 'd']);
+    expect(meta(second)).toMatchObject({ resourceVersion: meta(first).resourceVersion, remainingItemCount: 1 });
+    const third = (await list(`limit=2&continue=${meta(second).continue}`)).json;
+    expect(names(third)).toEqual(['e']);
+    expect(meta(third).continue).toBeUndefined();
+    expect(meta(third).remainingItemCount).toBeUndefined();
+  });
+
+  test('with selectors are full, and nobody counts what remains', async () => {
+    for (let i = 0; i < 30; i++) await create(`n${String(i).padStart(2, '0')}`, { labels: { odd: String(i % 2) } });
+    const first = (await list('limit=10&labelSelector=odd%3D1')).json;
+    expect(names(first)).toHaveLength(10);
+    expect(meta(first).remainingItemCount).toBeUndefined();
+    const second = (await list(`limit=10&labelSelector=odd%3D1&continue=${meta(first).continue}`)).json;
+    expect([...names(first), ...names(second)]).toEqual(Array.from({ length: 15 }, (_, i) => `n${String(2 * i + 1).padStart(2, '0')}`));
+    expect(meta(second).continue).toBeUndefined();
+  });
+
+  test('whose revision is gone go on at the newest one, if the client wants', async () => {
+    for (const name of ['a', 'b', 'c']) await create(name);
+    const first = (await list('limit=1')).json;
+    await create('aa');
+    await t.storage.compact(await t.storage.currentRevision());
+    const expired = await list(`limit=1&continue=${meta(first).continue}`);
+    expect(expired.code).toBe(410);
+    expect(expired.json.reason).toBe('Expired');
+    expect(expired.json.message).toContain('The provided continue parameter is too old');
+    const rest = (await list(`continue=${meta(expired.json).continue}`)).json;
+    expect(names(rest)).toEqual(['aa', 'b', 'c']);
+  });
+
+  test.each(['x', Buffer.from('{}').toString('base64url'), Buffer.from('{"v":"meta.k8s.io/v1","rv":5,"start":"../x"}').toString('base64url')])(
+    'refuse a token that is none: %s',
+    async (token) => {
+      const { code, json } = await list(`continue=${token}`);
+      expect(code).toBe(400);
+      expect(json.message).toContain('continue key is not valid');
+    },
+  );
+
+  test('refuse a resourceVersion beside a token', async () => {
+    await create('a');
+    await create('b');
+    const first = (await list('limit=1')).json;
+    const { code, json } = await list(`limit=1&resourceVersion=1&continue=${meta(first).continue}`);
+    expect(code).toBe(400);
+    expect(json.message).toBe('specifying resource version is not allowed when using continue');
+  });
+});
+
+describe('resourceVersion', () => {
+  test('Exact is that very state', async () => {
+    const a = await create('a');
+    await create('b');
+    const { json } = await list(`resourceVersion=${a.metadata.resourceVersion}&resourceVersionMatch=Exact`);
+    expect(names(json)).toEqual(['a']);
+    expect(meta(json).resourceVersion).toBe(a.metadata.resourceVersion);
+  });
+
+  test('NotOlderThan is that state or a newer one', async () => {
+    const a = await create('a');
+    await create('b');
+    for (const match of ['&resourceVersionMatch=NotOlderThan', '']) {
+      expect(names((await list(`resourceVersion=${a.metadata.resourceVersion}${match}`)).json)).toEqual(['a', 'b']);
+    }
+    expect(names((await list('resourceVersion=0')).json)).toEqual(['a', 'b']);
+  });
+
+  test('with a limit and nothing said, is exact', async () => {
+    const a = await create('a');
+    await create('b');
+    expect(names((await list(`limit=5&resourceVersion=${a.metadata.resourceVersion}`)).json)).toEqual(['a']);
+  });
+
+  test('in the future times out, in the distant past is gone', async () => {
+    const a = await create('a');
+    const future = await list('resourceVersion=99999999');
+    expect(future.code).toBe(504);
+    expect(future.json).toMatchObject({ reason: 'Timeout', details: { causes: [{ reason: 'ResourceVersionTooLarge' }] } });
+    expect(future.json.message).toMatch(/^Timeout: Too large resource version: 99999999, current: \d+$/);
+    await unrelated();
+    await t.storage.compact(await t.storage.currentRevision());
+    const past = await list(`resourceVersion=${a.metadata.resourceVersion}&resourceVersionMatch=Exact`);
+    expect(past.code).toBe(410);
+    expect(past.json.reason).toBe('Expired');
+  });
+
+  test('of a get is the least that is asked for', async () => {
+    const a = await create('a');
+    expect((await send(t.server, { path: `${PATH}/a?resourceVersion=${a.metadata.resourceVersion}` })).code).toBe(200);
+    expect((await send(t.server, { path: `${PATH}/a?resourceVersion=99999999` })).code).toBe(504);
+  });
+
+  test.each([
+    ['resourceVersion=x', 400, 'invalid resource version'],
+    ['resourceVersionMatch=Exact', 422, 'resourceVersionMatch is forbidden unless resourceVersion is provided'],
+    ['resourceVersionMatch=Exact&resourceVersion=0', 422, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'],
+    ['resourceVersionMatch=Maybe&resourceVersion=1', 422, 'Unsupported value: "Maybe"'],
+    ['sendInitialEvents=true', 422, 'sendInitialEvents is forbidden for list'],
+    ['limit=x', 400, 'invalid syntax'],
+  ])('refuses %s', async (query, expected, message) => {
+    const { code, json } = await list(query);
+    expect(code).toBe(expected);
+    expect(json.message).toContain(message);
+  });
+});
