@@ -1,0 +1,312 @@
+import { connect as http2Connect } from 'node:http2';
+import type { ClientHttp2Session } from 'node:http2';
+import { Agent, request as httpsRequest } from 'node:https';
+import type { RequestOptions } from 'node:https';
+import { connect as tlsConnect } from 'node:tls';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+
+import { systemClock } from '../../machinery/clock.ts';
+import { makeTestAuthority } from '../testing/certificates.ts';
+import type { Credentials, TestAuthority } from '../testing/certificates.ts';
+import { startTestServer } from '../testing/server.ts';
+import type { TestServer } from '../testing/server.ts';
+
+const PATH = '/api/v1/namespaces/default/configmaps';
+
+let authority: TestAuthority;
+let admin: Credentials;
+let t: TestServer;
+let port: number;
+
+beforeAll(async () => {
+  authority = await makeTestAuthority();
+  admin = await authority.client('admin', ['system:masters', 'dev']);
+  t = await startTestServer({
+    clock: systemClock,
+    tls: await authority.server(),
+    tokens: new Map([['sekret', { name: 'system:kube-scheduler', groups: [] }]]),
+    shutdownTimeoutMs: 2000,
+  });
+  ({ port } = await t.server.listen());
+});
+afterEach(() => {
+  expect(t.logger.errors).toEqual([]);
+});
+afterAll(async () => {
+  await t.stop();
+});
+
+interface Answer {
+  readonly code: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+interface Call {
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Buffer;
+  readonly as?: Credentials | null;
+  readonly agent?: Agent;
+}
+
+function h1(call: Call): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const options: RequestOptions = {
+      host: '127.0.0.1',
+      port,
+      ca: authority.cert,
+      path: call.path,
+      method: call.method ?? 'GET',
+      headers: call.headers ?? {},
+      agent: call.agent ?? false,
+      ...(call.as === null ? {} : (call.as ?? admin)),
+    };
+    const request = httpsRequest(options, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () => resolve({ code: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString() }));
+      response.on('error', reject);
+    });
+    request.on('error', reject);
+    request.end(call.body);
+  });
+}
+
+function session(credentials: Credentials | null = admin): ClientHttp2Session {
+  return http2Connect(`https://127.0.0.1:${port}`, { ca: authority.cert, ...credentials });
+}
+
+function h2(connection: ClientHttp2Session, call: Call): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const stream = connection.request({ ':path': call.path, ':method': call.method ?? 'GET', ...call.headers }, { endStream: call.body === undefined });
+    let headers: Answer['headers'] = {};
+    const chunks: Buffer[] = [];
+    stream.on('response', (received) => {
+      headers = received as Answer['headers'];
+    });
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    stream.on('end', () => resolve({ code: Number(headers[':status']), headers, text: Buffer.concat(chunks).toString() }));
+    stream.on('error', reject);
+    if (call.body !== undefined) stream.end(call.body);
+  });
+}
+
+/** Both versions of HTTP, asked the same. */
+const versions: readonly (readonly [string, (call: Call) => Promise<Answer>])[] = [
+  ['HTTP/1.1', h1],
+  [
+    'HTTP/2',
+    async (call) => {
+      const connection = session(call.as);
+      try {
+        return await h2(connection, call);
+      } finally {
+        connection.close();
+      }
+    },
+  ],
+];
+
+describe.each(versions)('over %s', (version, ask) => {
+  const name = version.toLowerCase().replace(/[^a-z0-9]/g, '-');
+
+  test('creates, reads, lists and deletes', async () => {
+    const body = JSON.stringify({ metadata: { name }, data: { k: 'ü' } });
+    const created = await ask({ method: 'POST', path: PATH, headers: { 'content-type': 'application/json' }, body });
+    expect(created.code).toBe(201);
+    expect(created.headers['content-type']).toBe('application/json');
+    const got = await ask({ path: `${PATH}/${name}` });
+    expect(JSON.parse(got.text)).toEqual(JSON.parse(created.text));
+    expect(Number(got.headers['content-length'])).toBe(Buffer.byteLength(got.text));
+    expect(JSON.parse((await ask({ path: PATH })).text)).toMatchObject({ kind: 'ConfigMapList' });
+    expect((await ask({ method: 'DELETE', path: `${PATH}/${name}` })).code).toBe(200);
+    expect((await ask({ path: `${PATH}/${name}` })).code).toBe(404);
+  });
+
+  test('answers HEAD without a body', async () => {
+    const { code, text, headers } = await ask({ method: 'HEAD', path: '/version' });
+    expect(code).toBe(200);
+    expect(text).toBe('');
+    expect(Number(headers['content-length'])).toBeGreaterThan(10);
+  });
+
+  test('knows who asks by certificate and by token, and anonymous only for health', async () => {
+    const review = { method: 'POST', path: '/apis/authentication.k8s.io/v1/selfsubjectreviews', body: '{}' };
+    expect(JSON.parse((await ask(review)).text)).toMatchObject({
+      status: { userInfo: { username: 'admin', groups: ['system:masters', 'dev', 'system:authenticated'] } },
+    });
+    const token = { ...review, as: null, headers: { authorization: 'Bearer sekret' } };
+    expect(JSON.parse((await ask(token)).text)).toMatchObject({
+      status: { userInfo: { username: 'system:kube-scheduler', groups: ['system:authenticated'] } },
+    });
+    expect((await ask({ ...review, as: null, headers: { authorization: 'Bearer wrong' } })).code).toBe(401);
+    expect((await ask({ ...review, as: null })).code).toBe(401);
+    for (const path of ['/healthz', '/livez', '/readyz', '/readyz/etcd', '/version']) expect((await ask({ path, as: null })).code).toBe(200);
+    for (const path of ['/api', '/apis', '/metrics', '/openapi/v2', PATH, '/']) expect((await ask({ path, as: null })).code).toBe(401);
+    // Wrong credentials are wrong everywhere.
+    expect((await ask({ path: '/healthz', as: null, headers: { authorization: 'Bearer wrong' } })).code).toBe(401);
+  });
+
+  test('believes no certificate of another authority', async () => {
+    const stranger = await (await makeTestAuthority()).client('admin', ['system:masters']);
+    expect((await ask({ path: PATH, as: stranger })).code).toBe(401);
+  });
+
+  test('refuses bodies beyond 3 MiB, announced or not', async () => {
+    const body = Buffer.alloc(3 * 1024 * 1024 + 1, 0x20);
+    const announced = await ask({ method: 'POST', path: PATH, headers: { 'content-length': String(body.length) }, body }).catch((error: Error) => error);
+    const streamed = await ask({ method: 'POST', path: PATH, headers: { 'content-type': 'application/json' }, body }).catch((error: Error) => error);
+    for (const answer of [announced, streamed]) {
+      // A client that still writes when the answer comes may see its connection end instead.
+      if (answer instanceof Error) continue;
+      expect(answer.code).toBe(413);
+      expect(JSON.parse(answer.text)).toMatchObject({ reason: 'RequestEntityTooLarge', message: 'Request entity too large: limit is 3145728' });
+    }
+    expect((await ask({ path: '/readyz' })).code).toBe(200);
+  });
+
+  test('sends lists of megabytes', async () => {
+    const text = 'x'.repeat(500_000);
+    for (let i = 0; i < 8; i++) {
+      const body = JSON.stringify({ metadata: { name: `${name}-long-${i}` }, data: { text } });
+      expect((await ask({ method: 'POST', path: '/api/v1/namespaces/kube-public/configmaps', body })).code).toBe(201);
+    }
+    const { text: answer } = await ask({ path: '/api/v1/namespaces/kube-public/configmaps' });
+    const items = (JSON.parse(answer) as { items: { metadata: { name: string } }[] }).items;
+    expect(items.filter((item) => item.metadata.name.startsWith(`${name}-long`))).toHaveLength(8);
+    expect((await ask({ method: 'DELETE', path: '/api/v1/namespaces/kube-public/configmaps' })).code).toBe(200);
+  });
+
+  test('sends warnings as headers', async () => {
+    const body = JSON.stringify({ metadata: { name: `${name}-w` }, foo: 1, 'bär"': 2 });
+    const { headers } = await ask({ method: 'POST', path: `${PATH}?dryRun=All`, body });
+    const warning = String(headers['warning']);
+    expect(warning).toContain('299 - "unknown field \\"foo\\""');
+  });
+});
+
+describe('watches', () => {
+  test('are told over HTTP/1.1 at once, line by line', async () => {
+    const lines: string[] = [];
+    await new Promise<void>((resolve, reject) => {
+      const request = httpsRequest(
+        { host: '127.0.0.1', port, ca: authority.cert, ...admin, path: `${PATH}?watch=true&fieldSelector=metadata.name%3Dh1w` },
+        (response) => {
+          expect(response.headers['content-type']).toBe('application/json');
+          void h1({ method: 'POST', path: PATH, body: JSON.stringify({ metadata: { name: 'h1w' } }) }).then(() =>
+            h1({ method: 'DELETE', path: `${PATH}/h1w` }),
+          );
+          let text = '';
+          response.on('data', (chunk: Buffer) => {
+            text += chunk.toString();
+            const complete = text.split('\n');
+            text = complete.pop() ?? '';
+            lines.push(...complete);
+            if (lines.length === 2) {
+              request.destroy();
+              resolve();
+            }
+          });
+        },
+      );
+      request.on('error', (error) => (lines.length === 2 ? undefined : reject(error)));
+      request.end();
+    });
+    expect(lines.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual(['ADDED', 'DELETED']);
+  });
+
+  test('and over HTTP/2; when the client goes, the watch goes', async () => {
+    const connection = session();
+    const stream = connection.request({ ':path': `${PATH}?watch=true&fieldSelector=metadata.name%3Dh2w` });
+    const first = new Promise<string>((resolve) => stream.once('data', (chunk: Buffer) => resolve(chunk.toString())));
+    await new Promise((resolve) => stream.once('response', resolve));
+    await h2(connection, { method: 'POST', path: PATH, body: JSON.stringify({ metadata: { name: 'h2w' } }) });
+    expect(JSON.parse(await first)).toMatchObject({ type: 'ADDED', object: { metadata: { name: 'h2w' } } });
+    stream.close();
+    await new Promise((resolve) => stream.once('close', resolve));
+    expect((await h2(connection, { path: '/readyz' })).code).toBe(200);
+    connection.close();
+  });
+});
+
+describe('bad input', () => {
+  const raw = (text: string): Promise<string> =>
+    new Promise((resolve) => {
+      const socket = tlsConnect({ host: '127.0.0.1', port, ca: authority.cert, ...admin, ALPNProtocols: ['http/1.1'] }, () => socket.write(text));
+      let answer = '';
+      socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+      socket.on('error', () => resolve(answer));
+      socket.on('close', () => resolve(answer));
+    });
+
+  test('that is no HTTP is told so', async () => {
+    expect(await raw('hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 Bad Request/);
+    expect(await raw('GET / HTTP/9.9\r\n\r\n')).toMatch(/^HTTP\/1\.1 (400|505)/);
+    expect(await raw(`GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(100_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431/);
+    expect(await raw('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n')).toMatch(/^HTTP\/1\.1 400/);
+  });
+
+  test('that is no TLS breaks nothing', async () => {
+    const { connect } = await import('node:net');
+    await new Promise<void>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\n\r\n'));
+      socket.on('error', () => undefined);
+      socket.on('close', () => resolve());
+    });
+    expect((await h1({ path: '/readyz' })).code).toBe(200);
+  });
+
+  test('bodies that break off break nothing', async () => {
+    const socket = tlsConnect({ host: '127.0.0.1', port, ca: authority.cert, ...admin, ALPNProtocols: ['http/1.1'] });
+    await new Promise<void>((resolve) => socket.once('secureConnect', () => resolve()));
+    socket.write(`POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{"a"`);
+    socket.destroy();
+    expect((await h1({ path: '/readyz' })).code).toBe(200);
+  });
+
+  test('upgrades of what cannot be upgraded are answered', async () => {
+    const answer = await raw(
+      `GET ${PATH}/none HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 404 Not Found/);
+    expect(answer).toContain('configmaps \\"none\\" not found');
+  });
+
+  test('keeps a connection for the next request', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    for (let i = 0; i < 3; i++) expect((await h1({ path: '/readyz', agent })).code).toBe(200);
+    agent.destroy();
+  });
+});
+
+test('the port that is taken is refused, and without a certificate none is opened', async () => {
+  const other = await startTestServer({ clock: systemClock, tls: await authority.server(), port, start: false });
+  await expect(other.server.listen()).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  await other.stop();
+  const bare = await startTestServer();
+  await expect(bare.server.listen()).rejects.toThrow('without a certificate');
+  await bare.stop();
+});
+
+test('stop ends watches, finishes requests and closes connections', async () => {
+  const other = await startTestServer({ clock: systemClock, tls: await authority.server(), shutdownTimeoutMs: 2000 });
+  const { port: otherPort } = await other.server.listen();
+  const connection = http2Connect(`https://127.0.0.1:${otherPort}`, { ca: authority.cert, ...admin });
+  const watch = connection.request({ ':path': `${PATH}?watch=true` });
+  await new Promise((resolve) => watch.once('response', resolve));
+  const ended = new Promise<void>((resolve) => watch.once('close', () => resolve()));
+  watch.resume();
+  const agent = new Agent({ keepAlive: true });
+  await new Promise<void>((resolve, reject) => {
+    httpsRequest({ host: '127.0.0.1', port: otherPort, ca: authority.cert, ...admin, path: '/readyz', agent }, (response) => {
+      response.resume();
+      response.on('end', () => resolve());
+    })
+      .on('error', reject)
+      .end();
+  });
+  await Promise.all([other.stop(), ended]);
+  agent.destroy();
+});

@@ -1,0 +1,69 @@
+// Certificates for tests over a real port: an authority, the server's, and clients'.
+
+import { webcrypto } from 'node:crypto';
+
+import type { TlsConfig } from '../config.ts';
+
+export interface Credentials {
+  readonly key: string;
+  readonly cert: string;
+}
+
+const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const DAY_MS = 24 * 3600 * 1000;
+
+export interface TestAuthority {
+  /** PEM. */
+  readonly cert: string;
+  server(): Promise<TlsConfig>;
+  client(name: string, groups?: readonly string[]): Promise<Credentials>;
+}
+
+export async function makeTestAuthority(): Promise<TestAuthority> {
+  await import('reflect-metadata');
+  const x509 = await import('@peculiar/x509');
+  x509.cryptoProvider.set(webcrypto as Crypto);
+  const keys = (): Promise<CryptoKeyPair> => webcrypto.subtle.generateKey(EC, true, ['sign', 'verify']) as Promise<CryptoKeyPair>;
+  // Certificates are checked by TLS against this machine's time, not a test's.
+  const notBefore = new Date(performance.timeOrigin - DAY_MS);
+  const notAfter = new Date(performance.timeOrigin + DAY_MS);
+  const authorityKeys = await keys();
+  const authority = await x509.X509CertificateGenerator.createSelfSigned({
+    name: 'CN=test-ca',
+    keys: authorityKeys,
+    notBefore,
+    notAfter,
+    signingAlgorithm: EC,
+    extensions: [new x509.BasicConstraintsExtension(true, undefined, true)],
+  });
+  let serial = 1;
+  const sign = async (subject: string, extensions: import('@peculiar/x509').Extension[]): Promise<Credentials> => {
+    const own = await keys();
+    const certificate = await x509.X509CertificateGenerator.create({
+      serialNumber: (++serial).toString(16).padStart(2, '0'),
+      subject,
+      issuer: authority.subject,
+      notBefore,
+      notAfter,
+      publicKey: own.publicKey,
+      signingKey: authorityKeys.privateKey,
+      signingAlgorithm: EC,
+      extensions,
+    });
+    const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', own.privateKey));
+    const key = `-----BEGIN PRIVATE KEY-----\n${der.toString('base64').replace(/(.{64})/g, '$1\n')}\n-----END PRIVATE KEY-----\n`;
+    return { key, cert: certificate.toString('pem') };
+  };
+  const cert = authority.toString('pem');
+  return {
+    cert,
+    server: async () => {
+      const names = new x509.SubjectAlternativeNameExtension([
+        { type: 'ip', value: '127.0.0.1' },
+        { type: 'dns', value: 'localhost' },
+      ]);
+      return { ...(await sign('CN=server', [names])), clientCa: cert };
+    },
+    client: (name, groups = []) => sign([`CN=${name}`, ...groups.map((group) => `O=${group}`)].join(','), []),
+  };
+}
