@@ -661,7 +661,10 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
         }
         const { stdout } = await exec(
           id,
-          { command: shell('sleep 1; test -t 0 && test -t 1 && stty size'), tty: true },
+          {
+            command: shell('test -t 0 && test -t 1 && until [ "$(stty size)" = "37 101" ]; do sleep 0.05; done; stty size'),
+            tty: true,
+          },
           undefined,
           sizes(),
         );

@@ -1,11 +1,12 @@
 // A process that outlives the one that started it, found again: by pid and the time at which it was started, since a pid alone
 // may be somebody else's by now.
 
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Clock ticks after boot, as in /proc/PID/stat, together with the boot's id. */
+  /** Clock ticks after boot with the boot's id, from /proc; where there is no /proc, the date that ps says. */
   readonly startTime: string;
 }
 
@@ -16,13 +17,15 @@ function currentBootId(): string {
   return bootId;
 }
 
-interface ProcessStat {
+export interface ProcessStat {
   readonly state: string;
   readonly processGroup: number;
   readonly startTicks: string;
+  /** Of the process and of the children that it has waited for, in ticks (a hundredth of a second). */
+  readonly cpuTicks: number;
 }
 
-/** Undefined if there is no such process. */
+/** What /proc says of a process. Undefined if there is no such process, or no /proc. */
 export function readStat(pid: number): ProcessStat | undefined {
   let stat: string;
   try {
@@ -32,11 +35,28 @@ export function readStat(pid: number): ProcessStat | undefined {
   }
   // The second field is the program's name in parentheses, which may contain anything.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return { state: fields[0]!, processGroup: Number(fields[2]), startTicks: fields[19]! };
+  const cpuTicks = fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0);
+  return { state: fields[0]!, processGroup: Number(fields[2]), startTicks: fields[19]!, cpuTicks };
+}
+
+const hasProc = existsSync('/proc/self/stat');
+
+/** The same from ps, for systems without /proc. */
+function identifyByPs(pid: number): ProcessIdentity | undefined {
+  let line: string;
+  try {
+    line = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+  } catch {
+    // ps fails if there is no such process.
+    return undefined;
+  }
+  const [state, ...started] = line.split(/\s+/);
+  return state === undefined || state === '' || state.startsWith('Z') ? undefined : { pid, startTime: started.join(' ') };
 }
 
 /** The identity of a process that runs; undefined if it does not (a zombie does not run). */
 export function identify(pid: number): ProcessIdentity | undefined {
+  if (!hasProc) return identifyByPs(pid);
   const stat = readStat(pid);
   if (stat === undefined || stat.state === 'Z' || stat.state === 'X') return undefined;
   return { pid, startTime: `${currentBootId()}:${stat.startTicks}` };

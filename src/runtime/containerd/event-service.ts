@@ -74,7 +74,10 @@ export interface NativeEvent {
 }
 
 /** Throws a CriError, Unimplemented if the runtime is no containerd. */
-export async function* nativeEvents(connection: CriConnection, signal: AbortSignal): AsyncGenerator<NativeEvent, void> {
+export async function* nativeEvents(
+  connection: Pick<CriConnection, 'streamOf'>,
+  signal: AbortSignal,
+): AsyncGenerator<NativeEvent, void> {
   const filters = Object.keys(topics).map((topic) => `namespace==${CRI_NAMESPACE},topic=="${topic}"`);
   for await (const envelope of connection.streamOf(subscribe, { filters }, signal)) {
     const { topic, event } = envelope as { topic: string; event: { value: Buffer } | null };

@@ -10,7 +10,7 @@ import type { CriConnection } from './connection.ts';
 import { nativeEvents } from './event-service.ts';
 
 export interface EventSourceConfig {
-  readonly connection: CriConnection;
+  readonly connection: Pick<CriConnection, 'stream' | 'streamOf'>;
   readonly runtime: Pick<RuntimeService, 'listContainers' | 'listPodSandbox' | 'podSandboxStatus'>;
   readonly clock: Clock;
 }

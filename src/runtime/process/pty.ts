@@ -28,7 +28,9 @@ function quoted(word: string): string {
 
 /** The command, on a terminal whose device is noted in `deviceFile`. Its exit code is the command's. */
 export function onPty(command: readonly string[], deviceFile: string): [string, ...string[]] {
-  return ['script', '-qefc', `tty > ${quoted(deviceFile)}; exec ${command.map(quoted).join(' ')}`, '/dev/null'];
+  // Renamed when it is whole: whoever finds the note can read it.
+  const note = quoted(deviceFile);
+  return ['script', '-qefc', `tty > ${note}.tmp && mv ${note}.tmp ${note}; exec ${command.map(quoted).join(' ')}`, '/dev/null'];
 }
 
 /** Gives the terminal each size as it comes, until there are no more or the terminal is gone. */

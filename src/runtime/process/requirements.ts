@@ -73,7 +73,11 @@ export function checkContainer(config: ContainerConfig, path: string, cwd: strin
       `the process runtime runs host programs, and this host has no executable ${JSON.stringify(program)} on its PATH`,
     );
   }
-  return { command: [found, ...args], runAs: runAsOf(config) };
+  const runAs = runAsOf(config);
+  if (runAs !== undefined && findExecutable('setpriv', path, cwd) === undefined) {
+    refuse('to run as another user it needs setpriv, which this host does not have (util-linux)');
+  }
+  return { command: [found, ...args], runAs };
 }
 
 function isDirectory(path: string): boolean {

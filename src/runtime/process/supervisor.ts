@@ -24,7 +24,7 @@ exec "$@"' sh "$dir" "$$" "$@"
 code=$?
 echo "$code" > "$dir/exit.tmp" && mv "$dir/exit.tmp" "$dir/exit"
 exec >&- 2>&- <&-
-kill -KILL -- "-$$"
+kill -9 "-$$"
 `;
 
 export interface SupervisedProcess {
@@ -60,7 +60,7 @@ export async function prepareContainerDir(dir: string, config: ContainerConfig):
 }
 
 /** Switches user and groups, for a supervisor that has root. */
-function asUser({ command, runAs }: Program): readonly string[] {
+export function asUser({ command, runAs }: Program): readonly string[] {
   if (runAs === undefined) return command;
   const groups = runAs.groups.length > 0 ? [`--groups=${runAs.groups.join(',')}`] : ['--clear-groups'];
   return ['setpriv', `--reuid=${runAs.uid}`, `--regid=${runAs.gid}`, ...groups, '--', ...command];

@@ -1,0 +1,119 @@
+// Runs a further command as part of a container: with its environment, directory and user, in a process group of its own.
+
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import type { Readable, Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { CriError } from '../../cri/index.ts';
+import type { ExecRequest, ExecStreams } from '../../cri/index.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import * as wait from '../../machinery/wait.ts';
+import { followSizes, forgetPty, hasPty, onPty } from './pty.ts';
+import { findExecutable } from './requirements.ts';
+
+/** How long output may go on after the command has ended, held open by something that it left running. */
+const DRAIN_MS = 500;
+
+export interface ExecConfig {
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** The container's directory, for the note about its terminal. */
+  readonly dir: string;
+  /** Distinguishes this exec from others of the container. */
+  readonly id: string;
+  /** Puts the command under another user. */
+  readonly asUser: (command: readonly [string, ...string[]]) => readonly string[];
+}
+
+function exitCodeOf(code: number | null, signal: NodeJS.Signals | null): number {
+  return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
+}
+
+async function copyOut(from: Readable, to: Writable | undefined): Promise<void> {
+  if (to === undefined || to.destroyed) {
+    from.resume();
+    await finished(from).catch(() => undefined);
+    return;
+  }
+  from.pipe(to);
+  // A reader that has gone away stops nothing.
+  const drop = (): void => void from.resume();
+  to.once('error', drop);
+  to.once('close', drop);
+  await finished(from).catch(() => undefined);
+  if (!to.writableEnded) to.end();
+  await finished(to, { readable: false }).catch(() => undefined);
+}
+
+/** The exit code. Rejects with a CriError if the command cannot be run, or with the signal's reason after killing it. */
+export async function execProcess(
+  config: ExecConfig,
+  request: ExecRequest,
+  streams: ExecStreams,
+  signal?: AbortSignal,
+): Promise<number> {
+  const { clock, env, cwd, dir, id, asUser } = config;
+  const [program, ...args] = request.command;
+  signal?.throwIfAborted();
+  if (program === undefined) throw new CriError('InvalidArgument', 'a command is needed');
+  if (request.tty && !hasPty()) {
+    throw new CriError(
+      'Unimplemented',
+      'the process runtime has no terminals on this host: it needs the script command of util-linux',
+    );
+  }
+  const found = findExecutable(program, env['PATH'] ?? '', cwd);
+  if (found === undefined) throw new CriError('NotFound', `this host has no executable ${JSON.stringify(program)} on its PATH`);
+  const deviceFile = join(dir, `tty-${id}`);
+  const command = asUser([found, ...args]);
+  const [file, ...rest] = (request.tty ? onPty(command, deviceFile) : command) as [string, ...string[]];
+  // With a terminal, the end of script's own input would be typed into it: it stays open.
+  const hasInput = request.stdin === true || request.tty === true;
+  const child = spawn(file, rest, {
+    detached: true,
+    stdio: [hasInput ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+    env,
+    cwd,
+  });
+  const exited = new Promise<number>((resolve, reject) => {
+    child.once('error', (err) => reject(new CriError('Internal', `cannot run ${program}: ${err.message}`, { cause: err })));
+    child.once('exit', (code, by) => resolve(exitCodeOf(code, by)));
+  });
+  const kill = (): void => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code !== 'ESRCH') throw err;
+    }
+  };
+  signal?.addEventListener('abort', kill, { once: true });
+  const sizesDone = new AbortController();
+  try {
+    // The command may end, and its input break, at any time.
+    child.stdin?.on('error', () => undefined);
+    if (request.stdin && streams.stdin && child.stdin) streams.stdin.pipe(child.stdin);
+    if (request.tty && streams.resize) {
+      const hasDevice = (): Promise<void> =>
+        wait.pollImmediately({ clock, intervalMs: 10, timeoutMs: 5000, signal: sizesDone.signal }, () => existsSync(deviceFile));
+      void followSizes(deviceFile, streams.resize, hasDevice).catch(() => undefined);
+    }
+    const copied = Promise.all([copyOut(child.stdout!, streams.stdout), copyOut(child.stderr!, streams.stderr)]);
+    const exitCode = await exited;
+    const late = new AbortController();
+    await Promise.race([copied, clock.sleep(DRAIN_MS, late.signal).catch(() => undefined)]);
+    late.abort();
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    await copied;
+    signal?.throwIfAborted();
+    return exitCode;
+  } finally {
+    sizesDone.abort();
+    signal?.removeEventListener('abort', kill);
+    if (child.stdin) streams.stdin?.unpipe(child.stdin);
+    if (request.tty) forgetPty(deviceFile);
+  }
+}

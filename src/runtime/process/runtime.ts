@@ -1,0 +1,482 @@
+// The RuntimeService of pods whose containers are processes of this host: no root, no images, no isolation. What it cannot do
+// it refuses (requirements.ts) or says in the README.
+
+import { statfs } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { complete, CriError, toNanoseconds } from '../../cri/index.ts';
+import type {
+  AttachRequest,
+  CallOptions,
+  Container,
+  ContainerConfig,
+  ContainerEvent,
+  ContainerFilter,
+  ContainerStats,
+  ContainerStatsFilter,
+  ContainerStatusResponse,
+  ExecRequest,
+  ExecResult,
+  ExecStreams,
+  ExecSyncResult,
+  Input,
+  LogStream,
+  PodSandbox,
+  PodSandboxConfig,
+  PodSandboxFilter,
+  PodSandboxStats,
+  PodSandboxStatsFilter,
+  PodSandboxStatusResponse,
+  Runtime,
+  RuntimeService,
+  StatusResponse,
+  VersionResponse,
+} from '../../cri/index.ts';
+import { systemClock } from '../../machinery/clock.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import { systemRandom } from '../../machinery/random.ts';
+import type { Random } from '../../machinery/random.ts';
+import { NamedImages } from '../named-images.ts';
+import { attributesOf, PodTable } from '../pod-table.ts';
+import type { Sandbox } from '../pod-table.ts';
+import { identify } from '../process-identity.ts';
+import type { ProcessIdentity } from '../process-identity.ts';
+import { containerLogPath, notStarted } from '../records.ts';
+import type { ContainerRecord, SandboxRecord } from '../records.ts';
+import { ProcessContainer } from './container.ts';
+import { execProcess } from './exec.ts';
+import { checkContainer, checkSandbox } from './requirements.ts';
+import { ProcessState, readPids } from './state.ts';
+import type { StoredContainer } from './state.ts';
+import { findGroupLeader, hasStats, usageByGroup } from './stats.ts';
+import type { Usage } from './stats.ts';
+import { asUser, prepareContainerDir } from './supervisor.ts';
+
+export interface ProcessRuntimeConfig {
+  /** What it remembers of its containers; not shared with another runtime. */
+  readonly stateDir: string;
+  /** The address that all pods have. Default: 127.0.0.1. */
+  readonly hostIp?: string;
+  /** Where programs are looked for. Default: this process's PATH. */
+  readonly path?: string;
+  readonly clock?: Clock;
+  readonly random?: Random;
+}
+
+/** The most that execSync keeps of each stream. */
+const MAX_OUTPUT = 16 * 1024 * 1024;
+/** The variable by which a process is known to be a container's. */
+const ID_VARIABLE = 'COXSWAIN_CONTAINER_ID';
+
+export class ProcessRuntime implements RuntimeService {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #images: NamedImages;
+  readonly #state: ProcessState;
+  readonly #hostIp: string;
+  readonly #path: string;
+  readonly #pods: PodTable<ProcessContainer>;
+
+  constructor(config: ProcessRuntimeConfig, images: NamedImages) {
+    this.#clock = config.clock ?? systemClock;
+    this.#random = config.random ?? systemRandom;
+    this.#images = images;
+    this.#hostIp = config.hostIp ?? '127.0.0.1';
+    this.#path = config.path ?? process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
+    this.#state = new ProcessState(config.stateDir);
+    this.#pods = new PodTable(this.#clock);
+    this.#restore();
+  }
+
+  version(): Promise<VersionResponse> {
+    return Promise.resolve({ version: '0.1.0', runtimeName: 'process', runtimeVersion: '1.0.0', runtimeApiVersion: 'v1' });
+  }
+
+  status(): Promise<StatusResponse> {
+    return Promise.resolve(
+      complete('StatusResponse', {
+        status: {
+          conditions: [
+            { type: 'RuntimeReady', status: true },
+            { type: 'NetworkReady', status: true },
+          ],
+        },
+        runtimeHandlers: [{ name: '' }],
+      }),
+    );
+  }
+
+  /** Nothing to configure: pods are on the host's network. */
+  updateRuntimeConfig(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async runPodSandbox(config: PodSandboxConfig, runtimeHandler = ''): Promise<string> {
+    if (runtimeHandler !== '')
+      throw new CriError('InvalidArgument', `no runtime handler ${JSON.stringify(runtimeHandler)} is configured`);
+    checkSandbox(config);
+    const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === 'NODE';
+    const id = this.#newId();
+    const sandbox = this.#pods.addSandbox({
+      id,
+      config,
+      runtimeHandler,
+      createdAt: this.#pods.now(),
+      ip: hostNetwork ? '' : this.#hostIp,
+      state: 'SANDBOX_READY',
+    });
+    this.#state.saveSandbox(sandbox.record);
+    this.#pods.publish(sandbox, id, 'CONTAINER_CREATED_EVENT');
+    this.#pods.publish(sandbox, id, 'CONTAINER_STARTED_EVENT');
+    return id;
+  }
+
+  async stopPodSandbox(podSandboxId: string): Promise<void> {
+    const sandbox = this.#pods.findSandbox(podSandboxId);
+    if (sandbox === undefined) return;
+    const wasReady = sandbox.record.state === 'SANDBOX_READY';
+    // First, so that nothing is started in it any more.
+    sandbox.record.state = 'SANDBOX_NOTREADY';
+    this.#state.saveSandbox(sandbox.record);
+    await Promise.all([...sandbox.containers.values()].map((container) => container.stop(0)));
+    if (wasReady) this.#pods.publish(sandbox, podSandboxId, 'CONTAINER_STOPPED_EVENT');
+  }
+
+  async removePodSandbox(podSandboxId: string): Promise<void> {
+    const sandbox = this.#pods.findSandbox(podSandboxId);
+    if (sandbox === undefined) return;
+    await this.stopPodSandbox(podSandboxId);
+    for (const id of sandbox.containers.keys()) this.#remove(sandbox, id);
+    this.#state.removeSandbox(podSandboxId);
+    if (this.#pods.removeSandbox(podSandboxId)) this.#pods.publish(sandbox, podSandboxId, 'CONTAINER_DELETED_EVENT');
+  }
+
+  async podSandboxStatus(podSandboxId: string): Promise<PodSandboxStatusResponse> {
+    return this.#pods.podSandboxStatus(podSandboxId);
+  }
+
+  async listPodSandbox(filter?: PodSandboxFilter): Promise<readonly PodSandbox[]> {
+    return this.#pods.listPodSandbox(filter);
+  }
+
+  async createContainer(podSandboxId: string, config: ContainerConfig, sandboxConfig: PodSandboxConfig): Promise<string> {
+    const sandbox = this.#pods.readySandbox(podSandboxId);
+    const record: ContainerRecord = {
+      id: this.#newId(),
+      podSandboxId,
+      config,
+      imageRef: this.#images.use(config.image ?? {}),
+      logPath: containerLogPath(sandboxConfig, config),
+      createdAt: this.#pods.now(),
+      ...notStarted,
+    };
+    const container = this.#containerOf(record, sandbox.record);
+    this.#check(container);
+    this.#pods.addContainer(container);
+    try {
+      await prepareContainerDir(container.dir, config);
+      container.save();
+    } catch (err) {
+      this.#pods.removeContainer(record.id);
+      this.#state.removeContainer(record.id);
+      throw new CriError('Internal', `cannot create the container's directory: ${String(err)}`, { cause: err });
+    }
+    this.#pods.publish(sandbox, record.id, 'CONTAINER_CREATED_EVENT');
+    return record.id;
+  }
+
+  async startContainer(containerId: string): Promise<void> {
+    const container = this.#pods.container(containerId);
+    const sandbox = this.#pods.readySandbox(container.record.podSandboxId);
+    await container.start(this.#check(container));
+    this.#pods.publish(sandbox, containerId, 'CONTAINER_STARTED_EVENT');
+  }
+
+  async stopContainer(containerId: string, graceMs: number): Promise<void> {
+    await this.#pods.findContainer(containerId)?.stop(graceMs);
+  }
+
+  async removeContainer(containerId: string): Promise<void> {
+    const container = this.#pods.findContainer(containerId);
+    if (container === undefined) return;
+    await container.stop(0);
+    const sandbox = this.#pods.findSandbox(container.record.podSandboxId);
+    if (sandbox !== undefined) this.#remove(sandbox, containerId);
+  }
+
+  async listContainers(filter?: ContainerFilter): Promise<readonly Container[]> {
+    return this.#pods.listContainers(filter);
+  }
+
+  async containerStatus(containerId: string): Promise<ContainerStatusResponse> {
+    return this.#pods.containerStatus(containerId);
+  }
+
+  async updateContainerResources(containerId: string): Promise<void> {
+    this.#pods.container(containerId);
+    throw new CriError('Unimplemented', 'the process runtime does not limit what a process uses');
+  }
+
+  async reopenContainerLog(containerId: string): Promise<void> {
+    this.#pods.runningContainer(containerId).reopenLog();
+  }
+
+  async execSync(containerId: string, command: readonly string[], options?: CallOptions): Promise<ExecSyncResult> {
+    const late = new AbortController();
+    const timeoutMs = options?.timeoutMs;
+    const timer =
+      timeoutMs === undefined
+        ? undefined
+        : this.#clock.setTimer(timeoutMs, () =>
+            late.abort(new CriError('DeadlineExceeded', `command timed out after ${timeoutMs} ms`)),
+          );
+    const signal = options?.signal === undefined ? late.signal : AbortSignal.any([options.signal, late.signal]);
+    const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+    try {
+      const [out, err, { exitCode }] = await Promise.all([
+        readUpTo(stdout, MAX_OUTPUT),
+        readUpTo(stderr, MAX_OUTPUT),
+        this.exec(containerId, { command, stdout: true, stderr: true }, { stdout, stderr }, signal),
+      ]);
+      return { stdout: out, stderr: err, exitCode };
+    } finally {
+      timer?.cancel();
+      stdout.destroy();
+      stderr.destroy();
+    }
+  }
+
+  async exec(containerId: string, request: ExecRequest, streams: ExecStreams, signal?: AbortSignal): Promise<ExecResult> {
+    const container = this.#pods.runningContainer(containerId);
+    const { runAs } = this.#check(container);
+    // With the container everything in it ends.
+    const ended = new AbortController();
+    const forget = container.onExit(() => ended.abort(new CriError('NotFound', `container ${containerId} has exited`)));
+    const until = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal]);
+    try {
+      const config = {
+        clock: this.#clock,
+        env: container.env,
+        cwd: container.cwd,
+        dir: container.dir,
+        id: this.#newId().slice(0, 12),
+        asUser: (command: readonly [string, ...string[]]) => asUser({ command, runAs }),
+      };
+      return { exitCode: await execProcess(config, request, streams, until) };
+    } catch (err) {
+      if (ended.signal.aborted && signal?.aborted !== true) return { exitCode: 137 };
+      throw err;
+    } finally {
+      forget();
+    }
+  }
+
+  async attach(containerId: string, request: AttachRequest, streams: ExecStreams, signal?: AbortSignal): Promise<void> {
+    const container = this.#pods.runningContainer(containerId);
+    signal?.throwIfAborted();
+    const { stdin } = container;
+    if (request.stdin && streams.stdin) {
+      if (stdin === undefined)
+        throw new CriError(
+          'FailedPrecondition',
+          `container ${containerId} has no standard input, or lost it when the runtime was restarted`,
+        );
+      streams.stdin.pipe(stdin, { end: container.record.config.stdinOnce ?? false });
+    }
+    const target = (stream: LogStream): ExecStreams['stdout'] => (stream === 'stdout' ? streams.stdout : streams.stderr);
+    const stopListening = container.onOutput((stream, chunk) => {
+      const to = target(stream);
+      if (to && !to.destroyed && !to.writableEnded) to.write(chunk);
+    });
+    try {
+      await new Promise<void>((resolve, reject) => {
+        container.onExit(resolve);
+        signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+      });
+    } finally {
+      stopListening();
+      if (stdin) streams.stdin?.unpipe(stdin);
+      streams.stdout?.end();
+      streams.stderr?.end();
+    }
+  }
+
+  async portForward(podSandboxId: string, port: number, stream: Duplex, signal?: AbortSignal): Promise<void> {
+    this.#pods.readySandbox(podSandboxId);
+    const socket = connect({ port, host: this.#hostIp, ...(signal && { signal }) });
+    await new Promise<void>((resolve, reject) => {
+      socket.once('connect', resolve);
+      socket.once('error', (err) =>
+        reject(new CriError('Unavailable', `cannot connect to port ${port}: ${err.message}`, { cause: err })),
+      );
+    });
+    // Either side may end first; a side that breaks off takes the other with it.
+    socket.on('error', () => stream.destroy());
+    stream.on('error', () => socket.destroy());
+    socket.once('close', () => !stream.writableEnded && stream.end());
+    stream.once('close', () => socket.destroy());
+    stream.pipe(socket).pipe(stream);
+    await finished(socket).catch(() => undefined);
+    signal?.throwIfAborted();
+  }
+
+  async containerStats(containerId: string): Promise<ContainerStats> {
+    return this.#stats(this.#pods.container(containerId), this.#usage());
+  }
+
+  async listContainerStats(filter: ContainerStatsFilter = {}): Promise<readonly ContainerStats[]> {
+    const usage = this.#usage();
+    return this.#pods
+      .containers({ ...filter, state: { state: 'CONTAINER_RUNNING' } })
+      .map((container) => this.#stats(container, usage));
+  }
+
+  async podSandboxStats(podSandboxId: string): Promise<PodSandboxStats> {
+    return this.#sandboxStats(this.#pods.sandbox(podSandboxId), this.#usage());
+  }
+
+  async listPodSandboxStats(filter?: PodSandboxStatsFilter): Promise<readonly PodSandboxStats[]> {
+    const usage = this.#usage();
+    return this.#pods.sandboxes(filter).map((sandbox) => this.#sandboxStats(sandbox, usage));
+  }
+
+  containerEvents(signal: AbortSignal): AsyncIterable<ContainerEvent> {
+    return this.#pods.events(signal);
+  }
+
+  /** Lets go of every container; they run on. */
+  close(): void {
+    for (const container of this.#pods.containers()) container.release();
+    this.#pods.close();
+  }
+
+  /** Finds everything that a former runtime left: what still runs is taken over, what has ended meanwhile is noted. */
+  #restore(): void {
+    for (const record of this.#state.sandboxes()) this.#pods.addSandbox(record);
+    for (const stored of this.#state.containers()) {
+      const { record } = stored;
+      const sandbox = this.#pods.findSandbox(record.podSandboxId);
+      if (sandbox === undefined) {
+        // Its sandbox was removed, and the runtime ended before its containers' files were.
+        this.#state.removeContainer(record.id);
+        continue;
+      }
+      const container = this.#containerOf(record, sandbox.record);
+      this.#pods.addContainer(container);
+      if (record.state === 'CONTAINER_RUNNING') container.adopt(stored.supervisor);
+      else if (record.state === 'CONTAINER_CREATED') {
+        const started = this.#startedMeanwhile(stored);
+        if (started !== undefined) container.adopt(started.supervisor);
+      }
+    }
+  }
+
+  /** A container that is not known to run may have been started in the last moment of the former runtime. */
+  #startedMeanwhile({ record }: StoredContainer): { supervisor: ProcessIdentity | undefined } | undefined {
+    const noted = readPids(this.#state.containerDir(record.id))?.supervisor;
+    const found = hasStats() ? findGroupLeader(`${ID_VARIABLE}=${record.id}`) : undefined;
+    if (found !== undefined) return { supervisor: identify(found) };
+    return noted === undefined ? undefined : { supervisor: undefined };
+  }
+
+  #containerOf(record: ContainerRecord, sandbox: SandboxRecord): ProcessContainer {
+    const root = join(this.#state.containerDir(record.id), 'root');
+    const decoder = new TextDecoder();
+    const env: Record<string, string> = { PATH: this.#path, HOSTNAME: sandbox.config.hostname ?? '', HOME: root };
+    for (const { key, value } of record.config.envs ?? []) if (key) env[key] = value === undefined ? '' : decoder.decode(value);
+    return new ProcessContainer({
+      clock: this.#clock,
+      state: this.#state,
+      record,
+      env: { ...env, COXSWAIN_ROOT: root, [ID_VARIABLE]: record.id },
+      cwd: record.config.workingDir || root,
+      onExit: () => {
+        const open = this.#pods.findSandbox(record.podSandboxId);
+        if (open !== undefined) this.#pods.publish(open, record.id, 'CONTAINER_STOPPED_EVENT');
+      },
+    });
+  }
+
+  #check(container: ProcessContainer): ReturnType<typeof checkContainer> {
+    const { config } = container.record;
+    return checkContainer(config, container.env['PATH'] ?? this.#path, container.cwd);
+  }
+
+  #remove(sandbox: Sandbox<ProcessContainer>, containerId: string): void {
+    if (!this.#pods.removeContainer(containerId)) return;
+    this.#state.removeContainer(containerId);
+    this.#pods.publish(sandbox, containerId, 'CONTAINER_DELETED_EVENT');
+  }
+
+  #newId(): string {
+    return Buffer.from(this.#random.bytes(32)).toString('hex');
+  }
+
+  #usage(): Map<number, Usage> {
+    if (!hasStats()) throw new CriError('Unimplemented', 'the process runtime has stats only where there is /proc');
+    return usageByGroup();
+  }
+
+  #stats({ record, processGroup, running }: ProcessContainer, byGroup: ReadonlyMap<number, Usage>): ContainerStats {
+    const usage = running && processGroup !== undefined ? byGroup.get(processGroup) : undefined;
+    return complete('ContainerStats', { attributes: attributesOf(record), ...this.#usageOf(usage === undefined ? [] : [usage]) });
+  }
+
+  #sandboxStats({ record, containers }: Sandbox<ProcessContainer>, byGroup: ReadonlyMap<number, Usage>): PodSandboxStats {
+    const running = [...containers.values()].filter((container) => container.running);
+    const usages = running.map(({ processGroup }) => byGroup.get(processGroup ?? 0)).filter((usage) => usage !== undefined);
+    return complete('PodSandboxStats', {
+      attributes: attributesOf(record),
+      linux: {
+        ...this.#usageOf(usages),
+        process: {
+          timestamp: this.#pods.now(),
+          processCount: { value: usages.reduce((sum, { processes }) => sum + processes, 0) },
+        },
+        containers: running.map((container) => this.#stats(container, byGroup)),
+      },
+    });
+  }
+
+  #usageOf(usages: readonly Usage[]): { cpu: Input<'CpuUsage'>; memory: Input<'MemoryUsage'> } {
+    const timestamp = this.#pods.now();
+    const resident = { value: usages.reduce((sum, usage) => sum + usage.residentBytes, 0) };
+    return {
+      cpu: { timestamp, usageCoreNanoSeconds: { value: usages.reduce((sum, usage) => sum + usage.cpuNanoseconds, 0) } },
+      memory: { timestamp, workingSetBytes: resident, usageBytes: resident, rssBytes: resident },
+    };
+  }
+}
+
+/** All that comes, but no more than so much of it is kept. */
+async function readUpTo(stream: Readable, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    if (size < limit) chunks.push((chunk as Buffer).subarray(0, limit - size));
+    size += (chunk as Buffer).length;
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Takes over at once what a former runtime has left in `stateDir`. */
+export function createProcessRuntime(config: ProcessRuntimeConfig): Runtime {
+  const clock = config.clock ?? systemClock;
+  const images = new NamedImages({
+    clock,
+    usage: async () => {
+      const { bsize, blocks, bfree, files, ffree } = await statfs(config.stateDir);
+      return {
+        timestamp: toNanoseconds(clock.now()),
+        fsId: { mountpoint: config.stateDir },
+        usedBytes: { value: (blocks - bfree) * bsize },
+        inodesUsed: { value: files - ffree },
+      };
+    },
+  });
+  const runtime = new ProcessRuntime(config, images);
+  return { name: 'process', runtime, images, close: () => Promise.resolve(runtime.close()) };
+}

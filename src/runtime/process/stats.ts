@@ -1,0 +1,58 @@
+// What the processes of a container use, from /proc. A container is a process group, so one walk over /proc serves them all.
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readStat } from '../process-identity.ts';
+
+export interface Usage {
+  processes: number;
+  /** CPU time of the processes that live and of those that they have waited for. */
+  cpuNanoseconds: number;
+  residentBytes: number;
+}
+
+/** The length of a tick, on every Linux that Node runs on. */
+const TICK_NANOSECONDS = 10_000_000;
+
+export function hasStats(): boolean {
+  return existsSync('/proc/self/stat');
+}
+
+function residentBytes(pid: number): number {
+  try {
+    const kibibytes = /^VmRSS:\s*(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return Number(kibibytes ?? 0) * 1024;
+  } catch {
+    // It has ended meanwhile.
+    return 0;
+  }
+}
+
+/** Usage by process group. */
+export function usageByGroup(): Map<number, Usage> {
+  const usage = new Map<number, Usage>();
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name);
+    const stat = Number.isInteger(pid) ? readStat(pid) : undefined;
+    if (stat === undefined) continue;
+    const group = usage.get(stat.processGroup) ?? { processes: 0, cpuNanoseconds: 0, residentBytes: 0 };
+    group.processes++;
+    group.cpuNanoseconds += stat.cpuTicks * TICK_NANOSECONDS;
+    group.residentBytes += residentBytes(pid);
+    usage.set(stat.processGroup, group);
+  }
+  return usage;
+}
+
+/** The process that was given this environment variable and leads a group, or undefined. Only needed after a crash. */
+export function findGroupLeader(variable: string): number | undefined {
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name);
+    if (!Number.isInteger(pid) || readStat(pid)?.processGroup !== pid) continue;
+    try {
+      if (readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(variable)) return pid;
+    } catch {
+      // Not ours to read, or gone.
+    }
+  }
+  return undefined;
+}
