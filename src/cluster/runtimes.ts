@@ -1,14 +1,12 @@
 // Chooses what runs the containers of the first node, and prepares it: containerd where it can be had, host processes otherwise.
 
-import { join } from 'node:path';
 import type { Clock } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
 import type { Runtime } from '../cri/index.ts';
-import { bridgeName, bridgeNetwork, findCniPlugins, writeCniConfig } from '../network/index.ts';
 import { createSimulatedRuntime } from '../runtime/simulated/runtime.ts';
 import type { DataDirLayout } from './data-dir.ts';
-import { canInstall, findProgram, installTools, isRoot, missingTools } from './install.ts';
+import { canInstall, installTools, isRoot, missingTools } from './install.ts';
 import { UserError } from './user-error.ts';
 
 export type RuntimeChoice = 'auto' | 'containerd' | 'process' | 'simulated';
@@ -93,7 +91,7 @@ async function hostProcesses({ layout, clock, random, logger }: RuntimeRequest, 
 
 async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
   const { layout, clock, logger, podCidr, progress, signal } = request;
-  const { createContainerdRuntime, launchContainerd } = await import('../runtime/containerd/index.ts');
+  const { createContainerdRuntime } = await import('../runtime/containerd/index.ts');
   if (request.endpoint !== undefined) {
     const runtime = createContainerdRuntime({ endpoint: request.endpoint, clock });
     try {
@@ -116,33 +114,26 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
     );
   }
   progress('starting containerd');
-  const cniBinDir = findCniPlugins();
-  if (cniBinDir === undefined)
-    throw new UserError('cannot run containerd: the CNI plugins bridge, host-local, loopback and portmap are not installed');
-  const cniConfDir = join(layout.containerd, 'cni');
-  await writeCniConfig(
-    cniConfDir,
-    bridgeNetwork({
-      podCidr,
-      bridge: bridgeName(layout.root),
-      dataDir: layout.containerd,
-      hostPorts: findProgram('iptables') !== undefined,
-    }),
-  );
-  const launched = await launchContainerd({
+  const { startPrivateContainerd } = await import('./private-containerd.ts');
+  const launched = await startPrivateContainerd({
     dir: layout.containerd,
-    cniConfDir,
-    cniBinDir,
+    podCidr,
     clock,
     logger: logger.with({ component: 'containerd' }),
     signal,
   });
   const runtime = createContainerdRuntime({ endpoint: launched.endpoint, clock });
-  const version = await runtime.runtime.version({ signal });
-  return {
-    runtime,
-    simulated: false,
-    description: `${version.runtimeName} ${version.runtimeVersion}, private, in ${layout.containerd}`,
-    stop: () => launched.stop(),
-  };
+  try {
+    const version = await runtime.runtime.version({ signal });
+    return {
+      runtime,
+      simulated: false,
+      description: `${version.runtimeName} ${version.runtimeVersion}, private, in ${layout.containerd}`,
+      stop: () => launched.stop(),
+    };
+  } catch (err) {
+    await runtime.close();
+    await launched.stop();
+    throw err;
+  }
 }

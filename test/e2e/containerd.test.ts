@@ -8,6 +8,7 @@ import {
   coxUp,
   eventually,
   existsSync,
+  readFileSync,
   type Kubectl,
   kubectls,
   missingContainerd,
@@ -154,7 +155,7 @@ spec:
     - name: main
       image: busybox
       imagePullPolicy: IfNotPresent
-      command: [sh, -c, 'cat /scratch/note /host/hello /config/colour; echo; cat /secret/password; echo; echo $COLOUR $PASSWORD $NODE $CPU; hostname; cat /labels/labels; echo; grep volumes /etc/hosts | wc -l; echo bye > /dev/termination-log']
+      command: [sh, -c, 'cat /scratch/note /host/hello /config/colour; echo; cat /secret/password; echo; echo $COLOUR $PASSWORD $NODE $CPU; hostname; cat /labels/labels; echo; grep volumes /etc/hosts | wc -l; until [ -f /scratch/go ]; do sleep 0.1; done; echo bye > /dev/termination-log']
       resources: { limits: { memory: 64Mi, cpu: 500m } }
       env:
         - { name: COLOUR, valueFrom: { configMapKeyRef: { name: settings, key: colour } } }
@@ -174,19 +175,20 @@ spec:
     - { name: secret, secret: { secretName: hidden, defaultMode: 0400 } }
     - { name: labels, downwardAPI: { items: [{ path: labels, fieldRef: { fieldPath: metadata.labels } }] } }
 `);
-    await phase('volumes', 'Succeeded');
+    await phase('volumes', 'Running');
     const node = await kubectl.run('get nodes -o jsonpath={.items[0].metadata.name}');
-    expect((await kubectl.run('logs volumes -c main')).split('\n')).toEqual([
-      'prepared',
-      'from the host',
-      'red',
-      'sesame',
-      `red sesame ${node} 500`,
-      'volumes',
-      'app="volumes"',
-      '1',
-      '',
+    const lines = ['prepared', 'from the host', 'red', 'sesame', `red sesame ${node} 500`, 'volumes', 'app="volumes"', '1', ''];
+    await eventually('all lines', async () => (await kubectl.run('logs volumes -c main')) === lines.join('\n'));
+    const uid = await kubectl.run('get pod volumes -o jsonpath={.metadata.uid}');
+    const directory = join(dir.path, 'kubelet', 'pods', uid);
+    expect(readdirSync(join(directory, 'volumes')).sort()).toEqual([
+      'kubernetes.io~configmap',
+      'kubernetes.io~downward-api',
+      'kubernetes.io~empty-dir',
+      'kubernetes.io~secret',
     ]);
+    await kubectl.run('exec volumes -- touch /scratch/go');
+    await phase('volumes', 'Succeeded');
     const pod = JSON.parse(await kubectl.run('get pod volumes -o json'));
     expect(pod.status.containerStatuses[0].state.terminated).toMatchObject({
       exitCode: 0,
@@ -196,15 +198,8 @@ spec:
     expect(pod.status.initContainerStatuses[0].state.terminated).toMatchObject({ exitCode: 0, reason: 'Completed' });
     // The init container has no limits.
     expect(pod.status.qosClass).toBe('Burstable');
-    const volumes = join(dir.path, 'kubelet', 'pods', pod.metadata.uid, 'volumes');
-    expect(readdirSync(volumes).sort()).toEqual([
-      'kubernetes.io~configmap',
-      'kubernetes.io~downward-api',
-      'kubernetes.io~empty-dir',
-      'kubernetes.io~secret',
-    ]);
     await kubectl.run('delete pod volumes');
-    await eventually('its directory to be gone', async () => !existsSync(join(dir.path, 'kubelet', 'pods', pod.metadata.uid)));
+    await eventually('its directory to be gone', async () => !existsSync(directory));
   });
 
   test('a container that fails is restarted with back-off; its last log can be read', async () => {
@@ -274,6 +269,25 @@ spec:
     expect(await kubectl.run(`exec ${pod} -- echo here`)).toBe('here\n');
     expect(ids(JSON.parse(await kubectl.run('get pods -l app=replicatest -o json')).items)).toEqual(ids(before));
     expect(await tasks()).toBe(running);
+  });
+
+  test('containerd dies: it is started again, and the containers never notice', async () => {
+    const before = await kubectl.run(
+      'get pods -l app=replicatest -o jsonpath={.items[*].status.containerStatuses[*].containerID}',
+    );
+    const { pid } = JSON.parse(readFileSync(join(dir.path, 'containerd', 'containerd.json'), 'utf8'));
+    process.kill(pid, 'SIGKILL');
+    await eventually(
+      'another containerd',
+      async () => JSON.parse(readFileSync(join(dir.path, 'containerd', 'containerd.json'), 'utf8')).pid !== pid,
+    );
+    await apply(replicaSet('afterwards', 1));
+    await ready('afterwards', 1);
+    await kubectl.run('delete rs afterwards');
+    await ready('replicatest', 2);
+    expect(await kubectl.run('get pods -l app=replicatest -o jsonpath={.items[*].status.containerStatuses[*].containerID}')).toBe(
+      before,
+    );
   });
 
   test('a clean stop leaves the containers to the next start', async () => {

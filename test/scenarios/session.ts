@@ -37,7 +37,9 @@ export class Session {
     try {
       const output = await command(args, input);
       args.finish();
-      return output;
+      // What follows at once, without time going by, belongs to the command too.
+      await this.#cluster?.clock.advance(0);
+      return [output, ...this.#watches.map((watch) => watch.take())].filter((text) => text !== '').join('\n');
     } catch (err) {
       if (!(err instanceof apierrors.StatusError)) throw err;
       return `Error from server (${err.reason}): ${err.message}`;
@@ -50,7 +52,7 @@ export class Session {
   }
 
   readonly #commands: Readonly<Record<string, Command>> = {
-    /** cluster nodes=3 seed=x cpu=4 memory=32Gi pods=110 */
+    /** cluster nodes=3 seed=x cpu=4 memory=32Gi pods=110 listening=true */
     cluster: async (args) => {
       const capacity = Object.fromEntries(
         ['cpu', 'memory', 'pods'].flatMap((name) => {
@@ -62,6 +64,7 @@ export class Session {
         clock: 'virtual',
         nodes: Number(args.option('nodes') ?? 1),
         seed: args.option('seed') ?? 'scenario',
+        ...(args.flag('listening') && { port: 0 }),
         nodeCapacity: { cpu: '4', memory: '32Gi', pods: '110', ...capacity },
       });
       return '';
@@ -73,11 +76,10 @@ export class Session {
       const counter = args.words[1] === 'counting' ? await WriteCounter.start(this.#up.client) : undefined;
       if (counter !== undefined) args.word(1);
       await this.#up.clock.advance(duration);
-      const changes = this.#watches.map((watch) => watch.take());
-      return [...changes, ...(counter === undefined ? [] : [await counter.stop()])].filter((text) => text !== '').join('\n');
+      return counter === undefined ? '' : await counter.stop();
     },
 
-    /** watch pods [-n NAMESPACE] [-l SELECTOR] [columns=…]: every `advance` from now on tells the changes. */
+    /** watch pods [-n NAMESPACE] [-l SELECTOR] [columns=…]: every answer from now on ends with the changes. */
     watch: async (args) => {
       const request = this.#listRequest(args);
       const list = await this.#table(request);
