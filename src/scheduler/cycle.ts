@@ -4,7 +4,7 @@
 
 import { pods } from '../api/core/v1/index.ts';
 import type { Client } from '../client/client.ts';
-import type { Recorder } from '../client/events/index.ts';
+import type { EventType, Recorder } from '../client/events/index.ts';
 import type { Lister } from '../client/informers/index.ts';
 import * as apierrors from '../machinery/apierrors.ts';
 import type { Clock } from '../machinery/clock.ts';
@@ -79,7 +79,6 @@ export class Cycle {
   /** Resolves when fewer than `limit` bindings are under way, or when stopped. */
   async untilFewerBindings(limit: number): Promise<void> {
     while (this.#bindings >= limit && !this.#stopped) {
-      // oxlint-disable-next-line no-await-in-loop -- the waiting
       await new Promise<void>((resolve) => {
         this.#bindingEnded = resolve;
       });
@@ -102,9 +101,12 @@ export class Cycle {
     const { cache, queue, frameworks, logger } = this.#config;
     const { info } = queued;
     const framework = frameworks.get(info.pod.spec.schedulerName ?? '');
-    if (framework === undefined || info.pod.metadata.deletionTimestamp !== undefined || cache.isAssumed(info.uid)) {
+    const deleting = info.pod.metadata.deletionTimestamp !== undefined;
+    if (framework === undefined || deleting || cache.isAssumed(info.uid)) {
       // Not ours, going anyway, or decided while an update brought it back.
       queue.done(info.uid);
+      if (deleting)
+        this.#report(info.pod, 'Warning', 'FailedScheduling', `skip schedule deleting pod: ${info.key}`, 'Scheduling');
       return;
     }
     const state = new CycleState();
@@ -195,7 +197,7 @@ export class Cycle {
   }
 
   async #bind(framework: Framework, state: CycleState, queued: QueuedPod, node: string): Promise<void> {
-    const { queue, cache, podStatus, recorders, logger, signal } = this.#config;
+    const { queue, cache, podStatus, logger, signal } = this.#config;
     const pod = queued.info;
     // No plugin refuses the pod after this; what goes wrong now is tried again whatever happens in the cluster meanwhile.
     queue.done(pod.uid);
@@ -212,13 +214,8 @@ export class Cycle {
       return;
     }
     cache.finishBinding(pod.uid);
-    const { namespace = '', name } = pod.pod.metadata;
     logger.debug('bound', { pod: pod.key, node, attempts: queued.attempts });
-    recorders
-      .get(framework.profileName)
-      ?.event(referenceTo(pod.pod), 'Normal', 'Scheduled', `Successfully assigned ${namespace}/${name} to ${node}`, {
-        action: 'Binding',
-      });
+    this.#report(pod.pod, 'Normal', 'Scheduled', `Successfully assigned ${pod.key} to ${node}`, 'Binding');
     try {
       framework.runPostBind(state, pod, node);
     } catch (err) {
@@ -244,13 +241,11 @@ export class Cycle {
       const seen = podLister.get(namespace, name);
       if (seen?.metadata.uid === pod.uid && seen.spec.nodeName) return seen.spec.nodeName === node;
       try {
-        // oxlint-disable-next-line no-await-in-loop -- asks again only after the answer
         const live = await client.resource(pods).namespace(namespace).get(name, { signal });
         return live.metadata.uid === pod.uid && live.spec.nodeName === node;
       } catch (err) {
         if (apierrors.isNotFound(err) || signal.aborted) return false;
         logger.warn('whether a pod is bound could not be found out; asking again', { pod: pod.key, node, err });
-        // oxlint-disable-next-line no-await-in-loop -- the waiting
         await clock.sleep(backoff.next(), signal).catch(() => undefined);
       }
     }
@@ -269,7 +264,7 @@ export class Cycle {
 
   /** Puts the pod back, and tells why. */
   #fail(framework: Framework, queued: QueuedPod, failure: Failure): void {
-    const { queue, podLister, podStatus, recorders, logger } = this.#config;
+    const { queue, podLister, podStatus, logger } = this.#config;
     const { info } = queued;
     const { namespace = '', name } = info.pod.metadata;
     queued.unschedulablePlugins = failure.unschedulablePlugins;
@@ -287,10 +282,14 @@ export class Cycle {
     if (failure.reason === 'SchedulerError')
       logger.warn('a pod could not be scheduled', { pod: info.key, reason: failure.message });
     else logger.debug('a pod fits nowhere', { pod: info.key, reason: failure.message });
-    recorders
-      .get(framework.profileName)
-      ?.event(referenceTo(now), 'Warning', 'FailedScheduling', truncated(failure.message), { action: 'Scheduling' });
+    this.#report(now, 'Warning', 'FailedScheduling', truncated(failure.message), 'Scheduling');
     podStatus.notScheduled(now, failure);
+  }
+
+  /** An event about the pod, in the name of its scheduler. */
+  #report(pod: Pod, type: EventType, reason: string, message: string, action: string): void {
+    const recorder = this.#config.recorders.get(pod.spec.schedulerName ?? '');
+    recorder?.event(referenceTo(pod), type, reason, message, { action });
   }
 }
 

@@ -33,7 +33,7 @@ describe('the scheduler with an API server', () => {
     for (const name of ['a', 'b', 'c', 'd']) await cluster.addPod(name, { cpu: '1', memory: '1Gi' });
     await cluster.untilBound('a', 'b', 'c', 'd');
     const nodes = await Promise.all(['a', 'b', 'c', 'd'].map((name) => cluster.nodeOf(name)));
-    expect(nodes.sort()).toEqual(['n1', 'n1', 'n2', 'n2']);
+    expect(nodes.map(String).sort()).toEqual(['n1', 'n1', 'n2', 'n2']);
     await cluster.clock.advance('1s');
     const [event] = await cluster.eventsOf('a');
     expect(event).toMatchObject({
@@ -199,6 +199,9 @@ describe('the scheduler with an API server', () => {
     expect(bindings(scheduler.requests, 'p')).toBe(0);
     await cluster.untilBound('p');
     expect(failures).toBeLessThan(0);
+    await cluster.clock.advance('1s');
+    // Not one attempt before.
+    expect((await cluster.eventsOf('p')).map((event) => event.reason)).toEqual(['Scheduled']);
   });
 
   it('drops a pod that is deleted while its binding is under way', async () => {

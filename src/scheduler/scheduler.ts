@@ -39,6 +39,8 @@ export interface SchedulerConfig {
 
 /** Events that may wait to be sent: a large ReplicaSet's worth. */
 const EVENT_QUEUE_LIMIT = 20_000;
+/** How long the last of them may take when scheduling ends. */
+const LAST_EVENTS_MS = 1000;
 
 export class Scheduler {
   readonly #config: SchedulerConfig;
@@ -48,6 +50,8 @@ export class Scheduler {
   readonly #nodeInformer: SharedInformer<Node>;
   /** The next session, made already; each time of leading begins with nothing remembered. */
   #session: Session | undefined;
+  /** Of #session or, while it runs, of that one. */
+  readonly #recorders: EventRecorder[] = [];
 
   /** Throws ConfigurationError if the configuration is wrong. */
   constructor(config: SchedulerConfig) {
@@ -83,7 +87,6 @@ export class Scheduler {
       onStartedLeading: (leading) => this.#lead(leading),
     });
     // Having lost the lease, it stands for election again.
-    // oxlint-disable-next-line no-await-in-loop -- one term after the other
     while (!signal.aborted) await elector.run(signal);
   }
 
@@ -91,6 +94,16 @@ export class Scheduler {
     const session = this.#session ?? this.#newSession();
     this.#session = undefined;
     await session.run(signal);
+    await this.#sendLastEvents();
+  }
+
+  async #sendLastEvents(): Promise<void> {
+    const recorders = this.#recorders.splice(0);
+    const enough = new AbortController();
+    const grace = this.#config.clock.sleep(LAST_EVENTS_MS, enough.signal).catch(() => undefined);
+    await Promise.race([Promise.all(recorders.map((recorder) => recorder.flush())), grace]);
+    enough.abort();
+    for (const recorder of recorders) recorder.stop();
   }
 
   #newSession(): Session {
@@ -114,6 +127,8 @@ export class Scheduler {
 
   #newRecorder(component: string): Recorder {
     const { client, clock, random, logger } = this.#config;
-    return new EventRecorder({ client, clock, random, logger, component, queueLimit: EVENT_QUEUE_LIMIT });
+    const recorder = new EventRecorder({ client, clock, random, logger, component, queueLimit: EVENT_QUEUE_LIMIT });
+    this.#recorders.push(recorder);
+    return recorder;
   }
 }

@@ -138,7 +138,6 @@ export class Session {
     let sliceEnd = clock.monotonic() + SLICE_MS;
     let left = SLICE_PODS;
     while (!signal.aborted) {
-      // oxlint-disable no-await-in-loop -- one pod after the other
       await this.#cycle.untilFewerBindings(bindingConcurrency);
       if (--left <= 0 || clock.monotonic() >= sliceEnd) {
         await clock.sleep(0);
@@ -148,7 +147,6 @@ export class Session {
       const pod = await this.#queue.pop(signal);
       if (pod === undefined) return;
       await this.#cycle.scheduleOne(pod);
-      // oxlint-enable no-await-in-loop
     }
   }
 

@@ -225,7 +225,8 @@ describe('SchedulerCache, whatever happens', () => {
           expect(info.pods.map(({ key }) => key).sort()).toEqual(here.map(({ key }) => key).sort());
           expect(info.requested.milliCpu).toBe(here.reduce((sum, { requests }) => sum + requests.milliCpu, 0));
           expect(info.nonZeroMemory).toBe(here.reduce((sum, { nonZeroMemory }) => sum + nonZeroMemory, 0));
-          const portsOf = (ports: readonly { readonly port: number }[]): number[] => ports.map(({ port }) => port).sort();
+          const portsOf = (ports: readonly { readonly port: number }[]): number[] =>
+            ports.map(({ port }) => port).sort((a, b) => a - b);
           expect(portsOf(info.usedPorts)).toEqual(portsOf(here.flatMap(({ hostPorts }) => hostPorts)));
         }
         expect(cache.podCount).toBe(pods.size);

@@ -20,15 +20,15 @@ export class CycleState {
 
   /** Undefined if nothing was written under this key in this cycle. */
   read<T>(key: StateKey<T>): T | undefined {
-    return this.#values.get(key as StateKey<unknown>) as T | undefined;
+    return this.#values.get(key) as T | undefined;
   }
 
   write<T>(key: StateKey<T>, value: T): void {
-    this.#values.set(key as StateKey<unknown>, value);
+    this.#values.set(key, value);
   }
 
   delete<T>(key: StateKey<T>): void {
-    this.#values.delete(key as StateKey<unknown>);
+    this.#values.delete(key);
   }
 
   clone(): CycleState {

@@ -1,7 +1,7 @@
 // One profile at work: its plugins at each extension point, and the rules by which their answers come together.
 
 import type { Clock } from '../../machinery/clock.ts';
-import { CycleState, type StateKey, stateKey } from './cycle-state.ts';
+import { type CycleState, type StateKey, stateKey } from './cycle-state.ts';
 import type { ClusterEventWithHint } from './events.ts';
 import { ALL_ACTIONS, clusterEvent } from './events.ts';
 import type { PodNominator } from './handle.ts';
@@ -199,7 +199,6 @@ export class Framework {
     let nominatedNode: string | undefined;
     let refusal: Status = new Status('Unschedulable', []);
     for (const plugin of this.plugins.postFilter) {
-      // oxlint-disable-next-line no-await-in-loop -- one plugin after the other is the contract
       const result = await plugin.postFilter(state, pod, statuses);
       nominatedNode = result.nominatedNode ?? nominatedNode;
       if (result.status === undefined) return { nominatedNode, status: undefined, message: '' };
@@ -295,7 +294,6 @@ export class Framework {
 
   async runPreBind(state: CycleState, pod: PodInfo, node: string, signal: AbortSignal): Promise<Answer> {
     for (const plugin of this.plugins.preBind) {
-      // oxlint-disable-next-line no-await-in-loop -- one plugin after the other is the contract
       const answer = await plugin.preBind(state, pod, node, signal);
       if (answer !== undefined) return answer.rejected ? answer.withPlugin(plugin.name) : asError(answer, plugin, 'PreBind');
     }
@@ -305,7 +303,6 @@ export class Framework {
   /** The first plugin that does not skip binds. What it throws becomes an Error status with that as its cause. */
   async runBind(state: CycleState, pod: PodInfo, node: string, signal: AbortSignal): Promise<Answer> {
     for (const plugin of this.plugins.bind) {
-      // oxlint-disable-next-line no-await-in-loop -- one plugin after the other is the contract
       const answer = await bound(plugin, () => plugin.bind(state, pod, node, signal));
       if (answer?.code !== 'Skip') return answer;
     }

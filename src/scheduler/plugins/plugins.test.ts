@@ -15,7 +15,7 @@ import type {
   PreScorePlugin,
   ScorePlugin,
 } from '../framework/plugin.ts';
-import { PodInfo } from '../framework/pod-info.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
 import { Status } from '../framework/status.ts';
 import { makeHandle, snapshotOf } from '../testing/handle.ts';
 import { makeNode, makeNodeInfo, makePod, makePodInfo, type NodeOptions } from '../testing/objects.ts';
@@ -26,7 +26,7 @@ type AnyPlugin = Plugin & Partial<PreEnqueuePlugin & PreFilterPlugin & FilterPlu
 
 function make(name: string, args?: unknown, handle: Partial<Handle> = {}): AnyPlugin {
   const registration = inTreeRegistry.get(name) as PluginRegistration;
-  return registration.create({ value: args, path: 'args' }, makeHandle(handle)) as AnyPlugin;
+  return registration.create({ value: args, path: 'args' }, makeHandle(handle));
 }
 
 /** PreFilter, then Filter on each node: the codes and reasons, or 'ok'. */

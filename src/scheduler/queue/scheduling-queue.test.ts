@@ -9,13 +9,13 @@ import {
   nodeAdd,
 } from '../framework/events.ts';
 import type { PreEnqueuePlugin } from '../framework/plugin.ts';
-import { PodInfo } from '../framework/pod-info.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
 import { Status } from '../framework/status.ts';
 import { byPriority } from '../plugins/priority-sort.ts';
 import { schedulingGates } from '../plugins/scheduling-gates.ts';
 import { makeHandle, RecordingLogger } from '../testing/handle.ts';
 import { makePod, makePodInfo, type PodOptions } from '../testing/objects.ts';
-import { backoffMs, QueuedPod } from './queued-pod.ts';
+import { backoffMs, type QueuedPod } from './queued-pod.ts';
 import { SchedulingQueue, type SchedulingQueueConfig } from './scheduling-queue.ts';
 
 const gates = schedulingGates.create({ value: undefined, path: 'args' }, makeHandle()) as PreEnqueuePlugin;
@@ -215,7 +215,7 @@ describe('SchedulingQueue', () => {
   });
 
   it('tries a pod again after five minutes whatever happened', async () => {
-    const { queue, clock, add, refuse } = newQueue();
+    const { clock, add, refuse } = newQueue();
     add('p');
     const pod = refuse('Fit');
     await clock.advance('5m');

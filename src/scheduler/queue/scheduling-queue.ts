@@ -149,7 +149,6 @@ export class SchedulingQueue implements PodNominator {
       if (signal.aborted) return undefined;
       const pod = this.tryPop();
       if (pod !== undefined) return pod;
-      // oxlint-disable-next-line no-await-in-loop -- this is the waiting
       await this.#untilWoken(signal);
     }
   }

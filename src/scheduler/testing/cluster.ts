@@ -1,6 +1,6 @@
 // An API server with a scheduler on a virtual clock, and ways to make requests of the scheduler fail.
 
-import { type Event, events, nodes, type Pod, pods, type PodSpec } from '../../api/core/v1/index.ts';
+import { type Event, events, nodes, type Pod, pods, type PodSpec, serviceAccounts } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import { startTestServer } from '../../apiserver/testing/server.ts';
 import type { Client } from '../../client/client.ts';
@@ -29,6 +29,11 @@ export async function startTestCluster() {
   const clock = new VirtualClock();
   const server = await startTestServer({ clock });
   const { client } = server;
+  // Pods run as somebody; there is no controller here that makes it.
+  await client
+    .resource(serviceAccounts)
+    .namespace('default')
+    .create({ metadata: { name: 'default' } });
   const running: RunningScheduler[] = [];
 
   function startScheduler(config: Partial<SchedulerConfig> = {}, fault?: Fault): RunningScheduler {
