@@ -76,6 +76,7 @@ export class Kubelet {
   #networkProblem: string | undefined;
   /** Pods that are gone, and of which something may be left in the runtime or on the disk. */
   readonly #toRemove = new Map<string, RuntimePodStatus>();
+  readonly #removing = new Set<string>();
   #housekeeping: Timer | undefined;
   #stopped: Promise<void> | undefined;
 
@@ -498,17 +499,22 @@ export class Kubelet {
   /** What the runtime still has of pods that are gone. What cannot be removed is tried again by the housekeeping. */
   async #removeLeftovers(): Promise<void> {
     const { garbage, pleg } = this.#require();
-    for (const [uid, status] of [...this.#toRemove]) {
-      this.#toRemove.delete(uid);
-      try {
-        await garbage.removePod(status);
-        pleg.forget(uid);
-      } catch (err) {
-        if (this.#abort.signal.aborted) return;
-        this.#logger.warn('pod not removed from the runtime', { uid, err });
-        this.#toRemove.set(uid, status);
-      }
-    }
+    await Promise.all(
+      [...this.#toRemove].map(async ([uid, status]) => {
+        // Never the same pod twice at a time.
+        if (this.#removing.has(uid)) return;
+        this.#removing.add(uid);
+        try {
+          await garbage.removePod(status);
+          this.#toRemove.delete(uid);
+          pleg.forget(uid);
+        } catch (err) {
+          if (!this.#abort.signal.aborted) this.#logger.warn('pod not removed from the runtime', { uid, err });
+        } finally {
+          this.#removing.delete(uid);
+        }
+      }),
+    );
   }
 
   /** The runtime has a pod that nobody wants. */

@@ -16,7 +16,7 @@ class RecordingSyncer implements PodSyncer {
   terminating: (pod: Pod, grace: number, signal: AbortSignal) => Promise<void> = () => Promise.resolve();
   readonly statusChanges: (StatusChange | undefined)[] = [];
 
-  async syncPod(pod: Pod): Promise<SyncResult> {
+  async syncPod(pod: Pod, _first: boolean, _signal: AbortSignal): Promise<SyncResult> {
     return await this.#exclusively(`sync ${pod.metadata.name}`, pod, async () => await this.syncResult(pod));
   }
   async syncTerminatingPod(pod: Pod, grace: number, change: StatusChange | undefined, signal: AbortSignal): Promise<void> {
@@ -144,10 +144,9 @@ describe('termination', () => {
   });
 
   test('a kill interrupts a sync, and brings its own grace and status', async () => {
-    syncer.syncResult = () => new Promise((_, reject) => void reject);
     let aborted = false;
-    syncer.syncPod = (_pod, _first, signal) =>
-      new Promise((_, reject) =>
+    syncer.syncPod = (_pod: Pod, _first: boolean, signal: AbortSignal) =>
+      new Promise<SyncResult>((_, reject) =>
         signal.addEventListener('abort', () => {
           aborted = true;
           reject(signal.reason);
@@ -209,7 +208,7 @@ describe('termination', () => {
   });
 
   test('stop waits for what runs, and nothing runs afterwards', async () => {
-    syncer.syncPod = (_pod, _first, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    syncer.syncPod = (_pod: Pod, _first: boolean, signal: AbortSignal) => new Promise<SyncResult>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     workers.update({ type: 'create', pod: web() });
     await clock.settle();
     await workers.stop();

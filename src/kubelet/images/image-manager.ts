@@ -176,9 +176,6 @@ function defaultPullPolicy(image: string): string {
 }
 
 function describePullFailure(name: string, err: unknown, text: string): { readonly reason: string; readonly message: string } {
-  if (isCriError(err, 'RegistryUnavailable')) {
-    return { reason: 'RegistryUnavailable', message: `image pull failed for ${name} because the registry is unavailable: ${text}` };
-  }
   if (isCriError(err, 'SignatureValidationFailed')) {
     return {
       reason: 'SignatureValidationFailed',

@@ -37,14 +37,22 @@ export function statusPatch(from: PodStatus, to: PodStatus): Patch | undefined {
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
-/** Conditions are merged by type, so only those that changed are sent, and never one that the kubelet does not own. */
+/**
+ * Conditions are merged by type, field by field: only those that changed are sent, with what they no longer say taken back,
+ * and never one that the kubelet does not own.
+ */
 function changedConditions(from: PodStatus, to: PodStatus): unknown[] {
   const before = new Map((from.conditions ?? []).map((condition) => [condition.type as string, condition]));
-  return (to.conditions ?? []).filter(
-    (condition) =>
-      (OWNED_CONDITIONS.includes(condition.type) || condition.type === 'DisruptionTarget') &&
-      !isDeepStrictEqual(before.get(condition.type), condition),
-  );
+  return (to.conditions ?? [])
+    .filter(
+      (condition) =>
+        (OWNED_CONDITIONS.includes(condition.type) || condition.type === 'DisruptionTarget') &&
+        !isDeepStrictEqual(before.get(condition.type), condition),
+    )
+    .map((condition) => {
+      const gone = Object.keys(before.get(condition.type) ?? {}).filter((key) => !(key in condition));
+      return { ...condition, ...Object.fromEntries(gone.map((key) => [key, null])) };
+    });
 }
 
 function replaceByIP(before: unknown, after: unknown): unknown[] {

@@ -186,7 +186,7 @@ describe('volumes of API objects', () => {
             { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } },
             { path: 'note', fieldRef: { fieldPath: "metadata.annotations['note']" } },
             { path: 'annotations', fieldRef: { fieldPath: 'metadata.annotations' } },
-            { path: 'cpu', resourceFieldRef: { containerName: 'main', resource: 'limits.cpu' } },
+            { path: 'cpu', resourceFieldRef: { containerName: 'main', resource: 'limits.cpu', divisor: '0' } },
             { path: 'millis', resourceFieldRef: { containerName: 'main', resource: 'limits.cpu', divisor: '1m' } },
             { path: 'memory', resourceFieldRef: { containerName: 'main', resource: 'limits.memory', divisor: '1Mi' } },
           ],

@@ -1,0 +1,290 @@
+import { describe, expect, test } from 'vitest';
+import { emptyPodStatus, type RuntimePodStatus } from '../runtime/pod-status.ts';
+import { makeContainer, makePod, makeRecord, makeSandbox, makeStatus } from '../testing/make-pod.ts';
+import type { ContainerStatus, Pod, PodSpec, PodStatus } from '../types.ts';
+import type { StartFailure } from './container-statuses.ts';
+import { generatePodStatus, sortPodIPs } from './generate.ts';
+import { statusPatch } from './status-diff.ts';
+import { terminatedStatus } from './terminated.ts';
+
+interface Given {
+  readonly spec?: Partial<PodSpec>;
+  readonly metadata?: Partial<Pod['metadata']>;
+  readonly api?: PodStatus;
+  readonly runtime?: RuntimePodStatus;
+  readonly failures?: Readonly<Record<string, StartFailure>>;
+  readonly notReady?: readonly string[];
+  readonly ended?: boolean;
+}
+
+const nothing = emptyPodStatus('uid-1', 'web', 'default');
+
+/** Probes that have nothing to say, but for containers that are not ready. */
+function withProbes(notReady: readonly string[]) {
+  return {
+    withProbeResults: (_pod: Pod, status: ContainerStatus, init: boolean): ContainerStatus => {
+      const running = status.state.running !== undefined;
+      if (init) return { ...status, started: running, ready: status.state.terminated?.exitCode === 0 || running };
+      return { ...status, started: running, ready: running && !notReady.includes(status.name) };
+    },
+  };
+}
+
+function generate(given: Given): PodStatus {
+  const api = given.api ?? { phase: 'Pending' };
+  return generatePodStatus({
+    pod: makePod({ spec: given.spec ?? {}, metadata: given.metadata ?? {}, status: api }),
+    runtimeStatus: given.runtime ?? nothing,
+    previous: api,
+    runtimeName: 'containerd',
+    startFailure: (name) => given.failures?.[name],
+    probes: withProbes(given.notReady ?? []),
+    hostIPs: ['192.168.0.5'],
+    qosClass: 'BestEffort',
+    ended: given.ended ?? false,
+  });
+}
+
+const exited = (name: string, exitCode: number) => makeRecord(name, { state: 'exited', exitCode });
+const two = [makeContainer('a'), makeContainer('b')];
+
+describe('the phase', () => {
+  const cases: readonly [string, string, Given][] = [
+    ['Pending', 'nothing is there', {}],
+    ['Running', 'all runs', { runtime: makeStatus([makeRecord('main')]) }],
+    ['Pending', 'one has not started', { spec: { containers: two }, runtime: makeStatus([makeRecord('a')]) }],
+    ['Running', 'one of two has ended', { spec: { containers: two }, runtime: makeStatus([makeRecord('a'), exited('b', 1)]) }],
+    ['Running', 'all has ended and will be restarted', { runtime: makeStatus([exited('main', 1)]) }],
+    ['Succeeded', 'all has succeeded, by OnFailure', { spec: { restartPolicy: 'OnFailure' }, runtime: makeStatus([exited('main', 0)]) }],
+    ['Running', 'one failed, by OnFailure', { spec: { restartPolicy: 'OnFailure' }, runtime: makeStatus([exited('main', 1)]) }],
+    ['Failed', 'one failed, by Never', { spec: { restartPolicy: 'Never' }, runtime: makeStatus([exited('main', 1)]) }],
+    ['Succeeded', 'all was stopped well, and the pod is not to go on', { runtime: makeStatus([exited('main', 0)]), ended: true }],
+    ['Failed', 'one was stopped badly, and the pod is not to go on', { runtime: makeStatus([exited('main', 137)]), ended: true }],
+    [
+      'Pending',
+      'an init container runs',
+      { spec: { initContainers: [makeContainer('init')] }, runtime: makeStatus([makeRecord('init')]) },
+    ],
+    [
+      'Failed',
+      'an init container failed, by Never',
+      { spec: { restartPolicy: 'Never', initContainers: [makeContainer('init')] }, runtime: makeStatus([exited('init', 1)]) },
+    ],
+    [
+      'Pending',
+      'an init container failed and will be restarted',
+      { spec: { initContainers: [makeContainer('init')] }, runtime: makeStatus([exited('init', 1)]) },
+    ],
+    [
+      'Running',
+      'a container crashes in a loop',
+      {
+        runtime: makeStatus([exited('main', 1)]),
+        failures: { main: { reason: 'CrashLoopBackOff', message: 'back-off 10s' } },
+      },
+    ],
+    [
+      'Succeeded',
+      'the containers have ended, whatever the sidecar did',
+      {
+        spec: { restartPolicy: 'Never', initContainers: [makeContainer('proxy', { restartPolicy: 'Always' })] },
+        runtime: makeStatus([exited('main', 0), exited('proxy', 137)]),
+      },
+    ],
+    ['Failed', 'the API says so already', { api: { phase: 'Failed', reason: 'Evicted' }, runtime: makeStatus([makeRecord('main')]) }],
+  ];
+  test.each(cases)('is %s when %s', (phase, _when, given) => {
+    expect(generate(given).phase).toBe(phase);
+  });
+});
+
+describe('container statuses', () => {
+  const statusOf = (given: Given): ContainerStatus => generate(given).containerStatuses?.[0] as ContainerStatus;
+
+  test('wait for what there is to come', () => {
+    expect(statusOf({}).state).toEqual({ waiting: { reason: 'ContainerCreating' } });
+    expect(statusOf({ spec: { initContainers: [makeContainer('init')] } }).state).toEqual({ waiting: { reason: 'PodInitializing' } });
+  });
+
+  test('tell why a container could not be started', () => {
+    const failures = { main: { reason: 'ErrImagePull', message: 'not found' } };
+    expect(statusOf({ failures }).state).toEqual({ waiting: { reason: 'ErrImagePull', message: 'not found' } });
+  });
+
+  test('of a crash loop show the last end', () => {
+    const status = statusOf({
+      runtime: makeStatus([makeRecord('main', { state: 'exited', exitCode: 2, restartCount: 3 })]),
+      failures: { main: { reason: 'CrashLoopBackOff', message: 'back-off 40s' } },
+    });
+    expect(status).toMatchObject({
+      restartCount: 3,
+      state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 40s' } },
+      lastState: { terminated: { exitCode: 2, reason: 'Error', containerID: 'containerd://main-id' } },
+    });
+  });
+
+  test('show the instance before as the last state', () => {
+    const status = statusOf({
+      runtime: makeStatus([
+        makeRecord('main', { id: 'new', restartCount: 1 }),
+        makeRecord('main', { id: 'old', state: 'exited', exitCode: 1, reason: 'OOMKilled' }),
+      ]),
+    });
+    expect(status).toMatchObject({
+      containerID: 'containerd://new',
+      restartCount: 1,
+      state: { running: { startedAt: '2026-01-01T00:00:01Z' } },
+      lastState: { terminated: { reason: 'OOMKilled', containerID: 'containerd://old' } },
+    });
+  });
+
+  const running: PodStatus = {
+    phase: 'Running',
+    containerStatuses: [
+      {
+        name: 'main',
+        state: { running: { startedAt: '2026-01-01T00:00:00Z' } },
+        lastState: {},
+        ready: true,
+        restartCount: 2,
+        image: 'busybox',
+        imageID: 'x',
+        containerID: 'containerd://lost',
+      },
+    ],
+  };
+
+  test('that are lost are taken to have failed', () => {
+    expect(statusOf({ api: running })).toMatchObject({
+      restartCount: 3,
+      state: { waiting: { reason: 'ContainerCreating' } },
+      lastState: { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown' } },
+    });
+    expect(statusOf({ api: running, runtime: makeStatus([makeRecord('main', { state: 'unknown' })]) })).toMatchObject({
+      restartCount: 3,
+      state: { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown' } },
+    });
+  });
+
+  test('of an init container that the runtime has forgotten, once the pod runs', () => {
+    const status = generate({ spec: { initContainers: [makeContainer('init')] }, runtime: makeStatus([makeRecord('main')]) });
+    expect(status.initContainerStatuses?.[0]?.state.terminated).toMatchObject({ exitCode: 0, reason: 'Completed' });
+    expect(status.phase).toBe('Running');
+  });
+
+  test('have resources, mounts and user', () => {
+    const status = statusOf({
+      spec: {
+        containers: [
+          makeContainer('main', {
+            resources: { requests: { cpu: '100m' }, limits: { memory: '1Gi' } },
+            volumeMounts: [
+              { name: 'data', mountPath: '/data' },
+              { name: 'conf', mountPath: '/conf', readOnly: true },
+            ],
+          }),
+        ],
+      },
+      runtime: makeStatus([makeRecord('main', { user: { uid: 1000, gid: 100, supplementalGroups: [5] } })]),
+    });
+    expect(status).toMatchObject({
+      allocatedResources: { cpu: '100m' },
+      resources: { requests: { cpu: '100m' }, limits: { memory: '1Gi' } },
+      volumeMounts: [
+        { name: 'data', mountPath: '/data' },
+        { name: 'conf', mountPath: '/conf', readOnly: true, recursiveReadOnly: 'Disabled' },
+      ],
+      user: { linux: { uid: 1000, gid: 100, supplementalGroups: [5] } },
+    });
+  });
+});
+
+describe('conditions', () => {
+  const brief = (status: PodStatus): readonly string[] =>
+    (status.conditions ?? []).map(({ type, status: value, reason, message }) => [type, value, reason, message].filter(Boolean).join(' '));
+
+  test('of a pod that starts', () => {
+    expect(brief(generate({}))).toEqual([
+      'PodReadyToStartContainers False',
+      'Initialized True',
+      'Ready False ContainersNotReady containers with unready status: [main]',
+      'ContainersReady False ContainersNotReady containers with unready status: [main]',
+      'PodScheduled True',
+    ]);
+  });
+
+  test('of a pod that runs and is not ready', () => {
+    const status = generate({ spec: { containers: two }, runtime: makeStatus([makeRecord('a'), makeRecord('b')]), notReady: ['b'] });
+    expect(brief(status)).toContain('Ready False ContainersNotReady containers with unready status: [b]');
+    expect(brief(status)).toContain('PodReadyToStartContainers True');
+  });
+
+  test('of a pod that has ended', () => {
+    const done = generate({ spec: { restartPolicy: 'Never' }, runtime: makeStatus([exited('main', 0)], [makeSandbox({ ready: false })]) });
+    expect(brief(done)).toEqual([
+      'PodReadyToStartContainers False',
+      'Initialized True PodCompleted',
+      'Ready False PodCompleted',
+      'ContainersReady False PodCompleted',
+      'PodScheduled True',
+    ]);
+  });
+
+  test("others' are kept, and gates are heeded", () => {
+    const condition = { type: 'example.com/gate' as const, lastProbeTime: null, lastTransitionTime: null };
+    const given = (gate: 'True' | 'False' | undefined): Given => ({
+      spec: { readinessGates: [{ conditionType: 'example.com/gate' }] },
+      api: { phase: 'Running', ...(gate === undefined ? {} : { conditions: [{ ...condition, status: gate }] }) },
+      runtime: makeStatus([makeRecord('main')]),
+    });
+    expect(brief(generate(given('True')))).toContain('Ready True');
+    expect(brief(generate(given('True')))).toContain('example.com/gate True');
+    expect(brief(generate(given('False')))).toContain(
+      'Ready False ReadinessGatesNotReady the status of pod readiness gate "example.com/gate" is not "True", but False',
+    );
+    expect(brief(generate(given(undefined)))).toContain(
+      'Ready False ReadinessGatesNotReady corresponding condition of pod readiness gate "example.com/gate" does not exist.',
+    );
+  });
+});
+
+test('addresses: at most one of each family, the family of the node first', () => {
+  expect(sortPodIPs(['fd00::1', '10.0.0.1', '10.0.0.2'], '192.168.0.1')).toEqual(['10.0.0.1', 'fd00::1']);
+  expect(sortPodIPs(['10.0.0.1', 'fd00::1'], 'fe80::1')).toEqual(['fd00::1', '10.0.0.1']);
+  expect(generate({ spec: { hostNetwork: true } })).toMatchObject({ podIP: '192.168.0.5', podIPs: [{ ip: '192.168.0.5' }] });
+});
+
+test('the last status leaves nothing open', () => {
+  const status = terminatedStatus(generate({ runtime: nothing }));
+  expect(status.phase).toBe('Failed');
+  expect(status.containerStatuses?.[0]).toMatchObject({
+    ready: false,
+    state: { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown' } },
+  });
+});
+
+describe('the patch', () => {
+  const ready = { type: 'Ready' as const, lastProbeTime: null, lastTransitionTime: '2026-01-01T00:00:00Z' };
+
+  test('has what changed, and nothing else', () => {
+    const before: PodStatus = { phase: 'Pending', hostIP: '1.1.1.1', reason: 'Old', conditions: [{ ...ready, status: 'False', reason: 'X', message: 'Y' }] };
+    expect(statusPatch(before, before)).toBeUndefined();
+    expect(statusPatch(before, { phase: 'Running', hostIP: '1.1.1.1', conditions: [{ ...ready, status: 'True' }] })).toEqual({
+      phase: 'Running',
+      reason: null,
+      conditions: [{ ...ready, status: 'True', reason: null, message: null }],
+    });
+  });
+
+  test("leaves others' conditions and fields alone", () => {
+    const other = { type: 'example.com/x' as const, status: 'True' as const, lastProbeTime: null, lastTransitionTime: null };
+    const before: PodStatus = { phase: 'Running', conditions: [other], nominatedNodeName: 'n' };
+    expect(statusPatch(before, { phase: 'Running', conditions: [{ ...other, status: 'False' }] })).toBeUndefined();
+  });
+
+  test('replaces addresses', () => {
+    expect(statusPatch({ podIPs: [{ ip: 'a' }, { ip: 'b' }] }, { podIPs: [{ ip: 'c' }, { ip: 'b' }] })).toEqual({
+      podIPs: [{ ip: 'c' }, { ip: 'b' }, { $patch: 'delete', ip: 'a' }],
+    });
+  });
+});
