@@ -5,8 +5,6 @@ import type { ResourceRule } from './authorizer.ts';
 import type { Grant } from './rules.ts';
 
 const READ = ['get', 'list', 'watch'] as const;
-const WRITE = ['create', 'update', 'patch', 'delete'] as const;
-const READ_WRITE = [...READ, ...WRITE] as const;
 
 function rule(
   apiGroup: string,

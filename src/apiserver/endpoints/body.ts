@@ -53,7 +53,7 @@ export async function parseBody(request: ApiRequest, mustBe: string): Promise<Pa
   if (mediaType === PROTOBUF_TYPE) return { value: undefined, mediaType, envelope: opened(bytes, mustBe) };
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   try {
-    if (mediaType === JSON_TYPE) return { value: parseJson(bytes), text, mediaType };
+    if (mediaType === JSON_TYPE) return { value: parseJson(bytes, { text }), text, mediaType };
     // The parser of YAML is large; most servers never see any.
     const { parseYaml } = await import('../../api/codec/yaml.ts');
     return { value: parseYaml(text), text, mediaType };

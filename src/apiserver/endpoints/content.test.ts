@@ -31,21 +31,39 @@ describe('bodies', () => {
 
   test('may be protobuf', async () => {
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { k: 'v' } };
-    const { code, json } = await post(encodeProtobuf(messageDescriptor('core/v1.ConfigMap'), object), 'application/vnd.kubernetes.protobuf');
+    const { code, json } = await post(
+      encodeProtobuf(messageDescriptor('core/v1.ConfigMap'), object),
+      'application/vnd.kubernetes.protobuf',
+    );
     expect(code).toBe(201);
     expect(json.data).toEqual({ k: 'v' });
     expect((await post('nonsense', 'application/vnd.kubernetes.protobuf')).code).toBe(400);
   });
 
   test.each([
-    ['no JSON', '{"metadata":', 'application/json', "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error"],
+    [
+      'no JSON',
+      '{"metadata":',
+      'application/json',
+      "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error",
+    ],
     ['nothing', '', 'application/json', 'the object provided is unrecognized (must be of type ConfigMap)'],
     ['a list', '[]', 'application/json', 'the object provided is unrecognized (must be of type ConfigMap)'],
     ['a text', '"x"', 'application/json', 'the object provided is unrecognized (must be of type ConfigMap)'],
     ['no YAML', 'a: b: c', 'application/yaml', 'the object provided is unrecognized (must be of type ConfigMap)'],
     ['deep nesting', `{"metadata":${'['.repeat(100_000)}`, 'application/json', 'the object provided is unrecognized'],
-    ['a kind that is no text', '{"kind":1}', 'application/json', 'cannot unmarshal number into Go struct field .kind of type string'],
-    ['another kind', '{"kind":"Pod","apiVersion":"v1"}', 'application/json', 'Pod in version "v1" cannot be handled as a ConfigMap'],
+    [
+      'a kind that is no text',
+      '{"kind":1}',
+      'application/json',
+      'cannot unmarshal number into Go struct field .kind of type string',
+    ],
+    [
+      'another kind',
+      '{"kind":"Pod","apiVersion":"v1"}',
+      'application/json',
+      'Pod in version "v1" cannot be handled as a ConfigMap',
+    ],
     [
       'another version',
       '{"kind":"ConfigMap","apiVersion":"v2"}',
@@ -135,16 +153,19 @@ describe('answers', () => {
   const get = (accept: string | undefined, path = `${PATH}/a`, headers: Record<string, string> = {}) =>
     send(t.server, { path, headers: { ...headers, ...(accept !== undefined && { accept }) } });
 
-  test.each([undefined, '*/*', 'application/json', 'application/vnd.kubernetes.protobuf,application/json', 'application/*;q=0.5'])(
-    'are JSON for %s',
-    async (accept) => {
-      const { code, headers, json } = await get(accept);
-      expect(code).toBe(200);
-      expect(headers['content-type']).toBe('application/json');
-      expect(headers['cache-control']).toBe('no-cache, private');
-      expect(json.data).toEqual({ k: 'v', n: 'w' });
-    },
-  );
+  test.each([
+    undefined,
+    '*/*',
+    'application/json',
+    'application/vnd.kubernetes.protobuf,application/json',
+    'application/*;q=0.5',
+  ])('are JSON for %s', async (accept) => {
+    const { code, headers, json } = await get(accept);
+    expect(code).toBe(200);
+    expect(headers['content-type']).toBe('application/json');
+    expect(headers['cache-control']).toBe('no-cache, private');
+    expect(json.data).toEqual({ k: 'v', n: 'w' });
+  });
 
   test('may be YAML', async () => {
     const { headers, text } = await get('application/yaml');
@@ -154,20 +175,34 @@ describe('answers', () => {
   });
 
   test('may be for people', async () => {
-    for (const { text } of [await get(undefined, `${PATH}/a?pretty=true`), await get(undefined, `${PATH}/a`, { 'user-agent': 'curl/8.0' })]) {
+    for (const { text } of [
+      await get(undefined, `${PATH}/a?pretty=true`),
+      await get(undefined, `${PATH}/a`, { 'user-agent': 'curl/8.0' }),
+    ]) {
       expect(text).toContain('{\n  "kind": "ConfigMap",');
     }
     expect((await get(undefined, `${PATH}/a?pretty=false`, { 'user-agent': 'curl/8.0' })).text).not.toContain('\n ');
   });
 
-  test.each(['text/html', 'application/vnd.kubernetes.protobuf', 'application/json;as=Table;v=v9;g=meta.k8s.io'])('are refused for %s', async (accept) => {
-    const { code, json } = await get(accept);
-    expect(code).toBe(406);
-    expect(json).toMatchObject({ reason: 'NotAcceptable', message: expect.stringContaining('only the following media types are accepted: application/json') });
-  });
+  test.each(['text/html', 'application/vnd.kubernetes.protobuf', 'application/json;as=Table;v=v9;g=meta.k8s.io'])(
+    'are refused for %s',
+    async (accept) => {
+      const { code, json } = await get(accept);
+      expect(code).toBe(406);
+      expect(json).toMatchObject({
+        reason: 'NotAcceptable',
+        message: expect.stringContaining('only the following media types are accepted: application/json'),
+      });
+    },
+  );
 
   test('that nobody wants are not even begun', async () => {
-    const { code } = await send(t.server, { method: 'POST', path: PATH, headers: { accept: 'text/html' }, body: { metadata: { name: 'b' } } });
+    const { code } = await send(t.server, {
+      method: 'POST',
+      path: PATH,
+      headers: { accept: 'text/html' },
+      body: { metadata: { name: 'b' } },
+    });
     expect(code).toBe(406);
     expect((await send(t.server, { path: `${PATH}/b` })).code).toBe(404);
   });
@@ -183,7 +218,10 @@ describe('answers', () => {
     ]);
     const single = (await get(TABLE)).json;
     expect(single.rows).toHaveLength(1);
-    expect((await get(TABLE, `${PATH}?includeObject=Object`)).json.rows[0]?.object).toMatchObject({ kind: 'ConfigMap', data: { k: 'v' } });
+    expect((await get(TABLE, `${PATH}?includeObject=Object`)).json.rows[0]?.object).toMatchObject({
+      kind: 'ConfigMap',
+      data: { k: 'v' },
+    });
     expect((await get(TABLE, `${PATH}?includeObject=None`)).json.rows[0]?.object).toBeNull();
     expect((await get(TABLE, `${PATH}?includeObject=Some`)).code).toBe(400);
     const missing = await get(TABLE, `${PATH}/none`);
@@ -195,7 +233,11 @@ describe('answers', () => {
     expect(one.json).toMatchObject({ kind: 'PartialObjectMetadata', metadata: { name: 'a' } });
     expect(one.json.data).toBeUndefined();
     const all = await get('application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io', PATH);
-    expect(all.json).toMatchObject({ kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', items: [{ metadata: { name: 'a' } }] });
+    expect(all.json).toMatchObject({
+      kind: 'PartialObjectMetadataList',
+      apiVersion: 'meta.k8s.io/v1',
+      items: [{ metadata: { name: 'a' } }],
+    });
   });
 
   test('of watches may be tables, whose columns are told once', async () => {
@@ -228,14 +270,17 @@ describe('answers', () => {
 });
 
 describe('paths', () => {
-  test.each(['/api/v1/foos', '/apis/none/v1/foos', '/nowhere', '/api/v1/namespaces/default/configmaps/a/status', '/api/v1/namespaces/default/pods/p/status/more'])(
-    '%s is nowhere',
-    async (path) => {
-      const { code, text } = await send(t.server, { path });
-      expect(code).toBe(404);
-      expect(text).toBe('404 page not found\n');
-    },
-  );
+  test.each([
+    '/api/v1/foos',
+    '/apis/none/v1/foos',
+    '/nowhere',
+    '/api/v1/namespaces/default/configmaps/a/status',
+    '/api/v1/namespaces/default/pods/p/status/more',
+  ])('%s is nowhere', async (path) => {
+    const { code, text } = await send(t.server, { path });
+    expect(code).toBe(404);
+    expect(text).toBe('404 page not found\n');
+  });
 
   test.each([
     ['POST', `${PATH}/a`],

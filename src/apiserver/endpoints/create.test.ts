@@ -94,7 +94,11 @@ describe('create', () => {
     ['a bad name', { name: 'A_b' }, 'metadata.name: Invalid value: "A_b": a lowercase RFC 1123 subdomain must consist of'],
     ['a bad prefix', { generateName: 'A' }, 'metadata.generateName: Invalid value: "A": a lowercase RFC 1123 subdomain'],
     ['a bad label', { name: 'a', labels: { 'a b': '' } }, 'metadata.labels: Invalid value: "a b": name part must consist of'],
-    ['a finalizer of nobody', { name: 'a', finalizers: ['x'] }, 'name is neither a standard finalizer name nor is it fully qualified'],
+    [
+      'a finalizer of nobody',
+      { name: 'a', finalizers: ['x'] },
+      'name is neither a standard finalizer name nor is it fully qualified',
+    ],
     [
       'an owner without uid',
       { name: 'a', ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: '' }] },
@@ -109,7 +113,11 @@ describe('create', () => {
 
   test('names every problem, each a cause', async () => {
     const metadata = { name: 'A', labels: { ' ': 'x' } };
-    const { json } = await send(t.server, { method: 'POST', path: PATH, body: { ...configMap('a'), metadata, data: { '/': '' } } });
+    const { json } = await send(t.server, {
+      method: 'POST',
+      path: PATH,
+      body: { ...configMap('a'), metadata, data: { '/': '' } },
+    });
     expect(json.message).toMatch(/^ConfigMap "A" is invalid: \[metadata.name: .*, metadata.labels: .*, data\[\/\]: .*\]$/);
     expect(json.details?.causes?.length).toBeGreaterThanOrEqual(3);
   });
@@ -122,7 +130,11 @@ describe('create', () => {
   });
 
   test('refuses a namespace that does not exist', async () => {
-    const { code, json } = await send(t.server, { method: 'POST', path: '/api/v1/namespaces/none/configmaps', body: configMap('a') });
+    const { code, json } = await send(t.server, {
+      method: 'POST',
+      path: '/api/v1/namespaces/none/configmaps',
+      body: configMap('a'),
+    });
     expect(code).toBe(404);
     expect(json.message).toBe('namespaces "none" not found');
   });
@@ -130,12 +142,18 @@ describe('create', () => {
   test('refuses a namespace that is going away, and says why', async () => {
     await send(t.server, { method: 'POST', path: '/api/v1/namespaces', body: { metadata: { name: 'going' } } });
     await send(t.server, { method: 'DELETE', path: '/api/v1/namespaces/going' });
-    const { code, json } = await send(t.server, { method: 'POST', path: '/api/v1/namespaces/going/configmaps', body: configMap('a') });
+    const { code, json } = await send(t.server, {
+      method: 'POST',
+      path: '/api/v1/namespaces/going/configmaps',
+      body: configMap('a'),
+    });
     expect(code).toBe(403);
     expect(json).toMatchObject({
       reason: 'Forbidden',
       message: 'configmaps "a" is forbidden: unable to create new content in namespace going because it is being terminated',
-      details: { causes: [{ reason: 'NamespaceTerminating', message: 'namespace going is being terminated', field: 'metadata.namespace' }] },
+      details: {
+        causes: [{ reason: 'NamespaceTerminating', message: 'namespace going is being terminated', field: 'metadata.namespace' }],
+      },
     });
   });
 
@@ -175,7 +193,11 @@ describe('generateName', () => {
       derive: () => random,
     };
     const other = await startTestServer({ random });
-    const create = () => other.client.resource(configMaps).namespace('default').create({ metadata: { generateName: 'x-' } });
+    const create = () =>
+      other.client
+        .resource(configMaps)
+        .namespace('default')
+        .create({ metadata: { generateName: 'x-' } });
     expect((await create()).metadata.name).toBe('x-aaaaa');
     expect((await create()).metadata.name).toBe('x-bbbbb');
     suffixes = [];

@@ -70,7 +70,9 @@ describe('delete', () => {
     expect(wrong.json.message).toContain('Precondition failed: UID in precondition: other');
     expect((await remove(`${PATH}/a`, { preconditions: { resourceVersion: '1' } })).code).toBe(409);
     const { uid, resourceVersion } = a.metadata;
-    expect((await remove(`${PATH}/a`, { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid, resourceVersion } })).code).toBe(200);
+    expect(
+      (await remove(`${PATH}/a`, { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid, resourceVersion } })).code,
+    ).toBe(200);
   });
 
   test('a dry run deletes nothing', async () => {
@@ -160,7 +162,11 @@ describe('graceful deletion of pods', () => {
   });
 
   test('finalizers outlast the grace', async () => {
-    await send(t.server, { method: 'POST', path: PODS, body: { ...pod, metadata: { name: 'p', finalizers: ['example.com/f'] } } });
+    await send(t.server, {
+      method: 'POST',
+      path: PODS,
+      body: { ...pod, metadata: { name: 'p', finalizers: ['example.com/f'] } },
+    });
     await remove(`${PODS}/p`);
     const { json } = await remove(`${PODS}/p`, { gracePeriodSeconds: 0 });
     expect(json.metadata).toMatchObject({ deletionGracePeriodSeconds: 0, finalizers: ['example.com/f'] });

@@ -17,7 +17,13 @@ afterEach(async () => {
 });
 
 const create = async (name: string, metadata: object = {}, namespace = 'default'): Promise<Answer> =>
-  (await send(t.server, { method: 'POST', path: `/api/v1/namespaces/${namespace}/configmaps`, body: { metadata: { name, ...metadata } } })).json;
+  (
+    await send(t.server, {
+      method: 'POST',
+      path: `/api/v1/namespaces/${namespace}/configmaps`,
+      body: { metadata: { name, ...metadata } },
+    })
+  ).json;
 const list = async (query = '', path = PATH) => send(t.server, { path: query === '' ? path : `${path}?${query}` });
 const names = (answer: Answer): string[] => answer.items.map((item) => item.metadata.name);
 interface ListMeta {
@@ -143,7 +149,9 @@ describe('pages', () => {
     expect(names(first)).toHaveLength(10);
     expect(meta(first).remainingItemCount).toBeUndefined();
     const second = (await list(`limit=10&labelSelector=odd%3D1&continue=${meta(first).continue}`)).json;
-    expect([...names(first), ...names(second)]).toEqual(Array.from({ length: 15 }, (_, i) => `n${String(2 * i + 1).padStart(2, '0')}`));
+    expect([...names(first), ...names(second)]).toEqual(
+      Array.from({ length: 15 }, (_, i) => `n${String(2 * i + 1).padStart(2, '0')}`),
+    );
     expect(meta(second).continue).toBeUndefined();
   });
 
@@ -160,14 +168,15 @@ describe('pages', () => {
     expect(names(rest)).toEqual(['aa', 'b', 'c']);
   });
 
-  test.each(['x', Buffer.from('{}').toString('base64url'), Buffer.from('{"v":"meta.k8s.io/v1","rv":5,"start":"../x"}').toString('base64url')])(
-    'refuse a token that is none: %s',
-    async (token) => {
-      const { code, json } = await list(`continue=${token}`);
-      expect(code).toBe(400);
-      expect(json.message).toContain('continue key is not valid');
-    },
-  );
+  test.each([
+    'x',
+    Buffer.from('{}').toString('base64url'),
+    Buffer.from('{"v":"meta.k8s.io/v1","rv":5,"start":"../x"}').toString('base64url'),
+  ])('refuse a token that is none: %s', async (token) => {
+    const { code, json } = await list(`continue=${token}`);
+    expect(code).toBe(400);
+    expect(json.message).toContain('continue key is not valid');
+  });
 
   test('refuse a resourceVersion beside a token', async () => {
     await create('a');

@@ -11,7 +11,9 @@ let t: TestServer;
 let a: Answer;
 beforeEach(async () => {
   t = await startTestServer();
-  a = (await send(t.server, { method: 'POST', path: PATH, body: { metadata: { name: 'a', labels: { l: '1' } }, data: { k: 'v' } } })).json;
+  a = (
+    await send(t.server, { method: 'POST', path: PATH, body: { metadata: { name: 'a', labels: { l: '1' } }, data: { k: 'v' } } })
+  ).json;
 });
 afterEach(async () => {
   await t.stop();
@@ -63,7 +65,9 @@ describe('update', () => {
   });
 
   test('refuses a name or namespace that the path does not say', async () => {
-    expect((await put({ metadata: { name: 'b' } })).json.message).toBe('the name of the object (b) does not match the name on the URL (a)');
+    expect((await put({ metadata: { name: 'b' } })).json.message).toBe(
+      'the name of the object (b) does not match the name on the URL (a)',
+    );
     expect((await put({ metadata: { name: 'a', namespace: 'x' } })).code).toBe(400);
     expect((await put({ metadata: {} })).code).toBe(400);
   });

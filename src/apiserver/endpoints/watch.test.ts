@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import type { KubeObject } from '../../client/client.ts';
-import { VirtualClock } from '../../machinery/clock.ts';
+import type { VirtualClock } from '../../machinery/clock.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
 import type { EncodedWatchEvent } from '../request.ts';
 import { handle, send } from '../testing/requests.ts';
@@ -22,7 +22,13 @@ afterEach(async () => {
 });
 
 const create = async (name: string, metadata: object = {}, namespace = 'default'): Promise<Answer> =>
-  (await send(t.server, { method: 'POST', path: `/api/v1/namespaces/${namespace}/configmaps`, body: { metadata: { name, ...metadata } } })).json;
+  (
+    await send(t.server, {
+      method: 'POST',
+      path: `/api/v1/namespaces/${namespace}/configmaps`,
+      body: { metadata: { name, ...metadata } },
+    })
+  ).json;
 const label = (name: string, labels: object) =>
   send(t.server, {
     method: 'PATCH',
@@ -135,7 +141,11 @@ describe('watch', () => {
     const containers = [{ name: 'c', image: 'i' }];
     await send(t.server, { method: 'POST', path: pods, body: { metadata: { name: 'p' }, spec: { containers } } });
     await send(t.server, { method: 'POST', path: pods, body: { metadata: { name: 'q' }, spec: { containers, nodeName: 'n2' } } });
-    await send(t.server, { method: 'POST', path: `${pods}/p/binding`, body: { metadata: { name: 'p' }, target: { kind: 'Node', name: 'n1' } } });
+    await send(t.server, {
+      method: 'POST',
+      path: `${pods}/p/binding`,
+      body: { metadata: { name: 'p' }, target: { kind: 'Node', name: 'n1' } },
+    });
     await send(t.server, { method: 'DELETE', path: `${pods}/p`, body: { gracePeriodSeconds: 0 } });
     expect(await w.take(2)).toEqual(['ADDED p', 'DELETED p']);
   });
@@ -153,7 +163,10 @@ describe('watch', () => {
       }
     }
     expect(frames[0]).toBe(frames[1]);
-    expect(JSON.parse(Buffer.from(frames[0] as Uint8Array).toString())).toMatchObject({ type: 'ADDED', object: { kind: 'ConfigMap', metadata: { name: 'a' } } });
+    expect(JSON.parse(Buffer.from(frames[0] as Uint8Array).toString())).toMatchObject({
+      type: 'ADDED',
+      object: { kind: 'ConfigMap', metadata: { name: 'a' } },
+    });
   });
 });
 
@@ -215,7 +228,10 @@ describe('an old resourceVersion', () => {
       return;
     }
     if (response.body.kind !== 'watch') throw new Error('no watch');
-    expect(await new Watch(response.body.events).event()).toMatchObject({ type: 'ERROR', object: { reason: 'Expired', code: 410 } });
+    expect(await new Watch(response.body.events).event()).toMatchObject({
+      type: 'ERROR',
+      object: { reason: 'Expired', code: 410 },
+    });
   });
 });
 

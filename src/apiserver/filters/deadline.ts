@@ -55,6 +55,8 @@ export class Deadlines {
   }
 
   #check(): void {
+    // An idle server has nothing to look at, and rests.
+    if (this.#pending.size === 0) this.stop();
     const now = this.#clock.monotonic();
     for (const pending of this.#pending) {
       // Requests are here in the order in which they came, and all are given the same time.

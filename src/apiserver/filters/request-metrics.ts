@@ -77,25 +77,25 @@ export class RequestMetrics {
     const labels = ['verb', 'group', 'version', 'resource', 'subresource'];
     const series = this.#series;
     const inFlight = (): number => this.#inFlight;
-    new Counter({
+    const total = new Counter({
       name: 'apiserver_request_total',
       help: 'Requests answered, by verb, resource and code.',
       labelNames: [...labels, 'code'],
-      registers: [registry],
+      registers: [],
       collect() {
         this.reset();
         for (const one of series.values()) this.inc(labelsOf(one, true), one.count);
       },
     });
-    new Gauge({
+    const current = new Gauge({
       name: 'apiserver_current_inflight_requests',
       help: 'Requests that are being worked on.',
-      registers: [registry],
+      registers: [],
       collect() {
         this.set(inFlight());
       },
     });
-    registry.registerMetric(durationHistogram(series, labels));
+    for (const metric of [total, current, durationHistogram(series, labels)]) registry.registerMetric(metric);
   }
 }
 

@@ -66,7 +66,9 @@ function h1(call: Call): Promise<Answer> {
     const request = httpsRequest(options, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('end', () => resolve({ code: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString() }));
+      response.on('end', () =>
+        resolve({ code: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString() }),
+      );
       response.on('error', reject);
     });
     request.on('error', reject);
@@ -80,7 +82,10 @@ function session(credentials: Credentials | null = admin): ClientHttp2Session {
 
 function h2(connection: ClientHttp2Session, call: Call): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const stream = connection.request({ ':path': call.path, ':method': call.method ?? 'GET', ...call.headers }, { endStream: call.body === undefined });
+    const stream = connection.request(
+      { ':path': call.path, ':method': call.method ?? 'GET', ...call.headers },
+      { endStream: call.body === undefined },
+    );
     let headers: Answer['headers'] = {};
     const chunks: Buffer[] = [];
     stream.on('response', (received) => {
@@ -143,8 +148,10 @@ describe.each(versions)('over %s', (version, ask) => {
     });
     expect((await ask({ ...review, as: null, headers: { authorization: 'Bearer wrong' } })).code).toBe(401);
     expect((await ask({ ...review, as: null })).code).toBe(401);
-    for (const path of ['/healthz', '/livez', '/readyz', '/readyz/etcd', '/version']) expect((await ask({ path, as: null })).code).toBe(200);
-    for (const path of ['/api', '/apis', '/metrics', '/openapi/v2', PATH, '/']) expect((await ask({ path, as: null })).code).toBe(401);
+    for (const path of ['/healthz', '/livez', '/readyz', '/readyz/etcd', '/version'])
+      expect((await ask({ path, as: null })).code).toBe(200);
+    for (const path of ['/api', '/apis', '/metrics', '/openapi/v2', PATH, '/'])
+      expect((await ask({ path, as: null })).code).toBe(401);
     // Wrong credentials are wrong everywhere.
     expect((await ask({ path: '/healthz', as: null, headers: { authorization: 'Bearer wrong' } })).code).toBe(401);
   });
@@ -156,13 +163,20 @@ describe.each(versions)('over %s', (version, ask) => {
 
   test('refuses bodies beyond 3 MiB, announced or not', async () => {
     const body = Buffer.alloc(3 * 1024 * 1024 + 1, 0x20);
-    const announced = await ask({ method: 'POST', path: PATH, headers: { 'content-length': String(body.length) }, body }).catch((error: Error) => error);
-    const streamed = await ask({ method: 'POST', path: PATH, headers: { 'content-type': 'application/json' }, body }).catch((error: Error) => error);
+    const announced = await ask({ method: 'POST', path: PATH, headers: { 'content-length': String(body.length) }, body }).catch(
+      (error: Error) => error,
+    );
+    const streamed = await ask({ method: 'POST', path: PATH, headers: { 'content-type': 'application/json' }, body }).catch(
+      (error: Error) => error,
+    );
     for (const answer of [announced, streamed]) {
       // A client that still writes when the answer comes may see its connection end instead.
       if (answer instanceof Error) continue;
       expect(answer.code).toBe(413);
-      expect(JSON.parse(answer.text)).toMatchObject({ reason: 'RequestEntityTooLarge', message: 'Request entity too large: limit is 3145728' });
+      expect(JSON.parse(answer.text)).toMatchObject({
+        reason: 'RequestEntityTooLarge',
+        message: 'Request entity too large: limit is 3145728',
+      });
     }
     expect((await ask({ path: '/readyz' })).code).toBe(200);
   });
@@ -234,7 +248,9 @@ describe('watches', () => {
 describe('bad input', () => {
   const raw = (text: string): Promise<string> =>
     new Promise((resolve) => {
-      const socket = tlsConnect({ host: '127.0.0.1', port, ca: authority.cert, ...admin, ALPNProtocols: ['http/1.1'] }, () => socket.write(text));
+      const socket = tlsConnect({ host: '127.0.0.1', port, ca: authority.cert, ...admin, ALPNProtocols: ['http/1.1'] }, () =>
+        socket.write(text),
+      );
       let answer = '';
       socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
       socket.on('error', () => resolve(answer));
@@ -245,7 +261,9 @@ describe('bad input', () => {
     expect(await raw('hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 Bad Request/);
     expect(await raw('GET / HTTP/9.9\r\n\r\n')).toMatch(/^HTTP\/1\.1 (400|505)/);
     expect(await raw(`GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(100_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431/);
-    expect(await raw('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n')).toMatch(/^HTTP\/1\.1 400/);
+    expect(await raw('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n')).toMatch(
+      /^HTTP\/1\.1 400/,
+    );
   });
 
   test('that is no TLS breaks nothing', async () => {

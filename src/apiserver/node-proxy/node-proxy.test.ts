@@ -45,7 +45,9 @@ beforeEach(async () => {
       socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 17\r\n\r\nno such container');
       return;
     }
-    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${request.headers.upgrade}\r\nX-Stream: v4\r\n\r\nhello `);
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${request.headers.upgrade}\r\nX-Stream: v4\r\n\r\nhello `,
+    );
     socket.write(head);
     socket.on('data', (chunk: Buffer) => socket.write(chunk.toString().toUpperCase()));
     socket.on('end', () => socket.end());
@@ -53,14 +55,29 @@ beforeEach(async () => {
   });
   t = await startTestServer({ clock: systemClock, nodeConnector, tls: await (await authority).server() });
   for (const name of ['n1', 'down']) {
-    const status = { addresses: [{ type: 'Hostname', address: name }, { type: 'InternalIP', address: '10.0.0.1' }], daemonEndpoints: { kubeletEndpoint: { Port: 12345 } } };
+    const status = {
+      addresses: [
+        { type: 'Hostname', address: name },
+        { type: 'InternalIP', address: '10.0.0.1' },
+      ],
+      daemonEndpoints: { kubeletEndpoint: { Port: 12345 } },
+    };
     await send(t.server, { method: 'POST', path: '/api/v1/nodes', body: { metadata: { name }, status } });
   }
   const pod = (name: string, containers: string[], nodeName?: string) => ({
     metadata: { name },
-    spec: { nodeName, initContainers: [{ name: 'init', image: 'i' }], containers: containers.map((each) => ({ name: each, image: 'i' })) },
+    spec: {
+      nodeName,
+      initContainers: [{ name: 'init', image: 'i' }],
+      containers: containers.map((each) => ({ name: each, image: 'i' })),
+    },
   });
-  for (const body of [pod('one', ['main'], 'n1'), pod('two', ['a', 'b'], 'n1'), pod('lost', ['main'], 'down'), pod('new', ['main'])]) {
+  for (const body of [
+    pod('one', ['main'], 'n1'),
+    pod('two', ['a', 'b'], 'n1'),
+    pod('lost', ['main'], 'down'),
+    pod('new', ['main']),
+  ]) {
     expect((await send(t.server, { method: 'POST', path: PODS, body })).code).toBe(201);
   }
 });
@@ -74,7 +91,9 @@ const authority = makeTestAuthority();
 
 describe('logs', () => {
   test('are what the kubelet says', async () => {
-    const { code, text, headers } = await send(t.server, { path: `${PODS}/one/log?follow=true&tailLines=5&previous=false&timestamps=1` });
+    const { code, text, headers } = await send(t.server, {
+      path: `${PODS}/one/log?follow=true&tailLines=5&previous=false&timestamps=1`,
+    });
     expect(code).toBe(200);
     expect(text).toBe('said');
     expect(headers['content-type']).toBe('text/plain');

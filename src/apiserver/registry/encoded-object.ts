@@ -26,8 +26,20 @@ export class ObjectFormat {
 
   /** The bytes to store. */
   encode(object: KubeObject): Uint8Array {
+    if (this.#isIdentified(object)) return encodeForStorage(object);
     const { kind: _kind, apiVersion: _apiVersion, ...rest } = object;
     return encodeForStorage({ kind: this.kind, apiVersion: this.apiVersion, ...rest });
+  }
+
+  /** Whether it says what it is, and that first. */
+  #isIdentified(object: KubeObject): boolean {
+    if (object.kind !== this.kind || object.apiVersion !== this.apiVersion) return false;
+    let at = 0;
+    for (const key in object) {
+      if (at === 0 ? key !== 'kind' : key !== 'apiVersion') return false;
+      if (++at === 2) break;
+    }
+    return true;
   }
 }
 

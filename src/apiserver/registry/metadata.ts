@@ -25,24 +25,22 @@ const NAMESPACE_MISMATCH = 'the namespace of the provided object does not match 
 
 /** What a new object begins with. Marks of deletion are not taken from the client. */
 export function fillForCreate<T extends KubeObject>(object: T, now: number, random: Random, hasGeneration: boolean): T {
-  const {
-    deletionTimestamp: _deletionTimestamp,
-    deletionGracePeriodSeconds: _deletionGracePeriodSeconds,
-    selfLink: _selfLink,
-    generation: _generation,
-    resourceVersion: _resourceVersion,
-    ...metadata
-  } = object.metadata;
-  return {
-    ...object,
-    metadata: {
-      ...metadata,
-      uid: random.uuid(),
-      creationTimestamp: formatTime(now),
-      ...(hasGeneration && { generation: 1 }),
-    },
-  };
+  const metadata: Record<string, unknown> = {};
+  const given = object.metadata as object as Readonly<Record<string, unknown>>;
+  for (const key in given) if (!NOT_FROM_CLIENTS.has(key)) metadata[key] = given[key];
+  metadata['uid'] = random.uuid();
+  metadata['creationTimestamp'] = formatTime(now);
+  if (hasGeneration) metadata['generation'] = 1;
+  return { ...object, metadata };
 }
+
+const NOT_FROM_CLIENTS: ReadonlySet<string> = new Set([
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'selfLink',
+  'generation',
+  'resourceVersion',
+]);
 
 /** Fields that the server alone writes are those of `old`, except where the client insists on another value: that is an error for validation to name. */
 export function keepForUpdate<T extends KubeObject>(object: T, old: T): T {

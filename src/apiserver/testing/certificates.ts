@@ -2,6 +2,8 @@
 
 import { webcrypto } from 'node:crypto';
 
+import type { Extension } from '@peculiar/x509';
+
 import type { TlsConfig } from '../config.ts';
 
 export interface Credentials {
@@ -22,8 +24,7 @@ export interface TestAuthority {
 export async function makeTestAuthority(): Promise<TestAuthority> {
   await import('reflect-metadata');
   const x509 = await import('@peculiar/x509');
-  x509.cryptoProvider.set(webcrypto as Crypto);
-  const keys = (): Promise<CryptoKeyPair> => webcrypto.subtle.generateKey(EC, true, ['sign', 'verify']) as Promise<CryptoKeyPair>;
+  const keys = (): Promise<webcrypto.CryptoKeyPair> => webcrypto.subtle.generateKey(EC, true, ['sign', 'verify']);
   // Certificates are checked by TLS against this machine's time, not a test's.
   const notBefore = new Date(performance.timeOrigin - DAY_MS);
   const notAfter = new Date(performance.timeOrigin + DAY_MS);
@@ -37,7 +38,7 @@ export async function makeTestAuthority(): Promise<TestAuthority> {
     extensions: [new x509.BasicConstraintsExtension(true, undefined, true)],
   });
   let serial = 1;
-  const sign = async (subject: string, extensions: import('@peculiar/x509').Extension[]): Promise<Credentials> => {
+  const sign = async (subject: string, extensions: Extension[]): Promise<Credentials> => {
     const own = await keys();
     const certificate = await x509.X509CertificateGenerator.create({
       serialNumber: (++serial).toString(16).padStart(2, '0'),

@@ -36,7 +36,12 @@ export interface Answer extends KubeObject {
   readonly code?: number;
   readonly reason?: string;
   readonly message?: string;
-  readonly details?: { readonly causes?: readonly unknown[]; readonly name?: string; readonly kind?: string; readonly uid?: string };
+  readonly details?: {
+    readonly causes?: readonly unknown[];
+    readonly name?: string;
+    readonly kind?: string;
+    readonly uid?: string;
+  };
   readonly data?: Readonly<Record<string, string>>;
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly items: readonly Answer[];

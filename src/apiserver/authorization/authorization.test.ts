@@ -1,0 +1,179 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import { send } from '../testing/requests.ts';
+import { startTestServer } from '../testing/server.ts';
+import type { TestServer } from '../testing/server.ts';
+import { BOOTSTRAP_POLICY } from './bootstrap-policy.ts';
+import { RuleAuthorizer } from './rules.ts';
+import type { Attributes } from './authorizer.ts';
+
+const AUTHENTICATED = ['system:authenticated'];
+const user = (name: string, ...groups: string[]) => ({ name, groups: [...groups, ...AUTHENTICATED] });
+
+let t: TestServer;
+beforeEach(async () => {
+  t = await startTestServer();
+});
+afterEach(async () => {
+  await t.stop();
+  expect(t.logger.errors).toEqual([]);
+});
+
+describe('without a rule that allows it', () => {
+  test.each([
+    [
+      'GET',
+      '/api/v1/namespaces/default/pods',
+      'pods is forbidden: User "joe" cannot list resource "pods" in API group "" in the namespace "default"',
+    ],
+    [
+      'GET',
+      '/api/v1/nodes/n',
+      'nodes "n" is forbidden: User "joe" cannot get resource "nodes" in API group "" at the cluster scope',
+    ],
+    [
+      'PATCH',
+      '/apis/apps/v1/namespaces/x/replicasets/r/status',
+      'replicasets.apps "r" is forbidden: User "joe" cannot patch resource "replicasets/status" in API group "apps" in the namespace "x"',
+    ],
+    ['GET', '/metrics', 'forbidden: User "joe" cannot get path "/metrics"'],
+  ])('%s %s is forbidden', async (method, path, message) => {
+    const { code, json } = await send(t.server, { method, path, user: user('joe') });
+    expect(code).toBe(403);
+    expect(json).toMatchObject({ reason: 'Forbidden', message });
+  });
+
+  test('anybody who is somebody may discover, and ask about himself', async () => {
+    for (const path of ['/api', '/apis', '/api/v1', '/version', '/openapi/v2', '/openapi/v3']) {
+      expect((await send(t.server, { path, user: user('joe') })).code).toBe(200);
+    }
+    const review = await send(t.server, {
+      method: 'POST',
+      path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+      user: user('joe'),
+      body: { spec: { resourceAttributes: { verb: 'list', resource: 'pods', namespace: 'default' } } },
+    });
+    expect(review.json).toMatchObject({ status: { allowed: false } });
+  });
+});
+
+describe('the components', () => {
+  const authorizer = new RuleAuthorizer(BOOTSTRAP_POLICY);
+  const may = (who: ReturnType<typeof user>, verb: string, resource: string, apiGroup = ''): boolean => {
+    const [name = '', subresource = ''] = resource.split('/');
+    const attributes: Attributes = {
+      user: who,
+      isResourceRequest: true,
+      path: '',
+      verb,
+      apiGroup,
+      apiVersion: 'v1',
+      namespace: 'default',
+      resource: name,
+      subresource,
+      name: 'x',
+    };
+    return authorizer.authorize(attributes).decision === 'allow';
+  };
+
+  test('may do their work, and not that of others', () => {
+    const scheduler = user('system:kube-scheduler');
+    expect(may(scheduler, 'create', 'pods/binding')).toBe(true);
+    expect(may(scheduler, 'list', 'nodes')).toBe(true);
+    expect(may(scheduler, 'create', 'pods')).toBe(false);
+    expect(may(scheduler, 'get', 'secrets')).toBe(false);
+
+    const manager = user('system:kube-controller-manager');
+    expect(may(manager, 'create', 'pods')).toBe(true);
+    expect(may(manager, 'delete', 'replicasets', 'apps')).toBe(true);
+    expect(may(manager, 'update', 'replicasets/status', 'apps')).toBe(true);
+    expect(may(manager, 'create', 'nodes')).toBe(false);
+    expect(may(manager, 'create', 'pods/exec')).toBe(false);
+
+    const node = user('system:node:n1', 'system:nodes');
+    expect(may(node, 'update', 'pods/status')).toBe(true);
+    expect(may(node, 'patch', 'nodes/status')).toBe(true);
+    expect(may(node, 'update', 'pods')).toBe(false);
+    expect(may(node, 'delete', 'nodes')).toBe(false);
+    expect(may(node, 'create', 'replicasets', 'apps')).toBe(false);
+    // The name alone makes no node.
+    expect(may(user('system:node:n1'), 'update', 'pods/status')).toBe(false);
+  });
+});
+
+describe('reviews', () => {
+  const path = (kind: string) => `/apis/authorization.k8s.io/v1/${kind}`;
+  const review = (kind: string, spec: object, at = path(kind)) => send(t.server, { method: 'POST', path: at, body: { spec } });
+  const pods = { verb: 'list', resource: 'pods', namespace: 'default' };
+
+  test('of others', async () => {
+    const yes = await review('subjectaccessreviews', {
+      user: 'system:kube-scheduler',
+      resourceAttributes: { ...pods, resource: 'nodes' },
+    });
+    expect(yes.code).toBe(201);
+    expect(yes.json).toMatchObject({ kind: 'SubjectAccessReview', status: { allowed: true } });
+    expect(
+      (await review('subjectaccessreviews', { user: 'joe', groups: ['system:masters'], resourceAttributes: pods })).json,
+    ).toMatchObject({ status: { allowed: true } });
+    expect(
+      (await review('subjectaccessreviews', { user: 'joe', nonResourceAttributes: { path: '/metrics', verb: 'get' } })).json,
+    ).toMatchObject({ status: { allowed: false } });
+  });
+
+  test.each([
+    [{ user: 'joe' }, 'exactly one of nonResourceAttributes or resourceAttributes must be specified'],
+    [
+      { user: 'joe', resourceAttributes: {}, nonResourceAttributes: {} },
+      'cannot be specified in combination with resourceAttributes',
+    ],
+    [{ resourceAttributes: pods }, 'spec.user: Invalid value: "": at least one of user or group must be specified'],
+  ])('refuse %j', async (spec, message) => {
+    const { code, json } = await review('subjectaccessreviews', spec);
+    expect(code).toBe(422);
+    expect(json.message).toContain(message);
+  });
+
+  test('of a namespace stay there', async () => {
+    const at = '/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews';
+    expect((await review('', { user: 'joe', resourceAttributes: pods }, at)).code).toBe(201);
+    const elsewhere = await review('', { user: 'joe', resourceAttributes: { ...pods, namespace: 'x' } }, at);
+    expect(elsewhere.json.message).toContain('must match metadata.namespace');
+  });
+
+  test('of rules list them', async () => {
+    const { json } = await review('selfsubjectrulesreviews', { namespace: 'default' });
+    expect(json).toMatchObject({
+      status: {
+        resourceRules: expect.arrayContaining([{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }]),
+        incomplete: false,
+      },
+    });
+  });
+});
+
+describe('impersonation', () => {
+  const whoami = (headers: Record<string, string>, as = user('admin', 'system:masters')) =>
+    send(t.server, { method: 'POST', path: '/apis/authentication.k8s.io/v1/selfsubjectreviews', headers, user: as, body: {} });
+
+  test('is for those who may', async () => {
+    const { json } = await whoami({
+      'impersonate-user': 'joe',
+      'impersonate-group': 'dev, ops',
+      'impersonate-extra-reason': 'test',
+    });
+    expect(json.status).toEqual({
+      userInfo: { username: 'joe', groups: ['dev', 'ops', 'system:authenticated'], extra: { reason: ['test'] } },
+    });
+    const account = await whoami({ 'impersonate-user': 'system:serviceaccount:default:a' });
+    expect(account.json).toMatchObject({
+      status: { userInfo: { groups: ['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated'] } },
+    });
+    const refused = await whoami({ 'impersonate-user': 'admin' }, user('joe'));
+    expect(refused.code).toBe(403);
+    expect(refused.json.message).toBe(
+      'users "admin" is forbidden: User "joe" cannot impersonate resource "users" in API group "" at the cluster scope',
+    );
+    expect((await whoami({ 'impersonate-group': 'x' })).code).toBe(400);
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest';
+
+import { VirtualClock } from '../../machinery/clock.ts';
+import type { ApiResponse, Handler, UserInfo } from '../request.ts';
+import { rawRequest } from '../testing/requests.ts';
+import { ADMIN, RecordingLogger } from '../testing/server.ts';
+import { Deadlines } from './deadline.ts';
+import { maxInFlight } from './max-in-flight.ts';
+import { panicRecovery } from './panic-recovery.ts';
+import { requestInfo } from './request-info.ts';
+
+const OK: ApiResponse = { code: 200, body: { kind: 'none' } };
+const USER: UserInfo = { name: 'u', groups: [] };
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** A handler that answers when it is told to. */
+class Held {
+  readonly waiting: (() => void)[] = [];
+  readonly handle: Handler = () => new Promise((resolve) => this.waiting.push(() => resolve(OK)));
+}
+
+describe('panicRecovery', () => {
+  test('answers 500 without details, and logs them', async () => {
+    const logger = new RecordingLogger();
+    const handler = panicRecovery(logger)(() => Promise.reject(new TypeError('secret detail')));
+    const { code, body } = await handler(rawRequest({ path: '/x' }));
+    expect(code).toBe(500);
+    expect(JSON.stringify(body.kind === 'object' && body.object.object())).not.toContain('secret');
+    expect(logger.errors.join()).toContain('secret detail');
+  });
+});
+
+describe('deadlines', () => {
+  test('end what takes too long, and tell it', async () => {
+    const clock = new VirtualClock();
+    const deadlines = new Deadlines({ clock, timeoutMs: 60_000 });
+    const held = new Held();
+    const handler = requestInfo(deadlines.filter(held.handle));
+    const request = rawRequest({ path: '/api/v1/pods' });
+    const answer = handler(request).catch((error: unknown) => error);
+    const watch = handler(rawRequest({ path: '/api/v1/pods?watch=1' }));
+    await clock.advance('62s');
+    expect(await answer).toMatchObject({ code: 504, message: 'Timeout: request did not complete within the allotted timeout' });
+    expect(request.signal.aborted).toBe(true);
+    held.waiting[1]?.();
+    expect(await watch).toBe(OK);
+    deadlines.stop();
+  });
+
+  test('let the others alone', async () => {
+    const clock = new VirtualClock();
+    const deadlines = new Deadlines({ clock, timeoutMs: 1000 });
+    const request = rawRequest({ path: '/api/v1/pods' });
+    expect(await requestInfo(deadlines.filter(() => Promise.resolve(OK)))(request)).toBe(OK);
+    await clock.advance('1h');
+    expect(request.signal.aborted).toBe(false);
+    deadlines.stop();
+  });
+});
+
+describe('maxInFlight', () => {
+  test('lets some in, some wait, and sends the rest away', async () => {
+    const held = new Held();
+    const handler = requestInfo(maxInFlight({ maxReads: 2, maxWaiting: 1 })(held.handle));
+    const ask = (path = '/api/v1/pods', user = USER) => handler(rawRequest({ path, user }));
+    const first = ask();
+    const second = ask();
+    const third = ask();
+    await turn();
+    expect(held.waiting).toHaveLength(2);
+    await expect(ask()).rejects.toMatchObject({ code: 429, status: { details: { retryAfterSeconds: 1 } } });
+    // Writes, watches and administrators are counted elsewhere or not at all.
+    const watch = ask('/api/v1/pods?watch=1');
+    const admin = ask('/api/v1/pods', ADMIN);
+    await turn();
+    expect(held.waiting).toHaveLength(4);
+    held.waiting[0]?.();
+    await first;
+    await turn();
+    expect(held.waiting).toHaveLength(5);
+    for (const release of held.waiting) release();
+    await Promise.all([second, third, watch, admin]);
+    const again = ask();
+    await turn();
+    held.waiting[5]?.();
+    expect(await again).toBe(OK);
+  });
+});
