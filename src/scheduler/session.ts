@@ -118,7 +118,8 @@ export class Session {
     );
     this.#queue.run(signal);
     signal.addEventListener('abort', () => this.#cycle.stop(), { once: true });
-    const expiry = clock.setInterval(EXPIRY_INTERVAL_MS, () => this.#cache.expireAssumedPods());
+    const expires = this.#config.assumedPodTtlMs > 0;
+    const expiry = expires ? clock.setInterval(EXPIRY_INTERVAL_MS, () => this.#cache.expireAssumedPods()) : undefined;
     try {
       // Plugins may have asked for more informers. Before all pods are known, a node may look emptier than it is.
       informers.start(signal);
@@ -127,7 +128,7 @@ export class Session {
     } catch (err) {
       if (!signal.aborted) throw err;
     } finally {
-      expiry.cancel();
+      expiry?.cancel();
       for (const registration of registrations) registration.remove();
       await this.#end();
     }
