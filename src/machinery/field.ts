@@ -11,11 +11,12 @@ export class FieldPath {
 
   /** `new FieldPath('spec', 'template')` is spec.template; without a name it is the object itself, whose children have no dot. */
   constructor(...names: readonly string[]) {
-    this.#text = names.join('.');
+    this.#text = names.length === 1 ? (names[0] as string) : names.join('.');
   }
 
   /** A field of this one; several names go several levels down. */
   child(...names: readonly string[]): FieldPath {
+    if (names.length === 1 && this.#text !== '') return new FieldPath(`${this.#text}.${names[0]}`);
     return this.#text === '' ? new FieldPath(...names) : new FieldPath(this.#text, ...names);
   }
 

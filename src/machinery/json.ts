@@ -19,6 +19,8 @@ export interface ParseJsonOptions {
   readonly maxDepth?: number;
   /** How long the text may be, in bytes. Default: no limit. */
   readonly maxBytes?: number;
+  /** The bytes as a text, of a caller who needs that too. */
+  readonly text?: string;
 }
 
 export const DEFAULT_MAX_JSON_DEPTH = 256;
@@ -37,7 +39,7 @@ export function parseJson(data: Uint8Array | string, options: ParseJsonOptions =
   }
   scan(bytes, options.maxDepth ?? DEFAULT_MAX_JSON_DEPTH);
   try {
-    return JSON.parse(typeof data === 'string' ? data : bytes.toString('utf8')) as unknown;
+    return JSON.parse(typeof data === 'string' ? data : (options.text ?? bytes.toString('utf8'))) as unknown;
   } catch (error) {
     throw new JsonError('syntax', (error as Error).message, { cause: error });
   }

@@ -15,48 +15,49 @@ const before: ReadonlySet<string> = new Set(['name', 'generateName', 'namespace'
  * empty, as every object does that may be stored.
  */
 export function encodeForStorage(object: object): Uint8Array {
-  const head: Record<string, unknown> = {};
-  const rest: Record<string, unknown> = {};
-  let metadata: Record<string, unknown> | undefined;
-  for (const [key, value] of Object.entries(object)) {
-    if (key === 'metadata' && metadata === undefined) metadata = value as Record<string, unknown>;
-    else (metadata === undefined ? head : rest)[key] = value;
-  }
+  const { metadata } = object as { readonly metadata?: Readonly<Record<string, unknown>> | null };
   if (metadata === undefined || metadata === null) throw new Error('an object without metadata cannot be stored');
-  const first: Record<string, unknown> = {};
-  const last: Record<string, unknown> = {};
+  const stored =
+    metadata['resourceVersion'] === undefined ? object : { ...object, metadata: { ...metadata, resourceVersion: undefined } };
+  const text = JSON.stringify(stored);
+  const at = insertionPoint(object as Readonly<Record<string, unknown>>, metadata);
+  const length = Buffer.byteLength(text);
+  // Not from Node's pool: a stored value lives long, and would keep its whole slab.
+  const value = Buffer.allocUnsafeSlow(HEADER_BYTES + length);
+  const isAscii = length === text.length;
+  value.writeUInt32BE(isAscii ? at : Buffer.byteLength(text.slice(0, at)), 0);
+  value.write(text, HEADER_BYTES, isAscii ? 'latin1' : 'utf8');
+  return value;
+}
+
+/** The index in the object's JSON (without resourceVersion) at which resourceVersion goes. */
+function insertionPoint(object: Readonly<Record<string, unknown>>, metadata: Readonly<Record<string, unknown>>): number {
+  let start = '{'.length;
+  for (const key in object) {
+    if (key === 'metadata') break;
+    start += memberLength(key, object[key]);
+  }
+  start += '"metadata":{'.length;
+  let at = start;
   let inFirst = true;
   for (const key in metadata) {
     if (key === 'resourceVersion') {
       inFirst = false;
       continue;
     }
+    if (metadata[key] === undefined) continue;
     inFirst &&= before.has(key);
-    (inFirst ? first : last)[key] = metadata[key];
+    if (!inFirst) return at;
+    at += memberLength(key, metadata[key]);
   }
-  const headText = members(head);
-  const firstText = members(first);
-  const lastText = members(last);
-  const restText = members(rest);
-  if (firstText === '' && lastText === '') throw new Error('an object with empty metadata cannot be stored');
-  const open = `{${headText}${headText === '' ? '' : ','}"metadata":{`;
-  const close = `}${restText === '' ? '' : ','}${restText}}`;
-  // What is inserted ends in a comma, so something must follow it.
-  const prefix = lastText === '' ? open : open + firstText + (firstText === '' ? '' : ',');
-  const suffix = lastText === '' ? firstText + close : lastText + close;
-  const prefixBytes = Buffer.byteLength(prefix);
-  const suffixBytes = Buffer.byteLength(suffix);
-  // Not from Node's pool: a stored value lives long, and would keep its whole slab.
-  const value = Buffer.allocUnsafeSlow(HEADER_BYTES + prefixBytes + suffixBytes);
-  value.writeUInt32BE(prefixBytes, 0);
-  value.write(prefix, HEADER_BYTES);
-  value.write(suffix, HEADER_BYTES + prefixBytes);
-  return value;
+  if (at === start) throw new Error('an object with empty metadata cannot be stored');
+  // What is inserted ends in a comma, so something must follow it: it goes before all else.
+  return start;
 }
 
-/** The members of an object's JSON without the braces. */
-function members(object: Record<string, unknown>): string {
-  return JSON.stringify(object).slice(1, -1);
+/** With the comma behind it. */
+function memberLength(key: string, value: unknown): number {
+  return value === undefined ? 0 : JSON.stringify(key).length + JSON.stringify(value).length + ':,'.length;
 }
 
 /** How many bytes `spliceInto` writes. */
