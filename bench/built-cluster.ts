@@ -1,0 +1,115 @@
+// The built program, started as a user starts it: `node dist/cox.js up …` in a process of its own, with a data directory that
+// goes away with it.
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseYaml } from '../src/api/codec/yaml.ts';
+import { systemClock } from '../src/machinery/clock.ts';
+
+const PROGRAM = fileURLToPath(new URL(process.env.COX ?? '../dist/cox.js', import.meta.url));
+
+export interface BuiltClusterOptions {
+  /** Of `cox up`, beside those that say where its data and port are. */
+  readonly flags: readonly string[];
+  /** Default: a new one, removed by `stop`. One that is given stays. */
+  readonly dataDir?: string;
+  /** For Node itself, such as --cpu-prof. */
+  readonly nodeFlags?: readonly string[];
+}
+
+/** How to reach an API server, and as whom. PEM. */
+export interface Target {
+  readonly host: string;
+  readonly port: number;
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+export class BuiltCluster {
+  readonly #child: ChildProcess;
+  readonly #dataDir: string;
+  readonly #removeDataDir: boolean;
+  readonly pid: number;
+  /** From before the process was made until its first line was read, in ms. */
+  readonly wallMs: number;
+  /** What `cluster ready in` said, in ms. */
+  readonly readyMs: number;
+  readonly target: Target;
+
+  static async start(options: BuiltClusterOptions): Promise<BuiltCluster> {
+    if (!existsSync(PROGRAM)) throw new Error('there is no dist/cox.js: run `npm run build` first');
+    const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'coxswain-bench-'));
+    const began = systemClock.monotonic();
+    const args = ['up', '--quiet', '--secure-port', '0', '--data-dir', dataDir, ...options.flags];
+    const child = spawn(process.execPath, [...(options.nodeFlags ?? []), PROGRAM, ...args], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const seconds = await readySeconds(child);
+    const wallMs = systemClock.monotonic() - began;
+    return new BuiltCluster(child, dataDir, options.dataDir === undefined, wallMs, seconds * 1000);
+  }
+
+  private constructor(child: ChildProcess, dataDir: string, removeDataDir: boolean, wallMs: number, readyMs: number) {
+    this.#child = child;
+    this.#dataDir = dataDir;
+    this.#removeDataDir = removeDataDir;
+    this.pid = child.pid as number;
+    this.wallMs = wallMs;
+    this.readyMs = readyMs;
+    this.target = readKubeconfig(join(dataDir, 'kubeconfig'));
+  }
+
+  /** Resolves when the process has ended. */
+  async stop(): Promise<void> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) {
+      const exit = once(this.#child, 'exit');
+      this.#child.kill('SIGTERM');
+      await exit;
+    }
+    if (this.#removeDataDir) rmSync(this.#dataDir, { recursive: true, force: true });
+  }
+}
+
+/** What the program says once it is ready. */
+function readySeconds(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    child.stdout?.on('data', (chunk: Buffer) => {
+      text += chunk.toString('utf8');
+      const ready = /^cluster ready in ([\d.]+) s$/m.exec(text);
+      if (ready !== null) resolve(Number(ready[1]));
+    });
+    child.once('error', reject);
+    child.once('exit', (code, signal) =>
+      reject(new Error(`the program ended (${signal ?? `status ${code}`}) before it was ready`)),
+    );
+  });
+}
+
+interface Kubeconfig {
+  readonly clusters: readonly { readonly cluster: { readonly server: string; readonly 'certificate-authority-data': string } }[];
+  readonly users: readonly {
+    readonly user: { readonly 'client-certificate-data': string; readonly 'client-key-data': string };
+  }[];
+}
+
+function readKubeconfig(path: string): Target {
+  const { clusters, users } = parseYaml(readFileSync(path, 'utf8')) as Kubeconfig;
+  const [cluster] = clusters;
+  const [user] = users;
+  if (cluster === undefined || user === undefined) throw new Error(`${path} names no cluster or no user`);
+  const url = new URL(cluster.cluster.server);
+  const pem = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
+  return {
+    host: url.hostname,
+    port: Number(url.port),
+    ca: pem(cluster.cluster['certificate-authority-data']),
+    cert: pem(user.user['client-certificate-data']),
+    key: pem(user.user['client-key-data']),
+  };
+}

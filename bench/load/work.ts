@@ -1,0 +1,58 @@
+// The work that the load generator does: ConfigMaps of about 1 KB in one namespace, created, read and listed.
+
+import type { Connection, Reply } from './connection.ts';
+
+export const NAMESPACE = 'bench';
+const COLLECTION = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
+/** Length of the one value in each ConfigMap. */
+const VALUE_LENGTH = 1024;
+
+export type WorkName = 'create' | 'get' | 'list' | 'version';
+
+export interface Work {
+  /** Does the next piece of work. */
+  next(connection: Connection): Promise<Reply>;
+  readonly expectedStatus: number;
+}
+
+export const objectName = (serial: number): string => `object-${String(serial).padStart(7, '0')}`;
+
+/** `from`: the number of the first object to create, or of those that are there to read. */
+export function makeWork(name: WorkName, from: number): Work {
+  const value = lettersOf(VALUE_LENGTH);
+  let serial = from;
+  switch (name) {
+    case 'create':
+      return {
+        expectedStatus: 201,
+        next: (connection) => {
+          const body = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"${objectName(serial++)}"},"data":{"value":"${value}"}}`;
+          return connection.request('POST', COLLECTION, body);
+        },
+      };
+    case 'get': {
+      // A step that shares no factor with their number visits all of them, in no order.
+      let at = 0;
+      return {
+        expectedStatus: 200,
+        next: (connection) => connection.request('GET', `${COLLECTION}/${objectName((at += 7919) % from)}`, undefined),
+      };
+    }
+    case 'list':
+      return { expectedStatus: 200, next: (connection) => connection.request('GET', COLLECTION, undefined) };
+    case 'version':
+      return { expectedStatus: 200, next: (connection) => connection.request('GET', '/version', undefined) };
+  }
+}
+
+/** Letters and digits in no order that a compressor would like, the same each time. */
+function lettersOf(length: number): string {
+  const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
+  let state = 1;
+  let text = '';
+  while (text.length < length) {
+    state = (state * 48_271) % 2_147_483_647;
+    text += letters[state % letters.length];
+  }
+  return text;
+}

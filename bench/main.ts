@@ -1,0 +1,34 @@
+// `npm run bench` runs all benchmarks, `npm run bench -- NAME…` some. See README.md beside this for what they measure.
+
+import { parseArgs } from 'node:util';
+
+const { values: options, positionals } = parseArgs({
+  options: {
+    store: { type: 'string', default: 'embedded' },
+    h2: { type: 'boolean', default: false },
+    'node-flag': { type: 'string', multiple: true, default: [] },
+  },
+  allowPositionals: true,
+});
+
+const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
+  async load() {
+    const { load } = await import('./load/bench.ts');
+    const store = options.store === 'memory' ? 'memory' : 'embedded';
+    await load({ store, protocol: options.h2 ? 'h2' : 'h1', nodeFlags: options['node-flag'] });
+  },
+  async steps() {
+    const { steps } = await import('./steps/bench.ts');
+    await steps();
+  },
+};
+
+const names = positionals.length > 0 ? positionals : Object.keys(benchmarks);
+for (const name of names) {
+  const benchmark = benchmarks[name];
+  if (benchmark === undefined) {
+    console.error(`there is no benchmark '${name}'; there are: ${Object.keys(benchmarks).join(', ')}`);
+    process.exit(1);
+  }
+  await benchmark();
+}

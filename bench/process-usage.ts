@@ -1,0 +1,23 @@
+// What a process uses, as the system counts it: memory that is resident, and processor time.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+
+/** Resident memory in MB (10^6 bytes). */
+export function residentMB(pid: number): number {
+  const status = `/proc/${pid}/status`;
+  const kib = existsSync(status)
+    ? Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(status, 'utf8'))?.[1])
+    : Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }));
+  return (kib * 1024) / 1e6;
+}
+
+/** Processor time used so far, of all threads, in ms; good to 10 ms. NaN where there is no /proc. */
+export function cpuMs(pid: number): number {
+  const path = `/proc/${pid}/stat`;
+  if (!existsSync(path)) return Number.NaN;
+  // After the name in parentheses; fields 14 and 15 of proc(5) are user and system time, in ticks of 10 ms.
+  const stat = readFileSync(path, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}

@@ -1,0 +1,156 @@
+// What one write and one read cost, step by step, in one process without a network: the figures of `load` explained. Times are
+// of the processor; the least of several rounds says most, since whatever else runs on the machine only adds.
+
+import { configMaps, pods } from '../../src/api/core/v1/index.ts';
+import type { ResourceType } from '../../src/api/descriptor.ts';
+import {
+  decodeFromStorage,
+  decodeObject,
+  encodeForStorage,
+  findDuplicateFields,
+  spliceResourceVersion,
+} from '../../src/api/codec/index.ts';
+import { newDefaultScheme } from '../../src/api/default-scheme.ts';
+import { respond, type ResponseSink } from '../../src/apiserver/http/respond.ts';
+import { noBody } from '../../src/apiserver/http/body-reader.ts';
+import { ApiServer } from '../../src/apiserver/server.ts';
+import type { ApiResponse, RequestBody } from '../../src/apiserver/request.ts';
+import { systemClock } from '../../src/machinery/clock.ts';
+import { parseJson } from '../../src/machinery/json.ts';
+import { silentLogger } from '../../src/machinery/log.ts';
+import { systemRandom } from '../../src/machinery/random.ts';
+import { createMemoryStorage } from '../../src/storage/memory/index.ts';
+import { heading, show } from '../report.ts';
+
+const ROUNDS = 7;
+const ROUND_MS = 120;
+
+const POD = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'web-0', labels: { app: 'web', tier: 'front' }, annotations: { note: 'one of many' } },
+  spec: {
+    containers: [
+      {
+        name: 'main',
+        image: 'registry.example/web:1.2.3',
+        command: ['/bin/web', '--port=8080'],
+        ports: [{ containerPort: 8080, name: 'http' }],
+        env: [{ name: 'POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }],
+        resources: { requests: { cpu: '100m', memory: '64Mi' }, limits: { memory: '128Mi' } },
+        readinessProbe: { httpGet: { path: '/healthz', port: 8080 }, periodSeconds: 5 },
+      },
+    ],
+    automountServiceAccountToken: false,
+  },
+};
+const CONFIG_MAP = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'settings' },
+  data: { value: 'abcdefgh'.repeat(128) },
+};
+
+/** Processor time of one call in each round, in µs. `step` is awaited if it answers a promise. */
+async function timesOf(step: () => unknown): Promise<number[]> {
+  const times: number[] = [];
+  let batch = 16;
+  // The first rounds warm up the compiler and find out how many calls fill one.
+  for (let round = -3; round < ROUNDS; round++) {
+    const began = process.cpuUsage();
+    for (let i = 0; i < batch; i++) {
+      const result = step();
+      if (result instanceof Promise) await result;
+    }
+    const { user, system } = process.cpuUsage(began);
+    const spent = Math.max(user + system, 1);
+    if (round >= 0) times.push(spent / batch);
+    else batch = Math.max(16, Math.round((batch * ROUND_MS * 1000) / spent));
+  }
+  return times;
+}
+
+async function step(what: string, run: () => unknown): Promise<void> {
+  const times = await timesOf(run);
+  show({ what, unit: 'µs', values: [Math.min(...times)] });
+}
+
+async function codec(type: ResourceType, object: { readonly metadata: { readonly name: string } }): Promise<void> {
+  const text = JSON.stringify(object);
+  const bytes = Buffer.from(text, 'utf8');
+  const scheme = newDefaultScheme();
+  const known = scheme.lookup(type);
+  if (known === undefined) throw new Error(`the scheme does not know ${type.kind}`);
+  const decoded = decodeObject(known.message, object).object;
+  const stored = encodeForStorage(decoded);
+  heading(`steps: ${type.kind}, ${bytes.length} bytes of JSON`);
+  await step('JSON.parse, for comparison', () => JSON.parse(bytes.toString('utf8')) as unknown);
+  await step('parse, with its limits', () => parseJson(bytes));
+  await step('find duplicate fields', () => findDuplicateFields(text));
+  const parsed = parseJson(bytes);
+  await step('decode: check types and normalize', () => decodeObject(known.message, parsed));
+  await step('JSON.stringify, for comparison', () => Buffer.from(JSON.stringify(decoded), 'utf8'));
+  await step('encode for the store', () => encodeForStorage(decoded));
+  await step('splice the stored bytes into an answer', () => spliceResourceVersion(stored, 12_345));
+  await step('decode stored bytes', () => decodeFromStorage(stored, 12_345));
+}
+
+/** Takes what is sent and drops it. */
+const nowhere: ResponseSink = {
+  writable: undefined as never,
+  open: true,
+  begin: () => undefined,
+  whole: () => undefined,
+};
+
+async function requests(): Promise<void> {
+  const clock = systemClock;
+  const storage = createMemoryStorage({ clock, logger: silentLogger });
+  const server = new ApiServer({
+    random: systemRandom,
+    logger: silentLogger,
+    port: 0,
+    clock,
+    storage,
+    disableAdmissionPlugins: ['ServiceAccount'],
+  });
+  await server.start();
+  const handler = server.inProcess({ name: 'admin', groups: ['system:masters', 'system:authenticated'] });
+  const call = async (method: string, path: string, body: RequestBody): Promise<ApiResponse> => {
+    const response = await handler({
+      method,
+      path,
+      query: new URLSearchParams(),
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      // The transport in the process hands objects over; here the bytes that came over a connection are of interest.
+      body: body as never,
+      signal: new AbortController().signal,
+      remoteAddress: '127.0.0.1',
+      warnings: [],
+    });
+    if (response.code >= 300) throw new Error(`${method} ${path} was answered ${response.code}`);
+    await respond(undefined, response as ApiResponse, nowhere);
+    return response as ApiResponse;
+  };
+  let serial = 0;
+  const asBody = (object: { readonly metadata: object }): RequestBody => {
+    const bytes = Buffer.from(
+      JSON.stringify({ ...object, metadata: { ...object.metadata, name: `object-${serial++}` } }),
+      'utf8',
+    );
+    return { kind: 'bytes', read: () => Promise.resolve(bytes) };
+  };
+  heading('steps: whole requests without a connection, memory store');
+  await step('create a ConfigMap', () => call('POST', '/api/v1/namespaces/default/configmaps', asBody(CONFIG_MAP)));
+  await step('create a Pod', () => call('POST', '/api/v1/namespaces/default/pods', asBody(POD)));
+  await step('get a ConfigMap', () => call('GET', '/api/v1/namespaces/default/configmaps/object-0', noBody));
+  await step('/version', () => call('GET', '/version', noBody));
+  await server.stop();
+  await storage.close();
+}
+
+export async function steps(): Promise<void> {
+  await codec(configMaps, CONFIG_MAP);
+  await codec(pods, POD);
+  await requests();
+}
