@@ -43,7 +43,8 @@ function checkResources({ pod, active, allocatable }: AdmissionInput): Rejection
   const wanted = podRequests(pod);
   if (wanted.size === 0) return undefined;
   const used = new Map<string, number>();
-  for (const other of active) for (const [resource, amount] of podRequests(other)) used.set(resource, (used.get(resource) ?? 0) + amount);
+  for (const other of active)
+    for (const [resource, amount] of podRequests(other)) used.set(resource, (used.get(resource) ?? 0) + amount);
   for (const [resource, amount] of wanted) {
     const total = capacity.get(resource) ?? 0;
     const taken = used.get(resource) ?? 0;
@@ -69,11 +70,16 @@ function termMatches(term: Immutable<v1.NodeSelectorTerm>, labels: Readonly<Reco
   if (expressions.length === 0 && fields.length === 0) return false;
   return (
     expressions.every((requirement) => requirementMatches(requirement, labels)) &&
-    fields.every((requirement) => requirement.key === 'metadata.name' && requirementMatches(requirement, { 'metadata.name': name }))
+    fields.every(
+      (requirement) => requirement.key === 'metadata.name' && requirementMatches(requirement, { 'metadata.name': name }),
+    )
   );
 }
 
-function requirementMatches(requirement: Immutable<v1.NodeSelectorRequirement>, labels: Readonly<Record<string, string>>): boolean {
+function requirementMatches(
+  requirement: Immutable<v1.NodeSelectorRequirement>,
+  labels: Readonly<Record<string, string>>,
+): boolean {
   const { key, operator } = requirement;
   const values = requirement.values ?? [];
   const value = labels[key];
@@ -105,7 +111,9 @@ function checkPorts({ pod, active }: AdmissionInput): Rejection | undefined {
   const clash = wanted.some((port) =>
     taken.some(
       (other) =>
-        port.port === other.port && port.protocol === other.protocol && (port.ip === other.ip || isAny(port.ip) || isAny(other.ip)),
+        port.port === other.port &&
+        port.protocol === other.protocol &&
+        (port.ip === other.ip || isAny(port.ip) || isAny(other.ip)),
     ),
   );
   return clash ? { reason: 'NodePorts', message: 'Predicate NodePorts failed' } : undefined;

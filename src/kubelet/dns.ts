@@ -32,7 +32,10 @@ export function parseResolvConf(text: string): ResolvConf {
   let searches: readonly string[] = [];
   let options: readonly string[] = [];
   for (const line of text.split('\n')) {
-    const [keyword, ...values] = line.replace(/[#;].*$/, '').trim().split(/\s+/);
+    const [keyword, ...values] = line
+      .replace(/[#;].*$/, '')
+      .trim()
+      .split(/\s+/);
     if (keyword === 'nameserver' && values[0] !== undefined) servers.push(values[0]);
     // The last of its kind counts.
     else if (keyword === 'search') searches = values.map((value) => (value === '.' ? value : value.replace(/\.$/, '')));
@@ -48,7 +51,9 @@ export function podDns(pod: Pod, settings: DnsSettings, events: PodEvents): DnsC
   const servers = unique([...base.servers, ...(extra?.nameservers ?? [])]);
   const options = mergeOptions(
     base.options,
-    (extra?.options ?? []).flatMap(({ name, value }) => (name === undefined ? [] : [value === undefined || value === '' ? name : `${name}:${value}`])),
+    (extra?.options ?? []).flatMap(({ name, value }) =>
+      name === undefined ? [] : [value === undefined || value === '' ? name : `${name}:${value}`],
+    ),
   );
   return { servers: limitServers(pod, servers, events), searches: limitSearches(pod, searches, events), options };
 }

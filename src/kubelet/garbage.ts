@@ -40,7 +40,8 @@ export class GarbageCollector {
       else await this.#removeContainer(container.id, container.logPath);
     }
     for (const [index, sandbox] of status.sandboxes.entries()) {
-      if (index > 0 && !sandbox.ready && !keptSandboxes.has(sandbox.id)) await this.#attempt(() => this.#config.runtime.removePodSandbox(sandbox.id));
+      if (index > 0 && !sandbox.ready && !keptSandboxes.has(sandbox.id))
+        await this.#attempt(() => this.#config.runtime.removePodSandbox(sandbox.id));
     }
   }
 

@@ -11,7 +11,10 @@ export interface PodHostname {
 }
 
 /** Throws if the FQDN is to be the host name and is too long for the kernel. */
-export function podHostname(pod: Pod, clusterDomain: string): PodHostname & { /** For the runtime. */ readonly effective: string } {
+export function podHostname(
+  pod: Pod,
+  clusterDomain: string,
+): PodHostname & { /** For the runtime. */ readonly effective: string } {
   if (pod.spec.hostnameOverride !== undefined) {
     return { hostname: pod.spec.hostnameOverride, fqdn: '', effective: pod.spec.hostnameOverride };
   }
@@ -38,7 +41,7 @@ function shorten(name: string): string {
 export function hostsFile(pod: Pod, name: PodHostname, podIPs: readonly string[], nodeHosts: string | undefined): string {
   const lines: string[] = [];
   if (nodeHosts !== undefined) {
-    lines.push("# Kubernetes-managed hosts file (host network).", nodeHosts.replace(/\n$/, ''));
+    lines.push('# Kubernetes-managed hosts file (host network).', nodeHosts.replace(/\n$/, ''));
   } else {
     lines.push(
       '# Kubernetes-managed hosts file.',

@@ -87,7 +87,11 @@ describe('pods', () => {
   });
 
   test('a deleted pod is stopped and gone as soon as its containers have ended', async () => {
-    await harness.createPod('web', { terminationGracePeriodSeconds: 600 }, { annotations: { 'simulation.coxswain.dev/stop-duration': '3s' } });
+    await harness.createPod(
+      'web',
+      { terminationGracePeriodSeconds: 600 },
+      { annotations: { 'simulation.coxswain.dev/stop-duration': '3s' } },
+    );
     await harness.waitForPod('web', isRunning);
     const begin = harness.clock.now();
     await harness.deletePod('web');
@@ -102,7 +106,11 @@ describe('pods', () => {
   });
 
   test('a deletion with a shorter grace cuts a longer one short', async () => {
-    await harness.createPod('web', { terminationGracePeriodSeconds: 600 }, { annotations: { 'simulation.coxswain.dev/stop-duration': '10m' } });
+    await harness.createPod(
+      'web',
+      { terminationGracePeriodSeconds: 600 },
+      { annotations: { 'simulation.coxswain.dev/stop-duration': '10m' } },
+    );
     await harness.waitForPod('web', isRunning);
     await harness.deletePod('web');
     await harness.clock.advance('5s');
@@ -147,7 +155,10 @@ describe('pods', () => {
     await harness.createPod('bad', { restartPolicy: 'Never', containers: container(7) });
     const good = await harness.waitForPod('good', (pod) => pod.status.phase === 'Succeeded');
     expect(good.status.containerStatuses?.[0]?.state.terminated).toMatchObject({ exitCode: 0, reason: 'Completed' });
-    expect(good.status.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({ status: 'False', reason: 'PodCompleted' });
+    expect(good.status.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({
+      status: 'False',
+      reason: 'PodCompleted',
+    });
     const bad = await harness.waitForPod('bad', (pod) => pod.status.phase === 'Failed');
     expect(bad.status.containerStatuses?.[0]?.state.terminated).toMatchObject({ exitCode: 7, reason: 'Error' });
     await harness.deletePod('bad');
@@ -167,7 +178,10 @@ describe('pods', () => {
     });
     await harness.waitForPod('staged', (pod) => pod.status.initContainerStatuses?.[1]?.state.running !== undefined);
     const running = await harness.waitForPod('staged', isRunning);
-    expect(running.status.initContainerStatuses?.map((status) => status.state.terminated?.reason)).toEqual(['Completed', 'Completed']);
+    expect(running.status.initContainerStatuses?.map((status) => status.state.terminated?.reason)).toEqual([
+      'Completed',
+      'Completed',
+    ]);
   });
 
   test('a missing config map holds the container until it is made', async () => {
@@ -181,17 +195,29 @@ describe('pods', () => {
         },
       ],
     });
-    const waiting = await harness.waitForPod('needy', (pod) => pod.status.containerStatuses?.[0]?.state.waiting?.reason === 'CreateContainerConfigError');
+    const waiting = await harness.waitForPod(
+      'needy',
+      (pod) => pod.status.containerStatuses?.[0]?.state.waiting?.reason === 'CreateContainerConfigError',
+    );
     expect(waiting.status.containerStatuses?.[0]?.state.waiting?.message).toBe('configmap "colors" not found');
-    await harness.client.resource(configMaps).create({ metadata: { name: 'colors', namespace: 'default' }, data: { sky: 'blue' } });
+    await harness.client
+      .resource(configMaps)
+      .create({ metadata: { name: 'colors', namespace: 'default' }, data: { sky: 'blue' } });
     await harness.waitForPod('needy', isRunning, '1s');
   });
 
   test('an image that cannot be pulled is backed off from', async () => {
     await harness.createPod('lost', {}, { annotations: { 'simulation.coxswain.dev/image-pull-error': 'not found' } });
-    const failed = await harness.waitForPod('lost', (pod) => pod.status.containerStatuses?.[0]?.state.waiting?.reason === 'ErrImagePull');
+    const failed = await harness.waitForPod(
+      'lost',
+      (pod) => pod.status.containerStatuses?.[0]?.state.waiting?.reason === 'ErrImagePull',
+    );
     expect(failed.status.phase).toBe('Pending');
-    await harness.waitForPod('lost', (pod) => pod.status.containerStatuses?.[0]?.state.waiting?.reason === 'ImagePullBackOff', '20s');
+    await harness.waitForPod(
+      'lost',
+      (pod) => pod.status.containerStatuses?.[0]?.state.waiting?.reason === 'ImagePullBackOff',
+      '20s',
+    );
   });
 
   test('a pod that does not fit is rejected', async () => {
@@ -200,7 +226,9 @@ describe('pods', () => {
     });
     const pod = await harness.waitForPod('huge', (candidate) => candidate.status.phase === 'Failed', '5s');
     expect(pod.status.reason).toBe('OutOfcpu');
-    expect(pod.status.message).toBe("Pod was rejected: Node didn't have enough resource: cpu, requested: 5000, used: 0, capacity: 4000");
+    expect(pod.status.message).toBe(
+      "Pod was rejected: Node didn't have enough resource: cpu, requested: 5000, used: 0, capacity: 4000",
+    );
     await harness.deletePod('huge');
     await harness.waitForGone('huge', '5s');
   });
@@ -278,6 +306,8 @@ describe('restart of the kubelet', () => {
     await harness.runtime.runtime.stopContainer(id, 0);
     await harness.restartKubelet();
     const after = await harness.waitForPod('web', (pod) => pod.status.containerStatuses?.[0]?.restartCount === 1);
-    expect(after.status.containerStatuses?.[0]?.lastState.terminated?.containerID).toBe(before.status.containerStatuses?.[0]?.containerID);
+    expect(after.status.containerStatuses?.[0]?.lastState.terminated?.containerID).toBe(
+      before.status.containerStatuses?.[0]?.containerID,
+    );
   });
 });

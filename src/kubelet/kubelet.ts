@@ -534,8 +534,9 @@ export class Kubelet {
   /** Pods in the runtime or on the disk that neither the API nor a manifest has. */
   async #removeOrphans(): Promise<void> {
     const { pleg, garbage, volumes, workers } = this.#require();
-    for (const { uid } of [...pleg.pods()]) if (!this.#desired.has(uid)) this.#killOrphan(uid);
-    const isKnown = (uid: string): boolean => this.#desired.has(uid) || workers.state(uid) !== undefined || pleg.get(uid) !== undefined;
+    for (const { uid } of pleg.pods()) if (!this.#desired.has(uid)) this.#killOrphan(uid);
+    const isKnown = (uid: string): boolean =>
+      this.#desired.has(uid) || workers.state(uid) !== undefined || pleg.get(uid) !== undefined;
     for (const uid of await garbage.podsOnDisk()) {
       if (isKnown(uid)) continue;
       try {
@@ -557,10 +558,10 @@ export class Kubelet {
 
   async #keepHouse(): Promise<void> {
     const { pleg, workers, tokens, volumes } = this.#require();
-    for (const { uid } of [...pleg.pods()]) {
+    for (const { uid } of pleg.pods()) {
       if (!this.#desired.has(uid) && workers.state(uid) === undefined) this.#killOrphan(uid);
     }
-    for (const { pod, state } of [...workers.known()]) {
+    for (const { pod, state } of workers.known()) {
       // A pod that only the runtime knew, or that was deleted while it ended.
       if (state === 'finished' && !this.#desired.has(podUid(pod))) this.#forget(podUid(pod));
     }
@@ -743,4 +744,3 @@ async function readResolvConf(path: string): Promise<string> {
     throw err;
   }
 }
-

@@ -60,11 +60,11 @@ export class ObjectTracker implements ObjectSource {
   }
 
   configMap(namespace: string, name: string): Promise<ConfigMap> {
-    return this.#get('configmap', namespace, name) as Promise<ConfigMap>;
+    return this.#get('configmap', namespace, name);
   }
 
   secret(namespace: string, name: string): Promise<Secret> {
-    return this.#get('secret', namespace, name) as Promise<Secret>;
+    return this.#get('secret', namespace, name);
   }
 
   stop(): void {
@@ -121,11 +121,7 @@ export function references(pod: Pod): readonly string[] {
   const add = (kind: ObjectKind, name: string | undefined): void => {
     if (name !== undefined && name !== '') keys.push(keyOf(kind, namespace, name));
   };
-  for (const container of [
-    ...pod.spec.containers,
-    ...(pod.spec.initContainers ?? []),
-    ...(pod.spec.ephemeralContainers ?? []),
-  ]) {
+  for (const container of [...pod.spec.containers, ...(pod.spec.initContainers ?? []), ...(pod.spec.ephemeralContainers ?? [])]) {
     for (const source of container.envFrom ?? []) {
       add('configmap', source.configMapRef?.name);
       add('secret', source.secretRef?.name);

@@ -59,7 +59,8 @@ export class PacedEvents implements EventSink {
     this.#countedAt = now;
     const count = Math.min(Math.floor(this.#tokens + 1e-9), this.#waiting.length);
     this.#tokens -= count;
-    for (const { regarding, type, reason, message } of this.#waiting.splice(0, count)) sink.event(regarding, type, reason, message);
+    for (const { regarding, type, reason, message } of this.#waiting.splice(0, count))
+      sink.event(regarding, type, reason, message);
     if (this.#waiting.length === 0 || this.#timer !== undefined) return;
     this.#timer = clock.setTimer(Math.max(((1 - this.#tokens) / perSecond) * 1000, 1), () => {
       this.#timer = undefined;

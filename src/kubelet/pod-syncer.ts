@@ -77,7 +77,12 @@ export class KubeletPodSyncer implements PodSyncer {
     }
   }
 
-  async syncTerminatingPod(pod: Pod, gracePeriodSeconds: number, change: StatusChange | undefined, signal: AbortSignal): Promise<void> {
+  async syncTerminatingPod(
+    pod: Pod,
+    gracePeriodSeconds: number,
+    change: StatusChange | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { pleg, probes, killer } = this.#config;
     const uid = podUid(pod);
     pleg.hold(uid);
@@ -138,7 +143,8 @@ export class KubeletPodSyncer implements PodSyncer {
    * moment, and is said only if the pod is not running by then.
    */
   async #reportAndAct(pod: Pod, status: RuntimePodStatus, signal: AbortSignal): Promise<SyncResult> {
-    const isNew = status.fingerprint === '' && this.#config.statuses.get(podUid(pod)) === undefined && !isTerminal(pod.status.phase);
+    const isNew =
+      status.fingerprint === '' && this.#config.statuses.get(podUid(pod)) === undefined && !isTerminal(pod.status.phase);
     if (!isNew) {
       const reported = this.#report(pod, status, { ended: false, deadlineExceeded: this.#deadline(pod)?.exceeded === true });
       return isTerminal(reported.phase) ? { ended: true } : await this.#act(pod, status, signal);

@@ -164,9 +164,7 @@ describe('termination', () => {
 
   test('a shorter grace interrupts a longer one; a longer one changes nothing', async () => {
     syncer.terminating = (_pod, grace, signal) =>
-      grace <= 5
-        ? Promise.resolve()
-        : new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      grace <= 5 ? Promise.resolve() : new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     workers.update({ type: 'create', pod: web() });
     workers.update({ type: 'kill', pod: web(), kill: { gracePeriodSeconds: 60 } });
     await clock.settle();
@@ -208,7 +206,8 @@ describe('termination', () => {
   });
 
   test('stop waits for what runs, and nothing runs afterwards', async () => {
-    syncer.syncPod = (_pod: Pod, _first: boolean, signal: AbortSignal) => new Promise<SyncResult>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    syncer.syncPod = (_pod: Pod, _first: boolean, signal: AbortSignal) =>
+      new Promise<SyncResult>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     workers.update({ type: 'create', pod: web() });
     await clock.settle();
     await workers.stop();

@@ -241,7 +241,8 @@ export class PodWorkers {
         const result = await this.#syncOnce(worker);
         worker.failures = 0;
         if (result.again === true || worker.state !== stateBefore) worker.pending = true;
-        else if (result.retryAt !== undefined && !worker.pending) this.#retryIn(worker, result.retryAt - this.#config.clock.now());
+        else if (result.retryAt !== undefined && !worker.pending)
+          this.#retryIn(worker, result.retryAt - this.#config.clock.now());
       } catch (err) {
         if (!worker.abort.signal.aborted) this.#failed(worker, err);
         else if (!this.#stopped) worker.pending = true;

@@ -143,7 +143,10 @@ export class StaticPods {
     let files: readonly string[];
     try {
       const names = await readdir(path);
-      files = names.filter((name) => !name.startsWith('.')).toSorted().map((name) => join(path, name));
+      files = names
+        .filter((name) => !name.startsWith('.'))
+        .toSorted()
+        .map((name) => join(path, name));
     } catch (err) {
       const { code } = err as NodeJS.ErrnoException;
       if (code === 'ENOENT') return [];
@@ -172,7 +175,8 @@ export class StaticPods {
   #makePod(document: unknown): Pod {
     const { nodeName, clock } = this.#config;
     const { object, unknownFields } = decodeObject<v1.Pod>(messageDescriptor('core/v1.Pod'), document);
-    if (object.apiVersion !== 'v1' || object.kind !== 'Pod') throw new Error(`not a Pod: ${object.apiVersion ?? ''} ${object.kind ?? ''}`);
+    if (object.apiVersion !== 'v1' || object.kind !== 'Pod')
+      throw new Error(`not a Pod: ${object.apiVersion ?? ''} ${object.kind ?? ''}`);
     if (unknownFields.length > 0) throw new Error(`unknown fields: ${unknownFields.join(', ')}`);
     if (object.metadata.name === '') throw new Error('the pod has no name');
     if (object.spec.containers.length === 0) throw new Error('the pod has no containers');

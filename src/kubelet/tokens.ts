@@ -56,14 +56,19 @@ export class TokenManager {
     const expires = Date.parse(answer.status.expirationTimestamp ?? '');
     const life = Number.isNaN(expires) ? request.expirationSeconds * 1000 : expires - now;
     const tokens = this.#tokens.get(uid) ?? new Map<string, Token>();
-    this.#tokens.set(uid, tokens.set(key, { token: answer.status.token, refreshAt: now + Math.min(life * SHARE_OF_LIFE, MAX_AGE_MS) }));
+    this.#tokens.set(
+      uid,
+      tokens.set(key, { token: answer.status.token, refreshAt: now + Math.min(life * SHARE_OF_LIFE, MAX_AGE_MS) }),
+    );
     return answer.status.token;
   }
 
   /** Pods with a token that is to be asked for anew. */
   due(): readonly string[] {
     const now = this.#clock.now();
-    return [...this.#tokens].filter(([, tokens]) => [...tokens.values()].some((token) => token.refreshAt <= now)).map(([uid]) => uid);
+    return [...this.#tokens]
+      .filter(([, tokens]) => [...tokens.values()].some((token) => token.refreshAt <= now))
+      .map(([uid]) => uid);
   }
 
   forget(uid: string): void {

@@ -72,7 +72,9 @@ export function resourceValue(
   const target =
     selector.containerName === undefined || selector.containerName === ''
       ? container
-      : [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find((candidate) => candidate.name === selector.containerName);
+      : [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find(
+          (candidate) => candidate.name === selector.containerName,
+        );
   if (target === undefined) throw new Error(`container ${selector.containerName} not found`);
   const [kind, resource] = splitOnce(selector.resource);
   if ((kind !== 'limits' && kind !== 'requests') || resource === '') {
@@ -82,7 +84,8 @@ export function resourceValue(
   // Without a limit the node is the limit.
   const fallback = kind === 'limits' ? context.nodeAllocatable[resource] : undefined;
   const amount = parseQuantity(own?.[resource] ?? fallback ?? '0');
-  const divisor = selector.divisor === undefined || selector.divisor === '0' ? parseQuantity('1') : parseQuantity(selector.divisor);
+  const divisor =
+    selector.divisor === undefined || selector.divisor === '0' ? parseQuantity('1') : parseQuantity(selector.divisor);
   return String(divideRoundingUp(amount, divisor));
 }
 

@@ -29,7 +29,8 @@ export function serviceVariables(services: readonly Service[]): Map<string, stri
     variables.set(`${name}_SERVICE_HOST`, host);
     if (ports[0] !== undefined) variables.set(`${name}_SERVICE_PORT`, String(ports[0].port));
     for (const port of ports) {
-      if (port.name !== undefined && port.name !== '') variables.set(`${name}_SERVICE_PORT_${variableName(port.name)}`, String(port.port));
+      if (port.name !== undefined && port.name !== '')
+        variables.set(`${name}_SERVICE_PORT_${variableName(port.name)}`, String(port.port));
     }
     ports.forEach((port, index) => {
       const protocol = (port.protocol ?? 'TCP').toLowerCase();

@@ -25,7 +25,14 @@ export class HookRunner {
   }
 
   /** Rejects with HookError, or with the signal's reason. */
-  async run(pod: Pod, container: Container, containerId: string, podIP: string, handler: LifecycleHandler, signal: AbortSignal): Promise<void> {
+  async run(
+    pod: Pod,
+    container: Container,
+    containerId: string,
+    podIP: string,
+    handler: LifecycleHandler,
+    signal: AbortSignal,
+  ): Promise<void> {
     const place = `for Container ${quote(container.name)} in Pod ${quote(`${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})`)}`;
     if (handler.exec !== undefined) {
       const command = handler.exec.command ?? [];
@@ -33,10 +40,17 @@ export class HookRunner {
     } else if (handler.httpGet !== undefined) {
       if (!this.#config.podNetwork) return;
       try {
-        const answer = await httpGet(actionUrl(handler.httpGet, container, podIP), handler.httpGet, this.#config.userAgent, signal);
+        const answer = await httpGet(
+          actionUrl(handler.httpGet, container, podIP),
+          handler.httpGet,
+          this.#config.userAgent,
+          signal,
+        );
         if (answer.statusCode >= 400) throw new Error(`HTTP status code ${answer.statusCode}`);
       } catch (err) {
-        throw new HookError(`HTTP lifecycle hook (${handler.httpGet.path ?? ''}) ${place} failed - error: ${messageOf(err)}`, { cause: err });
+        throw new HookError(`HTTP lifecycle hook (${handler.httpGet.path ?? ''}) ${place} failed - error: ${messageOf(err)}`, {
+          cause: err,
+        });
       }
     } else if (handler.sleep !== undefined) await this.#config.clock.sleep(handler.sleep.seconds * 1000, signal);
     else throw new HookError(`Cannot run handler ${place}: it is none of exec, httpGet and sleep`);

@@ -77,7 +77,8 @@ function getOnce(
   signal: AbortSignal,
 ): Promise<HttpAnswer & { readonly location: string | undefined }> {
   return new Promise((resolve, reject) => {
-    const fail = (err: unknown): void => reject(new NetworkError(`Get "${url.href}": ${describeFailure(err, url, signal)}`, { cause: err }));
+    const fail = (err: unknown): void =>
+      reject(new NetworkError(`Get "${url.href}": ${describeFailure(err, url, signal)}`, { cause: err }));
     const onResponse = (response: IncomingMessage): void => {
       const chunks: Buffer[] = [];
       let size = 0;
@@ -99,7 +100,9 @@ function getOnce(
     const options = { headers, signal, agent: false as const };
     // A probe asks whether something answers, not who: certificates are not checked, as on every Kubernetes node.
     const request =
-      url.protocol === 'https:' ? httpsRequest(url, { ...options, rejectUnauthorized: false }, onResponse) : httpRequest(url, options, onResponse);
+      url.protocol === 'https:'
+        ? httpsRequest(url, { ...options, rejectUnauthorized: false }, onResponse)
+        : httpRequest(url, options, onResponse);
     request.on('error', fail);
     request.end();
   });

@@ -104,7 +104,11 @@ export class ImageManager {
       const reference = await this.#pull({ image, annotations }, credentialsFor(image, pullSecrets), sandboxConfig, signal);
       const took = formatDuration(Math.trunc(clock.monotonic() - begin));
       const size = (await images.imageStatus({ image, annotations }, { signal })).image?.size ?? 0;
-      report('Normal', 'Pulled', `Successfully pulled image "${name}" in ${took} (${took} including waiting). Image size: ${size} bytes.`);
+      report(
+        'Normal',
+        'Pulled',
+        `Successfully pulled image "${name}" in ${took} (${took} including waiting). Image size: ${size} bytes.`,
+      );
       this.#backoff.reset(key);
       this.#lastFailure.delete(key);
       return reference;
@@ -143,7 +147,12 @@ export class ImageManager {
     }
   }
 
-  #pull(image: ImageSpec, credentials: readonly AuthConfig[], sandboxConfig: PodSandboxConfig, signal: AbortSignal): Promise<string> {
+  #pull(
+    image: ImageSpec,
+    credentials: readonly AuthConfig[],
+    sandboxConfig: PodSandboxConfig,
+    signal: AbortSignal,
+  ): Promise<string> {
     const key = JSON.stringify([image.image, credentials]);
     let pull = this.#pulls.get(key);
     if (pull === undefined) {

@@ -26,7 +26,12 @@ export function parseLogLine(line: Buffer): LogEntry | undefined {
   const timestamp = line.toString('latin1', 0, first);
   if ((stream !== 'stdout' && stream !== 'stderr') || timestamp === '') return undefined;
   // Further tags may follow the first, after colons.
-  return { timestamp, stream, partial: tags.split(':')[0] === 'P', content: third < 0 ? Buffer.alloc(0) : line.subarray(third + 1) };
+  return {
+    timestamp,
+    stream,
+    partial: tags.split(':')[0] === 'P',
+    content: third < 0 ? Buffer.alloc(0) : line.subarray(third + 1),
+  };
 }
 
 /** Milliseconds since the epoch, with the fraction that the timestamp has; NaN if it is none. */

@@ -30,9 +30,18 @@ async function read(options: LogOptions = {}): Promise<string> {
 
 describe('a log line', () => {
   test.each([
-    ['2026-01-01T00:00:01.5Z stdout F hello world', { timestamp: '2026-01-01T00:00:01.5Z', stream: 'stdout', partial: false, content: 'hello world' }],
-    ['2026-01-01T00:00:01.5Z stderr P half', { timestamp: '2026-01-01T00:00:01.5Z', stream: 'stderr', partial: true, content: 'half' }],
-    ['2026-01-01T00:00:01.5Z stdout P:x  two blanks', { timestamp: '2026-01-01T00:00:01.5Z', stream: 'stdout', partial: true, content: ' two blanks' }],
+    [
+      '2026-01-01T00:00:01.5Z stdout F hello world',
+      { timestamp: '2026-01-01T00:00:01.5Z', stream: 'stdout', partial: false, content: 'hello world' },
+    ],
+    [
+      '2026-01-01T00:00:01.5Z stderr P half',
+      { timestamp: '2026-01-01T00:00:01.5Z', stream: 'stderr', partial: true, content: 'half' },
+    ],
+    [
+      '2026-01-01T00:00:01.5Z stdout P:x  two blanks',
+      { timestamp: '2026-01-01T00:00:01.5Z', stream: 'stdout', partial: true, content: ' two blanks' },
+    ],
     ['2026-01-01T00:00:01.5Z stdout F ', { timestamp: '2026-01-01T00:00:01.5Z', stream: 'stdout', partial: false, content: '' }],
   ])('%s', (line, expected) => {
     const parsed = parseLogLine(Buffer.from(line));
@@ -51,7 +60,10 @@ describe('a log line', () => {
 
 describe('reading', () => {
   test('gives the content of both streams, in order, with partial lines joined', async () => {
-    await writeFile(path, entry(1, 'one') + entry(2, 'two-', 'stdout', 'P') + entry(3, 'err', 'stderr') + entry(4, 'half') + entry(5, ''));
+    await writeFile(
+      path,
+      entry(1, 'one') + entry(2, 'two-', 'stdout', 'P') + entry(3, 'err', 'stderr') + entry(4, 'half') + entry(5, ''),
+    );
     expect(await read()).toBe('one\ntwo-err\nhalf\n\n');
     expect(await read({ stream: 'stdout' })).toBe('one\ntwo-half\n\n');
     expect(await read({ stream: 'stderr' })).toBe('err\n');
@@ -59,7 +71,9 @@ describe('reading', () => {
 
   test('puts the time before each line, once', async () => {
     await writeFile(path, entry(1, 'one ', 'stdout', 'P') + entry(2, 'line') + entry(3, 'two'));
-    expect(await read({ timestamps: true })).toBe('2026-01-01T00:00:01.000000001Z one line\n2026-01-01T00:00:03.000000001Z two\n');
+    expect(await read({ timestamps: true })).toBe(
+      '2026-01-01T00:00:01.000000001Z one line\n2026-01-01T00:00:03.000000001Z two\n',
+    );
   });
 
   test('begins at a time', async () => {

@@ -26,7 +26,8 @@ export async function rotateLogs(input: RotateLogsInput): Promise<void> {
       const { size } = await stat(logPath);
       if (size >= input.maxBytes) await rotate(input, id, logPath);
     } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== 'ENOENT') input.logger.warn('container log not rotated', { container: id, err });
+      if ((err as NodeJS.ErrnoException).code !== 'ENOENT')
+        input.logger.warn('container log not rotated', { container: id, err });
     }
   }
 }
@@ -36,7 +37,8 @@ async function rotate(input: RotateLogsInput, id: string, path: string): Promise
   const prefix = `${basename(path)}.`;
   const old = (await readdir(directory)).filter((name) => name.startsWith(prefix)).toSorted();
   // The names hold the time, so their order is that of age. With the one that is moved now, one less is kept.
-  for (const name of old.slice(0, Math.max(old.length - Math.max(input.maxFiles - 2, 0), 0))) await rm(join(directory, name), { force: true });
+  for (const name of old.slice(0, Math.max(old.length - Math.max(input.maxFiles - 2, 0), 0)))
+    await rm(join(directory, name), { force: true });
   const stamp = new Date(input.clock.now()).toISOString().slice(0, 19).replace(/[-:T]/g, '');
   const moved = `${path}.${stamp.slice(0, 8)}-${stamp.slice(8)}`;
   await rename(path, moved);

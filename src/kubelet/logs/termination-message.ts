@@ -20,7 +20,8 @@ export async function readTerminationMessage(status: ContainerStatus, annotation
       if (code !== 'ENOENT') return `Error on reading termination log ${path}: ${message}`;
     }
   }
-  if (annotations.terminationMessagePolicy !== 'FallbackToLogsOnError' || status.exitCode === 0 || status.logPath === '') return '';
+  if (annotations.terminationMessagePolicy !== 'FallbackToLogsOnError' || status.exitCode === 0 || status.logPath === '')
+    return '';
   return await readLogEnd(status.logPath);
 }
 

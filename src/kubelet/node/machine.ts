@@ -17,7 +17,15 @@ export interface MachineInfo {
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386', ppc64: 'ppc64le' };
 
-const KEYS: readonly (keyof MachineInfo)[] = ['machineID', 'systemUUID', 'bootID', 'kernelVersion', 'osImage', 'operatingSystem', 'architecture'];
+const KEYS: readonly (keyof MachineInfo)[] = [
+  'machineID',
+  'systemUUID',
+  'bootID',
+  'kernelVersion',
+  'osImage',
+  'operatingSystem',
+  'architecture',
+];
 
 /** What cannot be read is ''. If all is given, nothing is read: a simulated node has no machine. */
 export async function readMachineInfo(given: Partial<MachineInfo> = {}): Promise<MachineInfo> {

@@ -99,9 +99,7 @@ export class NodeReporter {
     const present = await resource.get(nodeName, { signal });
     const missing = Object.entries(labels).filter(([key, value]) => present.metadata.labels?.[key] !== value);
     const patch = {
-      metadata: {
-        ...(missing.length > 0 ? { labels: Object.fromEntries(missing) } : {}),
-      },
+      metadata: missing.length > 0 ? { labels: Object.fromEntries(missing) } : {},
       // What a controller has given the node is kept.
       ...(present.spec.podCIDR === undefined && podCIDRs.length > 0 ? { spec: { podCIDR: podCIDRs[0], podCIDRs } } : {}),
     };
@@ -143,7 +141,8 @@ export class NodeReporter {
   #tellReadiness(ready: boolean): void {
     if (this.#wasReady === ready) return;
     if (this.#wasReady === undefined) {
-      for (const reason of ['NodeHasSufficientMemory', 'NodeHasNoDiskPressure', 'NodeHasSufficientPID'] as const) this.#tellStatus(reason);
+      for (const reason of ['NodeHasSufficientMemory', 'NodeHasNoDiskPressure', 'NodeHasSufficientPID'] as const)
+        this.#tellStatus(reason);
     }
     this.#wasReady = ready;
     this.#tellStatus(ready ? 'NodeReady' : 'NodeNotReady');
@@ -196,7 +195,12 @@ export class NodeReporter {
   }
 
   /** Until it succeeds, the signal aborts, or `attempts` are used up. */
-  async #retry(failure: string, signal: AbortSignal, action: () => Promise<void>, attempts = Number.POSITIVE_INFINITY): Promise<void> {
+  async #retry(
+    failure: string,
+    signal: AbortSignal,
+    action: () => Promise<void>,
+    attempts = Number.POSITIVE_INFINITY,
+  ): Promise<void> {
     const { clock, logger, nodeName } = this.#config;
     for (let attempt = 1; !signal.aborted; attempt++) {
       try {

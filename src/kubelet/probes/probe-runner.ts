@@ -58,7 +58,12 @@ export class ProbeRunner {
     try {
       const result = await this.#config.runtime.execSync(target.containerId, command, { timeoutMs, signal });
       if (result.exitCode === 0) return SUCCESS;
-      return { result: 'failure', message: Buffer.concat([result.stdout, result.stderr]).subarray(0, 10 * 1024).toString('utf8') };
+      return {
+        result: 'failure',
+        message: Buffer.concat([result.stdout, result.stderr])
+          .subarray(0, 10 * 1024)
+          .toString('utf8'),
+      };
     } catch (err) {
       if (!isCriError(err, 'DeadlineExceeded')) throw err;
       const seconds = Math.round(timeoutMs / 1000);
@@ -70,7 +75,9 @@ export class ProbeRunner {
     const action = probe.httpGet;
     if (action === undefined) return SUCCESS;
     const url = actionUrl(action, target.container, target.podIP);
-    const answer = await withTimeout(this.#config.clock, timeoutMs, signal, (expired) => httpGet(url, action, this.#config.userAgent, expired));
+    const answer = await withTimeout(this.#config.clock, timeoutMs, signal, (expired) =>
+      httpGet(url, action, this.#config.userAgent, expired),
+    );
     if (answer.statusCode >= 200 && answer.statusCode < 400) return SUCCESS;
     return { result: 'failure', message: `HTTP probe failed with statuscode: ${answer.statusCode}` };
   }

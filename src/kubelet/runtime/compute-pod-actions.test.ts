@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { makeContainer, makePod, makeRecord, makeSandbox, makeStatus } from '../testing/make-pod.ts';
 import type { Pod, PodSpec } from '../types.ts';
-import { computePodActions, podSandboxChanged, type ContainerToKill, type PodActions, type ProbeVerdicts } from './compute-pod-actions.ts';
+import {
+  computePodActions,
+  podSandboxChanged,
+  type ContainerToKill,
+  type PodActions,
+  type ProbeVerdicts,
+} from './compute-pod-actions.ts';
 import type { RuntimePodStatus } from './pod-status.ts';
 
 const NO_PROBES: ProbeVerdicts = { liveness: () => undefined, startup: () => undefined };
@@ -44,7 +50,13 @@ function check(cases: readonly Case[]): void {
   });
 }
 
-const kill = (overrides: Partial<ContainerToKill>): ContainerToKill => ({ id: 'b-id', name: 'b', message: '', reason: 'Unknown', ...overrides });
+const kill = (overrides: Partial<ContainerToKill>): ContainerToKill => ({
+  id: 'b-id',
+  name: 'b',
+  message: '',
+  reason: 'Unknown',
+  ...overrides,
+});
 
 describe('a pod without init containers', () => {
   check([
@@ -105,7 +117,10 @@ describe('a pod without init containers', () => {
     },
     {
       name: 'restarts what its own policy has restarted, whatever the pod says',
-      pod: pod({ restartPolicy: 'Never', containers: [THREE[0]!, makeContainer('b', { restartPolicy: 'OnFailure' }), THREE[2]!] }),
+      pod: pod({
+        restartPolicy: 'Never',
+        containers: [THREE[0]!, makeContainer('b', { restartPolicy: 'OnFailure' }), THREE[2]!],
+      }),
       status: makeStatus(replaced('b', { state: 'exited', exitCode: 1 })),
       actions: { containersToStart: [1] },
     },
@@ -144,7 +159,11 @@ describe('a pod without init containers', () => {
       name: 'gets a new sandbox for what has not succeeded yet',
       pod: pod({ restartPolicy: 'OnFailure' }),
       status: makeStatus(
-        [makeRecord('a', { state: 'exited' }), makeRecord('b', { state: 'exited', exitCode: 1 }), makeRecord('c', { state: 'exited' })],
+        [
+          makeRecord('a', { state: 'exited' }),
+          makeRecord('b', { state: 'exited', exitCode: 1 }),
+          makeRecord('c', { state: 'exited' }),
+        ],
         [makeSandbox({ ready: false })],
       ),
       actions: { killPod: true, createSandbox: true, attempt: 1, containersToStart: [1] },
@@ -210,9 +229,19 @@ describe('init containers', () => {
       status: makeStatus([], []),
       actions: { killPod: true, createSandbox: true, sandboxId: '', initContainersToStart: [0] },
     },
-    { name: 'the first starts in a sandbox that is there', pod: withInit(), status: makeStatus([]), actions: { initContainersToStart: [0] } },
+    {
+      name: 'the first starts in a sandbox that is there',
+      pod: withInit(),
+      status: makeStatus([]),
+      actions: { initContainersToStart: [0] },
+    },
     { name: 'one that runs is waited for', pod: withInit(), status: makeStatus([makeRecord('one')]), actions: {} },
-    { name: 'the next starts when one has succeeded', pod: withInit(), status: makeStatus([ended('one')]), actions: { initContainersToStart: [1] } },
+    {
+      name: 'the next starts when one has succeeded',
+      pod: withInit(),
+      status: makeStatus([ended('one')]),
+      actions: { initContainersToStart: [1] },
+    },
     {
       name: 'those before are not asked for, since the runtime may have forgotten them',
       pod: withInit(),
@@ -225,7 +254,12 @@ describe('init containers', () => {
       status: makeStatus([ended('three'), ended('two'), ended('one')]),
       actions: { containersToStart: [0, 1, 2] },
     },
-    { name: 'one that failed is restarted', pod: withInit(), status: makeStatus([ended('two', 1), ended('one')]), actions: { initContainersToStart: [1] } },
+    {
+      name: 'one that failed is restarted',
+      pod: withInit(),
+      status: makeStatus([ended('two', 1), ended('one')]),
+      actions: { initContainersToStart: [1] },
+    },
     {
       name: 'one that failed ends the pod, by the policy Never',
       pod: withInit({ restartPolicy: 'Never' }),

@@ -111,7 +111,10 @@ function mayRestartOnFailure(pod: Pod): boolean {
 }
 
 function ownPolicyRestarts(container: Container): boolean {
-  return container.restartPolicy === 'OnFailure' || (container.restartPolicy === 'Always' && (container.restartPolicyRules ?? []).length > 0);
+  return (
+    container.restartPolicy === 'OnFailure' ||
+    (container.restartPolicy === 'Always' && (container.restartPolicyRules ?? []).length > 0)
+  );
 }
 
 /** That a regular container was made at some time means that every init container had ended well. */
@@ -157,9 +160,7 @@ function computeInitContainers(pod: Pod, status: RuntimePodStatus, probes: Probe
       continue;
     }
     if (passed && !sidecar) continue;
-    const verdict = sidecar
-      ? judgeSidecar(container, latest, probes)
-      : judgeInitContainer(container, pod, status, latest);
+    const verdict = sidecar ? judgeSidecar(container, latest, probes) : judgeInitContainer(container, pod, status, latest);
     switch (verdict.is) {
       case 'failed':
         draft.killPod = true;
@@ -217,7 +218,12 @@ function judgeSidecar(container: Container, latest: ContainerRecord, probes: Pro
     case 'running':
       break;
   }
-  const kill = (message: string, reason: KillReason): ContainerToKill => ({ id: latest.id, name: container.name, message, reason });
+  const kill = (message: string, reason: KillReason): ContainerToKill => ({
+    id: latest.id,
+    name: container.name,
+    message,
+    reason,
+  });
   if (container.startupProbe) {
     const startup = probes.startup(latest.id);
     if (startup === 'failure') {
@@ -276,7 +282,10 @@ function computeContainers(pod: Pod, status: RuntimePodStatus, probes: ProbeVerd
 }
 
 function shouldRestartWhenKilled(container: Container, pod: Pod): boolean {
-  return (container.restartPolicy ?? pod.spec?.restartPolicy ?? 'Always') !== 'Never' || (container.restartPolicyRules ?? []).length > 0;
+  return (
+    (container.restartPolicy ?? pod.spec?.restartPolicy ?? 'Always') !== 'Never' ||
+    (container.restartPolicyRules ?? []).length > 0
+  );
 }
 
 function killUnknown(latest: ContainerRecord, what: string): ContainerToKill {

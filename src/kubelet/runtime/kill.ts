@@ -51,7 +51,13 @@ export class ContainerKiller {
     const grace = (request.gracePeriodSeconds ?? gracePeriod(pod, spec, record, request.reason)) * 1000;
     const left = (): number => grace - (clock.monotonic() - begin);
     if (spec !== undefined) {
-      events.container(pod, spec, 'Normal', 'Killing', request.message === '' ? `Stopping container ${spec.name}` : request.message);
+      events.container(
+        pod,
+        spec,
+        'Normal',
+        'Killing',
+        request.message === '' ? `Stopping container ${spec.name}` : request.message,
+      );
       if (spec.lifecycle?.preStop !== undefined && grace > 0 && record.state === 'running') {
         await this.#preStop(request, spec, left(), signal);
       }
@@ -109,7 +115,11 @@ export class ContainerKiller {
     }
     signal.throwIfAborted();
     const message = failures.map((err) => (err instanceof Error ? err.message : String(err))).join(', ');
-    this.#config.events.warning(pod, 'FailedKillPod', `error killing pod: failed to "KillContainer" with KillContainerError: "${message}"`);
+    this.#config.events.warning(
+      pod,
+      'FailedKillPod',
+      `error killing pod: failed to "KillContainer" with KillContainerError: "${message}"`,
+    );
     throw failures.length === 1 ? failures[0] : new AggregateError(failures, message);
   }
 

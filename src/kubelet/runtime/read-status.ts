@@ -1,6 +1,13 @@
 // Reads one sandbox or container from the runtime into the kubelet's own records.
 
-import { isNotFound, type Container, type ContainerState, type ContainerStatus, type PodSandbox, type RuntimeService } from '../../cri/index.ts';
+import {
+  isNotFound,
+  type Container,
+  type ContainerState,
+  type ContainerStatus,
+  type PodSandbox,
+  type RuntimeService,
+} from '../../cri/index.ts';
 import { fromNanoseconds } from '../time.ts';
 import { CONTAINER_NAME_LABEL, readContainerAnnotations, type ContainerAnnotations } from './labels.ts';
 import type { ContainerRecord, RuntimeContainerState, SandboxRecord } from './pod-status.ts';

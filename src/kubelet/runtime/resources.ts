@@ -72,7 +72,7 @@ function maxAll(to: Map<string, number>, from: Amounts): void {
 
 /** What the API says, or else what follows from requests and limits. */
 export function qosClass(pod: Pod): QosClass {
-  return (pod.status.qosClass ?? podQosClass(pod.spec)) as QosClass;
+  return pod.status.qosClass ?? podQosClass(pod.spec);
 }
 
 function amountIn(list: ResourceList | undefined, resource: string): number {

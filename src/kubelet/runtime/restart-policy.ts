@@ -15,7 +15,9 @@ export function shouldRestartAfterExit(container: Container, spec: PodSpec, exit
       const values: readonly number[] = rule.exitCodes?.values ?? [];
       const matches =
         rule.exitCodes !== undefined &&
-        (rule.exitCodes.operator === 'In' ? values.includes(exitCode) : rule.exitCodes.operator === 'NotIn' && !values.includes(exitCode));
+        (rule.exitCodes.operator === 'In'
+          ? values.includes(exitCode)
+          : rule.exitCodes.operator === 'NotIn' && !values.includes(exitCode));
       if (matches && rule.action === 'Restart') return true;
     }
     return restarts(container.restartPolicy, exitCode);

@@ -28,7 +28,14 @@ import { computePodActions, type PodActions, type ProbeVerdicts } from './comput
 import { makeContainerConfig } from './container-config.ts';
 import { fnv1a32 } from './hash.ts';
 import type { ContainerKiller } from './kill.ts';
-import { findContainer, findContainerById, podIPs, type ContainerRecord, type RuntimePodStatus, type SandboxRecord } from './pod-status.ts';
+import {
+  findContainer,
+  findContainerById,
+  podIPs,
+  type ContainerRecord,
+  type RuntimePodStatus,
+  type SandboxRecord,
+} from './pod-status.ts';
 import { readSandbox } from './read-status.ts';
 import { overheadResources, sandboxResources } from './resources.ts';
 import { makeSandboxConfig, podLogDirectory } from './sandbox-config.ts';
@@ -152,7 +159,10 @@ export class RuntimeManager {
       if (actions.createSandbox && actions.sandboxId !== '') {
         events.normal(pod, 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
       }
-      if (status.sandboxes.some((sandbox) => sandbox.ready) || status.containers.some((container) => container.state === 'running')) {
+      if (
+        status.sandboxes.some((sandbox) => sandbox.ready) ||
+        status.containers.some((container) => container.state === 'running')
+      ) {
         context.acted = true;
         await killer.killPod(pod, status, undefined, signal);
       }
@@ -196,7 +206,12 @@ export class RuntimeManager {
         id,
         state: 'SANDBOX_READY',
         createdAt: this.#config.clock.now() * 1e6,
-        metadata: { name: pod.metadata.name, namespace: pod.metadata.namespace ?? '', uid: podUid(pod), attempt: actions.attempt },
+        metadata: {
+          name: pod.metadata.name,
+          namespace: pod.metadata.namespace ?? '',
+          uid: podUid(pod),
+          attempt: actions.attempt,
+        },
         labels: {},
         annotations: {},
         runtimeHandler: handler,
@@ -238,12 +253,18 @@ export class RuntimeManager {
       if (failures?.size === 0) this.#failures.delete(podUid(pod));
     } catch (err) {
       context.signal.throwIfAborted();
-      const failure = err instanceof StartError || err instanceof ImageError ? err : new StartError('RunContainerError', messageOf(err));
+      const failure =
+        err instanceof StartError || err instanceof ImageError ? err : new StartError('RunContainerError', messageOf(err));
       const uid = podUid(pod);
       const failures = this.#failures.get(uid) ?? new Map<string, StartFailure>();
       this.#failures.set(uid, failures.set(container.name, { reason: failure.reason, message: failure.message }));
       if (failure.reason !== 'CrashLoopBackOff' && failure.reason !== 'ImagePullBackOff') {
-        this.#config.logger.warn('container not started', { pod: describePod(pod), container: container.name, reason: failure.reason, err });
+        this.#config.logger.warn('container not started', {
+          pod: describePod(pod),
+          container: container.name,
+          reason: failure.reason,
+          err,
+        });
       }
       this.#retryAt(context, failure.retryAt ?? this.#config.clock.now() + this.#config.retryMs);
     }
@@ -269,7 +290,11 @@ export class RuntimeManager {
       `Back-off restarting failed container ${container.name} in pod ${fullName}`,
     );
     const delay = formatDuration(this.#backoff.get(key));
-    throw new StartError('CrashLoopBackOff', `back-off ${delay} restarting failed container=${container.name} pod=${fullName}`, until);
+    throw new StartError(
+      'CrashLoopBackOff',
+      `back-off ${delay} restarting failed container=${container.name} pod=${fullName}`,
+      until,
+    );
   }
 
   async #start(context: SyncContext, sandbox: Sandbox, container: Container): Promise<void> {
@@ -396,7 +421,10 @@ export class RuntimeManager {
       signal.throwIfAborted();
       events.container(pod, container, 'Warning', 'FailedPostStartHook', 'PostStartHook failed');
       const record = { ...EMPTY_RECORD, id: containerId, name: container.name };
-      await killer.kill({ pod, status, container: record, message: 'FailedPostStartHook', reason: 'FailedPostStartHook' }, signal);
+      await killer.kill(
+        { pod, status, container: record, message: 'FailedPostStartHook', reason: 'FailedPostStartHook' },
+        signal,
+      );
       throw new StartError('PostStartHookError', messageOf(err), undefined, err);
     }
   }

@@ -58,7 +58,7 @@ function portMappings(pod: Pod): readonly Input<'PortMapping'>[] {
       if (seen.has(key)) continue;
       seen.add(key);
       mappings.push({
-        protocol: protocol as 'TCP' | 'UDP' | 'SCTP',
+        protocol,
         containerPort: port.containerPort,
         hostPort,
         hostIp: port.hostIP ?? '',

@@ -34,7 +34,14 @@ export function namespaceOptions(pod: Pod, targetId?: string): NamespaceOption {
   return {
     network: spec.hostNetwork === true ? 'NODE' : 'POD',
     ipc: spec.hostIPC === true ? 'NODE' : 'POD',
-    pid: targetId !== undefined ? 'TARGET' : spec.hostPID === true ? 'NODE' : spec.shareProcessNamespace === true ? 'POD' : 'CONTAINER',
+    pid:
+      targetId !== undefined
+        ? 'TARGET'
+        : spec.hostPID === true
+          ? 'NODE'
+          : spec.shareProcessNamespace === true
+            ? 'POD'
+            : 'CONTAINER',
     ...(targetId !== undefined ? { targetId } : {}),
   };
 }
@@ -158,4 +165,3 @@ export function stopSignal(container: Container): StopSignal | undefined {
   const signal = (container.lifecycle as { readonly stopSignal?: string } | undefined)?.stopSignal;
   return signal === undefined ? undefined : (signal.replace('+', 'PLUS').replace('-', 'MINUS') as StopSignal);
 }
-

@@ -55,7 +55,8 @@ export function findLogContainer(
   if (status === undefined) throw new LogTargetError(`container "${container}" in pod "${name}" is not available`);
   const id = parseContainerId(containerIdFor(status, container, name, previous));
   const record = runtimeStatus === undefined ? undefined : findContainerById(runtimeStatus, id);
-  if (record === undefined) throw new LogTargetError(`unable to retrieve container logs for ${containerIdFor(status, container, name, previous)}`);
+  if (record === undefined)
+    throw new LogTargetError(`unable to retrieve container logs for ${containerIdFor(status, container, name, previous)}`);
   return record;
 }
 

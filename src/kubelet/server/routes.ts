@@ -41,7 +41,9 @@ export class Routes {
         response.destroy(err instanceof Error ? err : undefined);
         return;
       }
-      response.writeHead(code, { 'Content-Type': 'text/plain; charset=utf-8' }).end(`${err instanceof Error ? err.message : String(err)}\n`);
+      response
+        .writeHead(code, { 'Content-Type': 'text/plain; charset=utf-8' })
+        .end(`${err instanceof Error ? err.message : String(err)}\n`);
     }
   }
 
@@ -215,7 +217,12 @@ export class Routes {
   #pod(namespace: string, name: string, uid?: string): Pod {
     const pod = this.#config
       .pods()
-      .find((candidate) => candidate.metadata.name === name && candidate.metadata.namespace === namespace && (uid === undefined || podUid(candidate) === uid));
+      .find(
+        (candidate) =>
+          candidate.metadata.name === name &&
+          candidate.metadata.namespace === namespace &&
+          (uid === undefined || podUid(candidate) === uid),
+      );
     if (pod === undefined) throw new HttpError(404, `pod "${name}" cannot be found`);
     return pod;
   }

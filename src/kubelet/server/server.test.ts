@@ -21,7 +21,12 @@ let pki: Pki;
 beforeAll(async () => {
   logs = await mkdtemp(join(tmpdir(), 'kubelet-server-'));
   pki = await Pki.open({ clock: systemClock, random: systemRandom });
-  const serving = await pki.sign({ commonName: 'system:node:node-1', organizations: ['system:nodes'], usage: 'server', hosts: ['127.0.0.1'] });
+  const serving = await pki.sign({
+    commonName: 'system:node:node-1',
+    organizations: ['system:nodes'],
+    usage: 'server',
+    hosts: ['127.0.0.1'],
+  });
   harness = await startHarness({
     podLogsDir: logs,
     random: new SeededRandom('server'),
@@ -45,7 +50,9 @@ interface Answer {
   readonly body: string;
 }
 
-function finish(make: (done: (answer: Answer) => void) => { end(): void; on(event: 'error', listener: (err: Error) => void): unknown }): Promise<Answer> {
+function finish(
+  make: (done: (answer: Answer) => void) => { end(): void; on(event: 'error', listener: (err: Error) => void): unknown },
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = make(resolve);
     request.on('error', reject);
@@ -80,20 +87,29 @@ describe('in-process', () => {
   test('answers who may ask, and nobody else', async () => {
     expect(await get('/healthz')).toEqual({ code: 200, body: 'ok' });
     const stranger = await get('/pods?x=1', { name: 'eve', groups: ['system:authenticated'] });
-    expect(stranger).toEqual({ code: 403, body: 'Forbidden (user=eve, verb=proxy, resource=nodes, subresource=proxy, path=/pods)' });
+    expect(stranger).toEqual({
+      code: 403,
+      body: 'Forbidden (user=eve, verb=proxy, resource=nodes, subresource=proxy, path=/pods)',
+    });
     expect((await get('/nothing')).code).toBe(404);
   });
 
   test('lists the pods of the node', async () => {
     const { body } = await get('/pods');
-    const list = JSON.parse(body) as { readonly kind: string; readonly items: readonly { readonly metadata: { readonly name: string } }[] };
+    const list = JSON.parse(body) as {
+      readonly kind: string;
+      readonly items: readonly { readonly metadata: { readonly name: string } }[];
+    };
     expect(list.kind).toBe('PodList');
     expect(list.items.map((pod) => pod.metadata.name)).toEqual(['talker']);
   });
 
   test('gives a summary of what pods use', async () => {
     const { body } = await get('/stats/summary');
-    expect(JSON.parse(body)).toMatchObject({ node: { nodeName: 'node-1' }, pods: [{ podRef: { name: 'talker', namespace: 'default' } }] });
+    expect(JSON.parse(body)).toMatchObject({
+      node: { nodeName: 'node-1' },
+      pods: [{ podRef: { name: 'talker', namespace: 'default' } }],
+    });
   });
 
   test('gives logs', async () => {
@@ -151,22 +167,38 @@ describe('in-process', () => {
     const output: Buffer[] = [];
     stdout.on('data', (chunk: Buffer) => output.push(chunk));
     const url = 'http://kubelet/exec/default/talker/main?command=sh&command=-c&command=echo+hi%3B+exit+3&output=1&error=1';
-    const outcome = exec({ url, connection: connectionOf(API_SERVER), clock: systemClock }, { stdout, stderr: new PassThrough() });
+    const outcome = exec(
+      { url, connection: connectionOf(API_SERVER), clock: systemClock },
+      { stdout, stderr: new PassThrough() },
+    );
     expect(await outcome).toEqual({ exitCode: 3 });
     expect(Buffer.concat(output).toString()).toBe('hi\n');
   });
 
   test('an exec into a container that does not run is refused', async () => {
     const url = 'http://kubelet/exec/default/talker/nope?command=sh&output=1';
-    const outcome = execOverWebSocket({ url, connection: connectionOf(API_SERVER), clock: systemClock }, { stdout: new PassThrough() });
+    const outcome = execOverWebSocket(
+      { url, connection: connectionOf(API_SERVER), clock: systemClock },
+      { stdout: new PassThrough() },
+    );
     await expect(outcome).rejects.toThrow('container not found');
   });
 });
 
 describe('over TLS', () => {
-  async function ask(client?: { readonly commonName: string; readonly organizations?: readonly string[] }, authority = pki): Promise<Answer> {
+  async function ask(
+    client?: { readonly commonName: string; readonly organizations?: readonly string[] },
+    authority = pki,
+  ): Promise<Answer> {
     const pair = client === undefined ? {} : await authority.sign({ ...client, usage: 'client' });
-    const options = { host: '127.0.0.1', port: harness.kubelet.port, path: '/healthz', ca: pki.caCertificate, agent: false as const, ...pair };
+    const options = {
+      host: '127.0.0.1',
+      port: harness.kubelet.port,
+      path: '/healthz',
+      ca: pki.caCertificate,
+      agent: false as const,
+      ...pair,
+    };
     return await finish((done) =>
       httpsRequest(options, (response) => {
         let body = '';

@@ -76,11 +76,14 @@ export class KubeletServer {
     if (listen === undefined) return;
     const { key, cert, clientCA } = listen.tls;
     // Who has no valid certificate is told so in HTTP, not by a broken handshake.
-    const server = createTlsServer({ key, cert, ca: clientCA, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.2' }, (socket) => {
-      const user = userOf(socket);
-      if (user !== undefined) this.#users.set(socket, user);
-      this.#serve(socket);
-    });
+    const server = createTlsServer(
+      { key, cert, ca: clientCA, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.2' },
+      (socket) => {
+        const user = userOf(socket);
+        if (user !== undefined) this.#users.set(socket, user);
+        this.#serve(socket);
+      },
+    );
     server.on('tlsClientError', (err) => this.#config.logger.debug('kubelet: TLS handshake failed', { err }));
     this.#tls = server;
     await new Promise<void>((resolve, reject) => {

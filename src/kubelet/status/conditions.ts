@@ -89,7 +89,10 @@ function judgeInitialized(pod: Pod, statuses: ReadonlyMap<string, ContainerStatu
 export function hasStarted(status: ContainerStatus | undefined): boolean {
   if (status === undefined) return false;
   return (
-    status.started === true || status.state.running !== undefined || status.state.terminated !== undefined || status.lastState.terminated !== undefined
+    status.started === true ||
+    status.state.running !== undefined ||
+    status.state.terminated !== undefined ||
+    status.lastState.terminated !== undefined
   );
 }
 

@@ -1,7 +1,7 @@
 // The phase of a pod, from the statuses of its containers.
 
 import { isSidecar, shouldRestartAfterExit } from '../runtime/restart-policy.ts';
-import type { Container, ContainerStatus, Pod } from '../types.ts';
+import type { ContainerStatus, Pod } from '../types.ts';
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 
@@ -39,7 +39,8 @@ export function getPhase(
 
   for (const container of pod.spec.containers) {
     const status = byName.get(container.name);
-    const terminated = status?.state.terminated ?? (status?.state.waiting !== undefined ? status.lastState.terminated : undefined);
+    const terminated =
+      status?.state.terminated ?? (status?.state.waiting !== undefined ? status.lastState.terminated : undefined);
     if (status?.state.running !== undefined) counts.running++;
     else if (terminated !== undefined) {
       counts.stopped++;
@@ -65,10 +66,11 @@ function countInitContainers(
 ): { readonly pending: number; readonly failedForGood: number } {
   let pending = 0;
   let failedForGood = 0;
-  for (const container of (pod.spec.initContainers ?? []) as readonly Container[]) {
+  for (const container of pod.spec.initContainers ?? []) {
     if (isSidecar(container)) continue;
     const status = byName.get(container.name);
-    const terminated = status?.state.terminated ?? (status?.state.waiting !== undefined ? status.lastState.terminated : undefined);
+    const terminated =
+      status?.state.terminated ?? (status?.state.waiting !== undefined ? status.lastState.terminated : undefined);
     if (terminated === undefined) pending++;
     else if (terminated.exitCode !== 0 && !shouldRestartAfterExit(container, pod.spec, terminated.exitCode)) failedForGood++;
   }

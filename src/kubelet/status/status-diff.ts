@@ -42,7 +42,7 @@ export function statusPatch(from: PodStatus, to: PodStatus): Patch | undefined {
  * and never one that the kubelet does not own.
  */
 function changedConditions(from: PodStatus, to: PodStatus): unknown[] {
-  const before = new Map((from.conditions ?? []).map((condition) => [condition.type as string, condition]));
+  const before = new Map((from.conditions ?? []).map((condition) => [condition.type, condition]));
   return (to.conditions ?? [])
     .filter(
       (condition) =>

@@ -140,7 +140,7 @@ export class StatusManager {
   /** With transition times and the start time. */
   #complete(previous: PodStatus, status: PodStatus): PodStatus {
     const now = timestamp(this.#config.clock.now());
-    const before = new Map((previous.conditions ?? []).map((condition) => [condition.type as string, condition]));
+    const before = new Map((previous.conditions ?? []).map((condition) => [condition.type, condition]));
     const conditions = (status.conditions ?? []).map((condition) =>
       OWNED_CONDITIONS.includes(condition.type) ? withTransition(condition, before.get(condition.type), now) : condition,
     );

@@ -55,7 +55,11 @@ describe('the phase', () => {
     ['Pending', 'one has not started', { spec: { containers: two }, runtime: makeStatus([makeRecord('a')]) }],
     ['Running', 'one of two has ended', { spec: { containers: two }, runtime: makeStatus([makeRecord('a'), exited('b', 1)]) }],
     ['Running', 'all has ended and will be restarted', { runtime: makeStatus([exited('main', 1)]) }],
-    ['Succeeded', 'all has succeeded, by OnFailure', { spec: { restartPolicy: 'OnFailure' }, runtime: makeStatus([exited('main', 0)]) }],
+    [
+      'Succeeded',
+      'all has succeeded, by OnFailure',
+      { spec: { restartPolicy: 'OnFailure' }, runtime: makeStatus([exited('main', 0)]) },
+    ],
     ['Running', 'one failed, by OnFailure', { spec: { restartPolicy: 'OnFailure' }, runtime: makeStatus([exited('main', 1)]) }],
     ['Failed', 'one failed, by Never', { spec: { restartPolicy: 'Never' }, runtime: makeStatus([exited('main', 1)]) }],
     ['Succeeded', 'all was stopped well, and the pod is not to go on', { runtime: makeStatus([exited('main', 0)]), ended: true }],
@@ -91,7 +95,11 @@ describe('the phase', () => {
         runtime: makeStatus([exited('main', 0), exited('proxy', 137)]),
       },
     ],
-    ['Failed', 'the API says so already', { api: { phase: 'Failed', reason: 'Evicted' }, runtime: makeStatus([makeRecord('main')]) }],
+    [
+      'Failed',
+      'the API says so already',
+      { api: { phase: 'Failed', reason: 'Evicted' }, runtime: makeStatus([makeRecord('main')]) },
+    ],
   ];
   test.each(cases)('is %s when %s', (phase, _when, given) => {
     expect(generate(given).phase).toBe(phase);
@@ -103,7 +111,9 @@ describe('container statuses', () => {
 
   test('wait for what there is to come', () => {
     expect(statusOf({}).state).toEqual({ waiting: { reason: 'ContainerCreating' } });
-    expect(statusOf({ spec: { initContainers: [makeContainer('init')] } }).state).toEqual({ waiting: { reason: 'PodInitializing' } });
+    expect(statusOf({ spec: { initContainers: [makeContainer('init')] } }).state).toEqual({
+      waiting: { reason: 'PodInitializing' },
+    });
   });
 
   test('tell why a container could not be started', () => {
@@ -201,7 +211,9 @@ describe('container statuses', () => {
 
 describe('conditions', () => {
   const brief = (status: PodStatus): readonly string[] =>
-    (status.conditions ?? []).map(({ type, status: value, reason, message }) => [type, value, reason, message].filter(Boolean).join(' '));
+    (status.conditions ?? []).map(({ type, status: value, reason, message }) =>
+      [type, value, reason, message].filter(Boolean).join(' '),
+    );
 
   test('of a pod that starts', () => {
     expect(brief(generate({}))).toEqual([
@@ -214,13 +226,20 @@ describe('conditions', () => {
   });
 
   test('of a pod that runs and is not ready', () => {
-    const status = generate({ spec: { containers: two }, runtime: makeStatus([makeRecord('a'), makeRecord('b')]), notReady: ['b'] });
+    const status = generate({
+      spec: { containers: two },
+      runtime: makeStatus([makeRecord('a'), makeRecord('b')]),
+      notReady: ['b'],
+    });
     expect(brief(status)).toContain('Ready False ContainersNotReady containers with unready status: [b]');
     expect(brief(status)).toContain('PodReadyToStartContainers True');
   });
 
   test('of a pod that has ended', () => {
-    const done = generate({ spec: { restartPolicy: 'Never' }, runtime: makeStatus([exited('main', 0)], [makeSandbox({ ready: false })]) });
+    const done = generate({
+      spec: { restartPolicy: 'Never' },
+      runtime: makeStatus([exited('main', 0)], [makeSandbox({ ready: false })]),
+    });
     expect(brief(done)).toEqual([
       'PodReadyToStartContainers False',
       'Initialized True PodCompleted',
@@ -267,7 +286,12 @@ describe('the patch', () => {
   const ready = { type: 'Ready' as const, lastProbeTime: null, lastTransitionTime: '2026-01-01T00:00:00Z' };
 
   test('has what changed, and nothing else', () => {
-    const before: PodStatus = { phase: 'Pending', hostIP: '1.1.1.1', reason: 'Old', conditions: [{ ...ready, status: 'False', reason: 'X', message: 'Y' }] };
+    const before: PodStatus = {
+      phase: 'Pending',
+      hostIP: '1.1.1.1',
+      reason: 'Old',
+      conditions: [{ ...ready, status: 'False', reason: 'X', message: 'Y' }],
+    };
     expect(statusPatch(before, before)).toBeUndefined();
     expect(statusPatch(before, { phase: 'Running', hostIP: '1.1.1.1', conditions: [{ ...ready, status: 'True' }] })).toEqual({
       phase: 'Running',

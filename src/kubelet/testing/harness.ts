@@ -44,8 +44,14 @@ export async function startHarness(overrides: Partial<KubeletConfig> = {}): Prom
   const clock = new VirtualClock();
   const server = await startTestServer({ clock });
   const { client } = server;
-  await client.resource(namespaces).create({ metadata: { name: 'kube-node-lease' } }).catch(ignoreExisting);
-  await client.resource(namespaces).create({ metadata: { name: 'default' } }).catch(ignoreExisting);
+  await client
+    .resource(namespaces)
+    .create({ metadata: { name: 'kube-node-lease' } })
+    .catch(ignoreExisting);
+  await client
+    .resource(namespaces)
+    .create({ metadata: { name: 'default' } })
+    .catch(ignoreExisting);
   const runtime = overrides.runtime ?? createSimulatedRuntime({ clock, random: new SeededRandom('runtime') });
   const config: KubeletConfig = {
     client,
@@ -87,7 +93,11 @@ export async function startHarness(overrides: Partial<KubeletConfig> = {}): Prom
     createPod: (name, spec = {}, metadata = {}) =>
       inDefault.create({
         metadata: { ...metadata, name },
-        spec: { nodeName: NODE_NAME, containers: [{ name: 'main', image: 'busybox:1.36', command: ['sleep', 'infinity'] }], ...spec },
+        spec: {
+          nodeName: NODE_NAME,
+          containers: [{ name: 'main', image: 'busybox:1.36', command: ['sleep', 'infinity'] }],
+          ...spec,
+        },
       }),
     getPod: (name) => inDefault.get(name),
     findPod: find,

@@ -69,6 +69,16 @@ export function makeSandbox(overrides: Partial<SandboxRecord> = {}): SandboxReco
 }
 
 /** Containers and sandboxes newest first. */
-export function makeStatus(containers: readonly ContainerRecord[], sandboxes: readonly SandboxRecord[] = [makeSandbox()]): RuntimePodStatus {
-  return { uid: 'uid-1', name: 'web', namespace: 'default', sandboxes, containers, fingerprint: fingerprintOf(sandboxes, containers) };
+export function makeStatus(
+  containers: readonly ContainerRecord[],
+  sandboxes: readonly SandboxRecord[] = [makeSandbox()],
+): RuntimePodStatus {
+  return {
+    uid: 'uid-1',
+    name: 'web',
+    namespace: 'default',
+    sandboxes,
+    containers,
+    fingerprint: fingerprintOf(sandboxes, containers),
+  };
 }

@@ -3,7 +3,20 @@
 // The files are in a directory of their own ('..2026_01_02_03_04_05.abc123'); '..data' is a link to it, and what is seen in
 // the volume are links into '..data'. An update makes a new directory and moves '..data' over with one rename.
 
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 export interface FileProjection {
@@ -24,7 +37,8 @@ export function validatePaths(payload: Payload): void {
   for (const path of payload.keys()) {
     if (path === '') throw new Error('invalid path: must not be empty');
     if (path.startsWith('/')) throw new Error(`invalid path: must be relative path: ${path}`);
-    if (path.length > MAX_PATH_LENGTH) throw new Error(`invalid path: must be less than or equal to ${MAX_PATH_LENGTH} characters`);
+    if (path.length > MAX_PATH_LENGTH)
+      throw new Error(`invalid path: must be less than or equal to ${MAX_PATH_LENGTH} characters`);
     const parts = path.split('/');
     if (parts.includes('..')) throw new Error(`invalid path: must not contain '..': ${path}`);
     if (parts[0]?.startsWith('..') === true) throw new Error(`invalid path: must not start with '..': ${path}`);
@@ -85,9 +99,9 @@ async function isCurrent(directory: string, payload: Payload): Promise<boolean> 
 async function listFiles(root: string, below: string): Promise<string[]> {
   const entries = await readdir(join(root, below), { withFileTypes: true });
   const lists = await Promise.all(
-    entries.map((entry) => {
+    entries.map(async (entry) => {
       const path = below === '' ? entry.name : `${below}/${entry.name}`;
-      return entry.isDirectory() ? listFiles(root, path) : [path];
+      return entry.isDirectory() ? await listFiles(root, path) : [path];
     }),
   );
   return lists.flat();

@@ -40,7 +40,8 @@ const PROPAGATION = {
 export async function makeMounts(input: MountsInput): Promise<readonly Mount[]> {
   const { container } = input;
   const mounts: Mount[] = [];
-  if ((container.volumeDevices ?? []).length > 0) throw new Error('block volumes (volumeDevices) are not supported by this kubelet');
+  if ((container.volumeDevices ?? []).length > 0)
+    throw new Error('block volumes (volumeDevices) are not supported by this kubelet');
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) mounts.push(await volumeMount(input, mount, index));
   const mounted = new Set(mounts.map((mount) => mount.containerPath));
   if (input.hostFiles && !mounted.has(HOSTS_PATH)) mounts.push(await hostsMount(input));
@@ -55,7 +56,7 @@ async function volumeMount(input: MountsInput, mount: VolumeMount, index: number
   const { pod, container } = input;
   const path = input.volumes.get(mount.name);
   if (path === undefined) throw new Error(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);
-  const propagation = mount.mountPropagation === undefined ? 'None' : (mount.mountPropagation as keyof typeof PROPAGATION);
+  const propagation = mount.mountPropagation === undefined ? 'None' : mount.mountPropagation;
   if (mount.recursiveReadOnly === 'Enabled') {
     throw new Error(`volume "${mount.name}" requested recursive read-only mode, but it is not supported by the runtime`);
   }
@@ -71,7 +72,9 @@ async function volumeMount(input: MountsInput, mount: VolumeMount, index: number
       });
     } catch (err) {
       const reason = err instanceof Error ? err.message : String(err);
-      throw new Error(`failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}": ${reason}`, { cause: err });
+      throw new Error(`failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}": ${reason}`, {
+        cause: err,
+      });
     }
   }
   return {
@@ -86,7 +89,10 @@ async function volumeMount(input: MountsInput, mount: VolumeMount, index: number
 function isReadOnlyVolume(pod: Pod, name: string): boolean {
   const volume = (pod.spec.volumes ?? []).find((candidate) => candidate.name === name);
   return (
-    volume?.configMap !== undefined || volume?.secret !== undefined || volume?.downwardAPI !== undefined || volume?.projected !== undefined
+    volume?.configMap !== undefined ||
+    volume?.secret !== undefined ||
+    volume?.downwardAPI !== undefined ||
+    volume?.projected !== undefined
   );
 }
 

@@ -73,9 +73,14 @@ async function resolveInside(root: string, path: string, subPath: string): Promi
 /** Opens each part of the path relative to the one before, refusing links: what is opened is what was checked. */
 async function openWithoutLinks(root: string, path: string): Promise<FileHandle> {
   let handle = await open(root, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  for (const part of relative(root, path).split(sep).filter((name) => name !== '')) {
+  for (const part of relative(root, path)
+    .split(sep)
+    .filter((name) => name !== '')) {
     try {
-      const next = await open(`/proc/self/fd/${handle.fd}/${part}`, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+      const next = await open(
+        `/proc/self/fd/${handle.fd}/${part}`,
+        constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+      );
       await handle.close();
       handle = next;
     } catch (err) {

@@ -34,11 +34,15 @@ const secrets = new Map<string, Secret>();
 const objects: ObjectSource = {
   configMap: (_namespace, name) => {
     const found = configMaps.get(name);
-    return found === undefined ? Promise.reject(apierrors.notFound({ group: '', resource: 'configmap' }, name)) : Promise.resolve(found);
+    return found === undefined
+      ? Promise.reject(apierrors.notFound({ group: '', resource: 'configmap' }, name))
+      : Promise.resolve(found);
   },
   secret: (_namespace, name) => {
     const found = secrets.get(name);
-    return found === undefined ? Promise.reject(apierrors.notFound({ group: '', resource: 'secret' }, name)) : Promise.resolve(found);
+    return found === undefined
+      ? Promise.reject(apierrors.notFound({ group: '', resource: 'secret' }, name))
+      : Promise.resolve(found);
   },
 };
 const context: PayloadContext = {
@@ -61,7 +65,9 @@ function podWith(volume: Omit<Volume, 'name'>, spec: Partial<Pod['spec']> = {}):
   return makePod({
     metadata: { labels: { app: 'web' }, annotations: { note: 'a "quoted" word' } },
     spec: {
-      containers: [makeContainer('main', { volumeMounts: [{ name: 'data', mountPath: '/data' }], resources: { limits: { cpu: '1500m' } } })],
+      containers: [
+        makeContainer('main', { volumeMounts: [{ name: 'data', mountPath: '/data' }], resources: { limits: { cpu: '1500m' } } }),
+      ],
       volumes: [{ ...volume, name: 'data' }],
       ...spec,
     },
@@ -97,19 +103,22 @@ describe('emptyDir', () => {
     expect(await failure(podWith({ emptyDir: { medium: 'Memory' } }))).toContain('takes a mount');
   });
 
-  test.skipIf(!systemMounter().available)('in memory is a tmpfs of the size that it may have (needs root on Linux)', async (task) => {
-    const volumes = manager(systemMounter());
-    let path: string;
-    try {
-      path = await mount(podWith({ emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }), volumes);
-    } catch (err) {
-      // Root without the right to mount, as in an unprivileged container.
-      return task.skip(`mount(8) is not allowed here: ${String(err)}`);
-    }
-    await expect(writeFile(join(path, 'big'), Buffer.alloc(2 * 1024 * 1024))).rejects.toThrow('ENOSPC');
-    await volumes.unmount('uid-1');
-    expect(await systemMounter().mountsBelow(root)).toEqual([]);
-  });
+  test.skipIf(!systemMounter().available)(
+    'in memory is a tmpfs of the size that it may have (needs root on Linux)',
+    async (task) => {
+      const volumes = manager(systemMounter());
+      let path: string;
+      try {
+        path = await mount(podWith({ emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }), volumes);
+      } catch (err) {
+        // Root without the right to mount, as in an unprivileged container.
+        return task.skip(`mount(8) is not allowed here: ${String(err)}`);
+      }
+      await expect(writeFile(join(path, 'big'), Buffer.alloc(2 * 1024 * 1024))).rejects.toThrow('ENOSPC');
+      await volumes.unmount('uid-1');
+      expect(await systemMounter().mountsBelow(root)).toEqual([]);
+    },
+  );
 });
 
 describe('hostPath', () => {
@@ -159,7 +168,9 @@ describe('volumes of API objects', () => {
   });
 
   test('items choose keys, paths and modes', async () => {
-    const path = await mount(podWith({ configMap: { name: 'colors', items: [{ key: 'sky', path: 'above/color', mode: 0o400 }] } }));
+    const path = await mount(
+      podWith({ configMap: { name: 'colors', items: [{ key: 'sky', path: 'above/color', mode: 0o400 }] } }),
+    );
     expect(await readFile(join(path, 'above/color'), 'utf8')).toBe('blue');
     expect((await stat(join(path, 'above/color'))).mode & 0o777).toBe(0o400);
     expect((await readdir(path)).filter((name) => !name.startsWith('..'))).toEqual(['above']);
@@ -193,7 +204,9 @@ describe('volumes of API objects', () => {
         },
       }),
     );
-    const files = await Promise.all(['labels', 'note', 'annotations', 'cpu', 'millis', 'memory'].map((name) => readFile(join(path, name), 'utf8')));
+    const files = await Promise.all(
+      ['labels', 'note', 'annotations', 'cpu', 'millis', 'memory'].map((name) => readFile(join(path, name), 'utf8')),
+    );
     expect(files).toEqual(['app="web"', 'a "quoted" word', 'note="a \\"quoted\\" word"', '2', '1500', '8192']);
   });
 
@@ -242,7 +255,9 @@ describe('volumes of API objects', () => {
   test('on a node without files, sources are looked up and nothing is written', async () => {
     const volumes = manager(noMounter, false);
     await mount(podWith({ configMap: { name: 'colors' } }), volumes);
-    await expect(manager(noMounter, false).mount(podWith({ configMap: { name: 'none' } }), context)).rejects.toThrow('configmap "none" not found');
+    await expect(manager(noMounter, false).mount(podWith({ configMap: { name: 'none' } }), context)).rejects.toThrow(
+      'configmap "none" not found',
+    );
     expect(await readdir(root)).toEqual([]);
   });
 });
@@ -294,27 +309,32 @@ describe('subPath', () => {
     expect(await readdir(join(root, 'secret'))).toEqual(['key']);
   });
 
-  test.skipIf(!systemMounter().available)('is bound to a place of the kubelet, so that it cannot be exchanged (needs root on Linux)', async (task) => {
-    await writeFile(join(root, 'volume/inside/file'), 'mine');
-    const mounter = systemMounter();
-    let target: string;
-    try {
-      target = await prepare('inside', mounter);
-    } catch (err) {
-      return task.skip(`mount(8) is not allowed here: ${String(err)}`);
-    }
-    expect(target).toBe(join(root, 'target/0'));
-    expect(await readFile(join(target, 'file'), 'utf8')).toBe('mine');
-    await rm(join(root, 'volume/inside'), { recursive: true });
-    await symlink('../secret', join(root, 'volume/inside'));
-    expect(await readdir(target)).not.toContain('key');
-    expect(await prepare('', mounter)).toBe(target);
-    expect(await readdir(target)).toContain('inside');
-  });
+  test.skipIf(!systemMounter().available)(
+    'is bound to a place of the kubelet, so that it cannot be exchanged (needs root on Linux)',
+    async (task) => {
+      await writeFile(join(root, 'volume/inside/file'), 'mine');
+      const mounter = systemMounter();
+      let target: string;
+      try {
+        target = await prepare('inside', mounter);
+      } catch (err) {
+        return task.skip(`mount(8) is not allowed here: ${String(err)}`);
+      }
+      expect(target).toBe(join(root, 'target/0'));
+      expect(await readFile(join(target, 'file'), 'utf8')).toBe('mine');
+      await rm(join(root, 'volume/inside'), { recursive: true });
+      await symlink('../secret', join(root, 'volume/inside'));
+      expect(await readdir(target)).not.toContain('key');
+      expect(await prepare('', mounter)).toBe(target);
+      expect(await readdir(target)).toContain('inside');
+    },
+  );
 });
 
 test('mount points are read with their escapes', () => {
-  expect(parseMountPoints('22 1 0:20 / /with\\040blank rw - tmpfs tmpfs rw\n23 1 0:21 / /plain rw - ext4 /dev/sda rw\n')).toEqual(['/with blank', '/plain']);
+  expect(parseMountPoints('22 1 0:20 / /with\\040blank rw - tmpfs tmpfs rw\n23 1 0:21 / /plain rw - ext4 /dev/sda rw\n')).toEqual(
+    ['/with blank', '/plain'],
+  );
 });
 
 test.skipIf(process.getuid?.() !== 0)('fsGroup gives the files to the group (needs root)', async () => {

@@ -127,7 +127,8 @@ export class VolumeManager {
     const medium = volume.emptyDir?.medium ?? '';
     if (medium === 'Memory') {
       const { mounter } = this.#config;
-      if (!mounter.available) throw new Error('emptyDir with medium "Memory" takes a mount, which this kubelet may not make: it takes root on Linux');
+      if (!mounter.available)
+        throw new Error('emptyDir with medium "Memory" takes a mount, which this kubelet may not make: it takes root on Linux');
       const sizeBytes = memorySize(pod, volume);
       await this.#ensureTmpfs(directory, { mode: 0o1777, ...(sizeBytes !== undefined ? { sizeBytes } : {}) });
     } else if (medium !== '') throw new Error(`unknown storage medium "${medium}"`);
