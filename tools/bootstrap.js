@@ -44,9 +44,10 @@ function ensureDependencies() {
   const wanted = createHash('sha256').update(lock).digest('hex');
   const stamp = inRoot('node_modules', '.coxswain-stamp');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
-  say('installing dependencies (npm ci, about half a minute the first time) …');
+  say('installing dependencies (about half a minute the first time) …');
   const started = performance.now();
-  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--progress=true']);
+  // Not `npm ci`: it refuses the lock where the binaries of some other platform were not to be had when it was written.
+  run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']);
   writeFileSync(stamp, wanted);
   say(`dependencies installed in ${seconds(started)}`);
 }
