@@ -43,25 +43,9 @@ await build({
 await build({ ...options, outdir: 'dist', entryPoints: { 'storage-worker': 'src/storage/embedded/worker.ts' } });
 
 if (process.argv.includes('--types')) {
-  const result = spawnSync(
-    join(root, 'node_modules', '.bin', 'tsc'),
-    [
-      '-p',
-      'tsconfig.json',
-      '--noEmit',
-      'false',
-      '--emitDeclarationOnly',
-      '--declaration',
-      '--outDir',
-      'dist/types',
-      '--rootDir',
-      'src',
-      '--incremental',
-      'false',
-      '--tsBuildInfoFile',
-      'null',
-    ],
-    { cwd: root, stdio: 'inherit' },
-  );
+  const result = spawnSync(join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'tsconfig.types.json'], {
+    cwd: root,
+    stdio: 'inherit',
+  });
   if (result.status !== 0) process.exit(result.status ?? 1);
 }
