@@ -31,5 +31,6 @@ describe('transcripts', () => {
     const actual = await replay(expected);
     if (update && actual !== expected) writeFileSync(path, actual);
     else expect(actual).toBe(expected);
-  });
+    // A simulated day takes some seconds, more on a machine that has other things to do.
+  }, 240_000);
 });
