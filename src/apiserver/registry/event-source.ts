@@ -28,7 +28,7 @@ export interface EventSourceConfig {
   readonly selectableFields: SelectableFields | undefined;
   /** A field by whose value watchers are indexed, because many watch one value each (pods: spec.nodeName). */
   readonly indexField?: string;
-  /** How many past events are remembered. Default: 1024. */
+  /** How many past events are remembered, at least; twice as many at most. Default: 128. */
   readonly historyLength?: number;
   /** Events that may wait for one watcher before it is cut off (it comes back and resumes). Default: 10000. */
   readonly queueLimit?: number;
@@ -46,6 +46,9 @@ export interface Subscription {
   /** Delivered before all else. */
   readonly initial?: readonly EncodedWatchEvent[];
 }
+
+const BOOKMARK_INTERVAL_MS = 60_000;
+const HISTORY_LENGTH = 128;
 
 /** One change, with what every watcher of it shares. */
 class Change {
@@ -106,7 +109,7 @@ export class EventSource {
 
   constructor(config: EventSourceConfig) {
     this.#config = config;
-    this.#historyLength = config.historyLength ?? 1024;
+    this.#historyLength = config.historyLength ?? HISTORY_LENGTH;
   }
 
   /** Resolves once the source follows the storage: changes after this moment are remembered. */
@@ -151,12 +154,13 @@ export class EventSource {
       return subscriber.queue;
     }
     if (subscription.afterRevision >= this.#historyStart) {
-      for (const change of this.#history) if (change.revision > subscription.afterRevision) this.#deliver(change, subscriber);
-      this.#add(subscriber);
+      this.#join(subscriber);
       return subscriber.queue;
     }
     try {
-      replay = this.#config.storage.watch(this.#config.prefix, { afterRevision: subscription.afterRevision });
+      // The progress that it tells at once says when all of the past has come.
+      const progressIntervalMs = this.#config.bookmarkIntervalMs ?? BOOKMARK_INTERVAL_MS;
+      replay = this.#config.storage.watch(this.#config.prefix, { afterRevision: subscription.afterRevision, progressIntervalMs });
     } catch (error) {
       throw storageToStatus(error);
     }
@@ -179,7 +183,7 @@ export class EventSource {
     try {
       const revision = await storage.currentRevision();
       if (this.#closed) return;
-      const interval = this.#config.bookmarkIntervalMs ?? 60_000;
+      const interval = this.#config.bookmarkIntervalMs ?? BOOKMARK_INTERVAL_MS;
       this.#historyStart = revision;
       this.#revision = revision;
       this.#history = [];
@@ -251,21 +255,35 @@ export class EventSource {
     subscriber.queue.push(event);
   }
 
+  /** Tells what the source does not remember, until the two meet; from there on the watcher is one like all others. */
   async #replay(watch: WatchStream<StorageEvent>, subscriber: Subscriber, namespace: string): Promise<void> {
     const { prefix, namespaced } = this.#config;
     const within = namespaced && namespace !== '' ? `${prefix}${namespace}/` : prefix;
     try {
       for await (const event of watch) {
-        if (event.type === 'progress') continue;
-        const key = event.type === 'put' ? event.kv.key : event.key;
-        if (key.startsWith(within)) this.#deliver(this.#changeOf(event), subscriber);
+        if (event.type !== 'progress') {
+          const key = event.type === 'put' ? event.kv.key : event.key;
+          if (key.startsWith(within)) this.#deliver(this.#changeOf(event), subscriber);
+        }
+        if (event.revision < this.#historyStart || this.#watch === undefined || subscriber.queue.ended) continue;
+        subscriber.sentRevision = Math.max(subscriber.sentRevision, event.revision);
+        this.#join(subscriber);
+        return;
       }
+      subscriber.queue.close();
     } catch (error) {
       subscriber.queue.push(watchErrorEvent(error));
+      subscriber.queue.close();
     } finally {
       this.#replays.delete(watch);
-      subscriber.queue.close();
     }
+  }
+
+  /** All that is remembered after what the watcher knows, and then whatever comes. */
+  #join(subscriber: Subscriber): void {
+    const known = subscriber.sentRevision;
+    for (const change of this.#history) if (change.revision > known) this.#deliver(change, subscriber);
+    if (!subscriber.queue.ended) this.#add(subscriber);
   }
 
   #sendBookmarks(): void {

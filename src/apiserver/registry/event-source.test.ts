@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import type { KubeObject } from '../../client/client.ts';
+import { VirtualClock } from '../../machinery/clock.ts';
+import * as labels from '../../machinery/labels.ts';
+import type { WatchStream } from '../../machinery/watch.ts';
+import type { Storage } from '../../storage/interface.ts';
+import { createMemoryStorage } from '../../storage/memory/index.ts';
+import type { EncodedWatchEvent } from '../request.ts';
+import { RecordingLogger } from '../testing/server.ts';
+import { ObjectFormat } from './encoded-object.ts';
+import { EventSource } from './event-source.ts';
+import type { Subscription } from './event-source.ts';
+import { ObjectCache } from './object-cache.ts';
+import { everything, Selection } from './selection.ts';
+
+const PREFIX = '/registry/things/';
+const format = new ObjectFormat('v1', 'Thing');
+const turns = async () => {
+  for (let i = 0; i < 5; i++) await new Promise<void>((resolve) => setImmediate(resolve));
+};
+
+let storage: Storage;
+let source: EventSource;
+beforeEach(() => {
+  const clock = new VirtualClock();
+  const logger = new RecordingLogger();
+  storage = createMemoryStorage({ clock, logger });
+  source = new EventSource({
+    storage,
+    clock,
+    logger,
+    prefix: PREFIX,
+    cache: new ObjectCache({ format }),
+    namespaced: true,
+    apiVersion: 'v1',
+    kind: 'Thing',
+    selectableFields: undefined,
+    historyLength: 4,
+    queueLimit: 50,
+  });
+});
+afterEach(async () => {
+  source.close();
+  await storage.close();
+});
+
+async function put(key: string, more: object = {}): Promise<number> {
+  const [namespace = '', name = ''] = key.split('/');
+  const metadata = { name, namespace, uid: 'u', resourceVersion: '', creationTimestamp: '', ...more };
+  const { revision } = await storage.guaranteedUpdate(PREFIX + key, () => ({
+    action: 'put',
+    value: format.encode({ metadata }),
+  }));
+  return revision;
+}
+
+const subscribe = (more: Partial<Subscription>) =>
+  source.subscribe({ afterRevision: 0, namespace: '', selection: everything, bookmarks: false, ...more });
+
+async function take(stream: WatchStream<EncodedWatchEvent>, count: number): Promise<string[]> {
+  const events: string[] = [];
+  if (count === 0) return events;
+  for await (const event of stream) {
+    events.push(`${event.type} ${(event.object.object() as KubeObject).metadata.name}`);
+    if (events.length === count) break;
+  }
+  return events;
+}
+
+test('a watcher of the distant past joins the others when it has caught up', async () => {
+  const first = await put('ns/a');
+  for (let i = 0; i < 3; i++) await put(`ns/b${i}`);
+  await source.start();
+  const stream = await subscribe({ afterRevision: first });
+  await turns();
+  expect(source.subscriberCount).toBe(1);
+  await put('ns/c');
+  expect(await take(stream, 4)).toEqual(['ADDED b0', 'ADDED b1', 'ADDED b2', 'ADDED c']);
+  expect(source.subscriberCount).toBe(0);
+});
+
+test('nothing is lost or told twice while it catches up', async () => {
+  const first = await put('ns/a');
+  await source.start();
+  for (let i = 0; i < 20; i++) await put(`ns/b${String(i).padStart(2, '0')}`);
+  await turns();
+  const streams = await Promise.all(
+    [0, 1, 2].map(() =>
+      subscribe({ afterRevision: first, namespace: 'ns', selection: new Selection({ labels: labels.parse('!x') }) }),
+    ),
+  );
+  for (let i = 20; i < 26; i++) await put(`ns/b${i}`);
+  const expected = Array.from({ length: 26 }, (_, i) => `ADDED b${String(i).padStart(2, '0')}`);
+  for (const stream of streams) expect(await take(stream, 26)).toEqual(expected);
+});
+
+test('who does not keep up is cut off, after what did fit', async () => {
+  await source.start();
+  const stream = await subscribe({ afterRevision: await storage.currentRevision() });
+  for (let i = 0; i < 70; i++) await put(`ns/b${i}`);
+  await turns();
+  expect(source.subscriberCount).toBe(0);
+  expect((await take(stream, 100)).length).toBe(50);
+});
+
+test('watchers are asked only about what may concern them', async () => {
+  await source.start();
+  const afterRevision = await storage.currentRevision();
+  let asked = 0;
+  const counting: labels.Selector = { ...labels.everything(), empty: () => false, matches: () => ++asked > 0 } as labels.Selector;
+  const selection = new Selection({ labels: counting });
+  const stream = await subscribe({ afterRevision, namespace: 'elsewhere', selection });
+  for (let i = 0; i < 10; i++) await put(`ns/b${i}`);
+  await turns();
+  expect(asked).toBe(0);
+  await put('elsewhere/x');
+  expect(await take(stream, 1)).toEqual(['ADDED x']);
+  expect(asked).toBe(1);
+});
+
+test('when the storage ends its watch, all watches end', async () => {
+  await source.start();
+  const stream = await subscribe({ afterRevision: await storage.currentRevision() });
+  await storage.close();
+  expect(await take(stream, 1)).toEqual([]);
+});
