@@ -25,12 +25,16 @@ async function replay(text: string): Promise<string> {
 describe('transcripts', () => {
   const files = readdirSync(folder).filter((name) => name.endsWith('.txt'));
 
-  test.each(files)('%s', async (file) => {
-    const path = join(folder, file);
-    const expected = readFileSync(path, 'utf8');
-    const actual = await replay(expected);
-    if (update && actual !== expected) writeFileSync(path, actual);
-    else expect(actual).toBe(expected);
-    // A simulated day takes some seconds, more on a machine that has other things to do.
-  }, 240_000);
+  test.each(files)(
+    '%s',
+    async (file) => {
+      const path = join(folder, file);
+      const expected = readFileSync(path, 'utf8');
+      const actual = await replay(expected);
+      if (update && actual !== expected) writeFileSync(path, actual);
+      else expect(actual).toBe(expected);
+      // A simulated day takes some seconds, more on a machine that has other things to do.
+    },
+    240_000,
+  );
 });
