@@ -1,0 +1,1 @@
+export declare function importBusybox(dataDir: string): Promise<void>;

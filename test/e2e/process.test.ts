@@ -1,0 +1,70 @@
+// Pods as host processes: no containerd, no isolation, but the same life.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { coxUp, eventually, type Kubectl, missingKubectl, named, run, type RunningCluster, temporaryDir } from './harness.ts';
+import { replicaSet } from './manifests.ts';
+
+describe.skipIf(missingKubectl !== undefined)(named('host processes', missingKubectl), () => {
+  let dir: ReturnType<typeof temporaryDir>;
+  let cluster: RunningCluster;
+  let kubectl: Kubectl;
+  const start = async (): Promise<void> => {
+    cluster = await coxUp(['--runtime', 'process'], { dataDir: dir.path });
+    kubectl = cluster.kubectl();
+  };
+  beforeAll(async () => {
+    dir = temporaryDir();
+    await start();
+  });
+  afterAll(async () => {
+    await kubectl?.try('delete rs,pods --all --timeout=60s');
+    await cluster?.stop();
+    dir.remove();
+  });
+  const marker = (): string => `marker-${dir.path.slice(-6)}`;
+  let running = 0;
+  /** Host processes of the ReplicaSet below, those that look after them included. */
+  const processes = async (): Promise<number> => Number((await run('pgrep', ['-fc', marker()])).stdout.trim());
+
+  test('says so', () => {
+    expect(cluster.output).toMatch(/runtime +host processes/);
+  });
+
+  test('a ReplicaSet of two runs, logs, takes commands, ends', async () => {
+    await kubectl.run('apply -f -', {
+      input: replicaSet('host', 2, { command: `echo started ${marker()}; trap "exit 0" TERM; while true; do sleep 0.2; done` }),
+    });
+    await eventually('two ready', async () => (await kubectl.run('get rs host -o jsonpath={.status.readyReplicas}')) === '2');
+    const [pod = ''] = (await kubectl.run('get pods -l app=host -o jsonpath={.items[*].metadata.name}')).split(' ');
+    expect(await kubectl.run(`logs ${pod}`)).toBe(`started ${marker()}\n`);
+    expect((await kubectl.run(`exec ${pod} -- sh -c 'echo $POD_NAME'`)).trim()).toBe(pod);
+    expect((await kubectl.try(`exec ${pod} -- sh -c 'exit 5'`)).status).toBe(5);
+    running = await processes();
+    expect(running).toBeGreaterThanOrEqual(2);
+  });
+
+  test('kill -9 of the cluster: the processes go on, and none is started twice', async () => {
+    const ids = () => kubectl.run('get pods -l app=host -o jsonpath={.items[*].status.containerStatuses[*].containerID}');
+    const before = await ids();
+    await cluster.kill();
+    expect(await processes()).toBe(running);
+    await start();
+    await eventually('two ready', async () => (await kubectl.run('get rs host -o jsonpath={.status.readyReplicas}')) === '2');
+    await eventually('the node to be ready', async () => (await kubectl.run('get nodes --no-headers')).includes(' Ready '));
+    expect(await ids()).toBe(before);
+    expect(await processes()).toBe(running);
+    await kubectl.run('delete rs host --cascade=foreground --timeout=60s');
+    await eventually('no processes', async () => (await processes()) === 0);
+  });
+
+  test('a command that is not on the host', async () => {
+    await kubectl.run('run nothing --image=busybox --restart=Never --command -- /no/such/program');
+    await eventually('the reason', async () =>
+      /ContainerCannotRun|StartError|CreateContainerError|RunContainerError|Error/.test(
+        await kubectl.run('get pod nothing --no-headers'),
+      ),
+    );
+    expect(await kubectl.run('describe pod nothing')).toMatch(/Warning +Failed .*\/no\/such\/program/);
+    await kubectl.run('delete pod nothing');
+  });
+});
