@@ -195,6 +195,8 @@ export class RuntimeManager {
     const { runtime, events } = this.#config;
     const nodeIP = this.#config.downward().hostIPs[0];
     try {
+      const missing = unsupportedFeature(pod);
+      if (missing !== undefined) throw new Error(`${missing} is not supported by this kubelet`);
       const config = this.#sandboxConfig(pod, actions.attempt);
       if (!actions.createSandbox) return { id: actions.sandboxId, config, ips: sortPodIPs(podIPs(status), nodeIP) };
       const className = pod.spec.runtimeClassName;
@@ -469,6 +471,13 @@ function containersToStart(pod: Pod, actions: PodActions): readonly Container[] 
 /** Ephemeral containers have none of their own. */
 function withResources(container: Container): Container {
   return (container.resources as unknown) === undefined ? { ...container, resources: {} } : container;
+}
+
+/** What the pod asks for as a whole and cannot be had here; silently leaving it out would be a lie. */
+function unsupportedFeature(pod: Pod): string | undefined {
+  if (pod.spec.hostUsers === false) return 'a user namespace of its own (hostUsers: false)';
+  if ((pod.spec.resourceClaims ?? []).length > 0) return 'dynamic resource allocation (resourceClaims)';
+  return undefined;
 }
 
 function runningTarget(status: RuntimePodStatus, name: string): ContainerRecord {

@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest';
+import { admitPod } from './admission.ts';
+import { makeContainer, makePod } from './testing/make-pod.ts';
+import type { Node, Pod, PodSpec } from './types.ts';
+
+const node: Node = {
+  metadata: { name: 'node', uid: 'n', resourceVersion: '1', creationTimestamp: '', labels: { zone: 'a', size: '4' } },
+  spec: { taints: [{ key: 'gone', value: 'yes', effect: 'NoExecute' }] },
+  status: {
+    daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
+    nodeInfo: {
+      machineID: '',
+      systemUUID: '',
+      bootID: '',
+      kernelVersion: '',
+      osImage: '',
+      containerRuntimeVersion: '',
+      kubeletVersion: '',
+      kubeProxyVersion: '',
+      operatingSystem: 'linux',
+      architecture: 'amd64',
+    },
+  },
+};
+const allocatable = { cpu: '2', memory: '4Gi', pods: '2' };
+const tolerations = [{ key: 'gone', operator: 'Exists' as const }];
+
+function judge(spec: Partial<PodSpec>, active: readonly Pod[] = []): string | undefined {
+  const pod = makePod({ spec: { tolerations, ...spec } });
+  const rejection = admitPod({ pod, active, allocatable, node });
+  return rejection === undefined ? undefined : `${rejection.reason}: ${rejection.message}`;
+}
+
+const asking = (requests: Readonly<Record<string, string>>) => ({
+  containers: [makeContainer('main', { resources: { requests } })],
+});
+const affinity = (
+  key: string,
+  operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Gt' | 'Lt',
+  values: string[] = [],
+): Partial<PodSpec> => ({
+  affinity: {
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator, values }] }] },
+    },
+  },
+});
+
+describe('resources', () => {
+  const other = makePod({ metadata: { uid: 'other' }, spec: asking({ cpu: '1500m' }) });
+  test.each<[string, Partial<PodSpec>, readonly Pod[], string | undefined]>([
+    ['what fits is admitted', asking({ cpu: '2', memory: '4Gi' }), [], undefined],
+    ['what asks for nothing is admitted', {}, [other], undefined],
+    [
+      'what is left counts',
+      asking({ cpu: '501m' }),
+      [other],
+      "OutOfcpu: Node didn't have enough resource: cpu, requested: 501, used: 1500, capacity: 2000",
+    ],
+    [
+      'memory',
+      asking({ memory: '5Gi' }),
+      [],
+      `OutOfmemory: Node didn't have enough resource: memory, requested: ${5 * 2 ** 30}, used: 0, capacity: ${4 * 2 ** 30}`,
+    ],
+    [
+      'what the node does not have',
+      asking({ 'example.com/gpu': '1' }),
+      [],
+      "OutOfexample.com/gpu: Node didn't have enough resource: example.com/gpu, requested: 1, used: 0, capacity: 0",
+    ],
+    [
+      'the number of pods',
+      {},
+      [other, other],
+      "OutOfpods: Node didn't have enough resource: pods, requested: 1, used: 2, capacity: 2",
+    ],
+    [
+      'an init container may ask for more',
+      { ...asking({ cpu: '1' }), initContainers: [makeContainer('init', { resources: { requests: { cpu: '3' } } })] },
+      [],
+      "OutOfcpu: Node didn't have enough resource: cpu, requested: 3000, used: 0, capacity: 2000",
+    ],
+  ])('%s', (_name, spec, active, expected) => {
+    expect(judge(spec, active)).toBe(expected);
+  });
+});
+
+describe('the node', () => {
+  const mismatch = 'NodeAffinity: Predicate NodeAffinity failed';
+  test.each<[string, Partial<PodSpec>, string | undefined]>([
+    ['a selector that matches', { nodeSelector: { zone: 'a' } }, undefined],
+    ['a selector that does not', { nodeSelector: { zone: 'b' } }, mismatch],
+    ['In', affinity('zone', 'In', ['a', 'b']), undefined],
+    ['NotIn', affinity('zone', 'NotIn', ['a']), mismatch],
+    ['Exists', affinity('zone', 'Exists'), undefined],
+    ['DoesNotExist', affinity('zone', 'DoesNotExist'), mismatch],
+    ['Gt', affinity('size', 'Gt', ['3']), undefined],
+    ['Lt', affinity('size', 'Lt', ['4']), mismatch],
+    ['a taint that is not tolerated', { tolerations: [] }, 'TaintToleration: Predicate TaintToleration failed'],
+    [
+      'a foreign operating system',
+      { os: { name: 'windows' } },
+      'PodOSNotSupported: Failed to admit pod as the OS field does not match node OS',
+    ],
+  ])('%s', (_name, spec, expected) => {
+    expect(judge(spec)).toBe(expected);
+  });
+});
+
+test('two pods cannot have one port of the host', () => {
+  const on = (hostIP: string, hostPort: number) => ({
+    containers: [makeContainer('main', { ports: [{ containerPort: 80, hostPort, hostIP, protocol: 'TCP' as const }] })],
+  });
+  const active = [makePod({ spec: on('10.0.0.1', 8080) })];
+  expect(judge(on('', 8080), active)).toBe('NodePorts: Predicate NodePorts failed');
+  expect(judge(on('10.0.0.2', 8080), active)).toBeUndefined();
+  expect(judge(on('', 8081), active)).toBeUndefined();
+});
