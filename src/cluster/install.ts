@@ -61,7 +61,7 @@ export function canInstall(): boolean {
 export async function installTools(progress: (text: string) => void): Promise<string | undefined> {
   const packages = TOOLS.filter((tool) => !tool.isThere()).map((tool) => tool.package);
   progress(`installing ${packages.join(', ')} with apt-get (--no-install skips this)`);
-  // Without it, the package would start a system-wide containerd.
+  // Keeps init scripts from starting a system-wide containerd (systemd does not heed it; one that runs is only not used).
   const noServices = { DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   const install = ['install', '-y', '-qq', '--no-install-recommends', ...packages];
   let result = await aptGet(install, noServices);
