@@ -37,6 +37,16 @@ export interface ReplicaManagerConfig<T extends KubeObject> extends ControllerCo
 /** The size of the first batch of creations, see slowStartBatch. */
 const INITIAL_BATCH = 1;
 
+/**
+ * A reconcile looks at all pods of its owner, so with one for every change of a pod the work would grow with the square of
+ * their number. Changes are collected for so long for each pod that the owner has, but not longer than the limit: the more
+ * there is to look at, the less often it is.
+ */
+const COLLECT_MS_PER_POD = 0.05;
+const COLLECT_MAX_MS = 200;
+/** Less than this is no time. */
+const COLLECT_MIN_MS = 1;
+
 export class ReplicaManager<T extends KubeObject> implements Controller {
   readonly name: string;
   readonly #config: ReplicaManagerConfig<T>;
@@ -48,6 +58,8 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
   readonly #expectations: ControllerExpectations;
   readonly #recorder: EventRecorder;
   readonly #podControl: PodControl;
+  /** By key: how many pods the owner had when it was last reconciled. */
+  readonly #podCounts = new Map<string, number>();
 
   constructor(config: ReplicaManagerConfig<T>) {
     const { client, clock, random, informers, kind } = config;
@@ -102,7 +114,7 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
       return;
     }
     this.#expectations.creationObserved(objectKey(owner));
-    this.#queue.add(objectKey(owner));
+    this.#wake(owner);
   }
 
   #podUpdated(before: ReadPod, pod: ReadPod): void {
@@ -129,11 +141,15 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     const owner = this.#ownerOf(pod);
     if (owner === undefined) return;
     this.#expectations.deletionObserved(objectKey(owner), pod.metadata.uid);
-    this.#queue.add(objectKey(owner));
+    this.#wake(owner);
   }
 
+  /** Something happened to a pod of the owner, or that might be. */
   #wake(owner: Immutable<T> | undefined): void {
-    if (owner !== undefined) this.#queue.add(objectKey(owner));
+    if (owner === undefined) return;
+    const key = objectKey(owner);
+    const collectMs = Math.min((this.#podCounts.get(key) ?? 0) * COLLECT_MS_PER_POD, COLLECT_MAX_MS);
+    this.#queue.addAfter(key, collectMs < COLLECT_MIN_MS ? 0 : collectMs);
   }
 
   /** Those that might want a pod that nobody controls. */
@@ -155,11 +171,13 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     const object = this.#owners.lister.getByKey(key);
     if (object === undefined) {
       this.#expectations.deleteExpectations(key);
+      this.#podCounts.delete(key);
       return reconciled;
     }
     const owner = this.#kind.view(object);
     const mayManage = this.#expectations.satisfiedExpectations(key) && owner.metadata.deletionTimestamp === undefined;
     const related = this.#podsNear(owner);
+    this.#podCounts.set(key, related.length);
     const active = await this.#claim(owner, related.filter(isPodActive), signal);
     const terminating = decideClaims(owner, owner.selector, related.filter(isPodTerminating)).owned.length;
     const failure = mayManage ? await this.#manage(key, owner, active, signal) : undefined;
