@@ -1,0 +1,274 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { replicaSets } from '../api/apps/v1/index.ts';
+import { configMaps, namespaces, nodes, pods } from '../api/core/v1/index.ts';
+import { createClient } from '../client/create-client.ts';
+import { createHttpTransport } from '../client/http/index.ts';
+import { loadKubeconfig } from '../client/kubeconfig.ts';
+import { systemClock } from '../machinery/clock.ts';
+import * as wait from '../machinery/wait.ts';
+import { startCluster } from './index.ts';
+import type { EmbeddedCluster, StartClusterOptions } from './index.ts';
+
+const running: EmbeddedCluster[] = [];
+const directories: string[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((cluster) => cluster.stop()));
+  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true });
+});
+
+async function start(options: StartClusterOptions = {}): Promise<EmbeddedCluster> {
+  const cluster = await startCluster(options);
+  running.push(cluster);
+  return cluster;
+}
+
+async function startVirtual(options: Omit<StartClusterOptions, 'clock'> = {}) {
+  const cluster = await startCluster({ ...options, clock: 'virtual' });
+  running.push(cluster);
+  return cluster;
+}
+
+const replicaSet = (replicas: number): string => `
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: web}
+spec:
+  replicas: ${replicas}
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: c, image: busybox:1.36, command: [sh, -c, "echo hello; sleep 1d"]}]}
+`;
+
+const podsOf = async (cluster: EmbeddedCluster) => (await cluster.client.resource(pods).namespace('default').list()).items;
+
+async function untilRunning(cluster: EmbeddedCluster, count: number): Promise<void> {
+  await wait.pollImmediately({ clock: systemClock, intervalMs: 5, timeoutMs: 20_000 }, async () => {
+    const all = await podsOf(cluster);
+    return all.length === count && all.every((pod) => pod.status.phase === 'Running');
+  });
+}
+
+/** What keeps a process alive, sockets and servers by name. */
+const openResources = (): string[] =>
+  process.getActiveResourcesInfo().filter((name) => /TCP|Timeout|Worker|MessagePort/.test(name));
+
+describe('a cluster on the real clock', () => {
+  it('is ready to run pods when it has started', async () => {
+    const cluster = await start({ nodes: 3 });
+    const { items } = await cluster.client.resource(nodes).list();
+    expect(items.map((node) => node.metadata.name)).toEqual(['node-1', 'node-2', 'node-3']);
+    for (const node of items) expect(node.status.conditions?.find(({ type }) => type === 'Ready')?.status).toBe('True');
+    await cluster.apply(replicaSet(3));
+    await untilRunning(cluster, 3);
+  });
+
+  it('opens no port unless it is asked to', async () => {
+    const before = openResources().filter((name) => name.startsWith('TCP'));
+    const cluster = await start();
+    expect(cluster.url).toBeUndefined();
+    expect(cluster.kubeconfig).toBeUndefined();
+    expect(openResources().filter((name) => name.startsWith('TCP'))).toEqual(before);
+  });
+
+  it('serves its port over TLS to those who have its kubeconfig, and to nobody else', async () => {
+    const cluster = await start({ port: 0 });
+    expect(cluster.url).toMatch(/^https:\/\/127\.0\.0\.1:[1-9]\d*$/);
+    const directory = mkdtempSync(join(tmpdir(), 'coxswain-test-'));
+    directories.push(directory);
+    const path = join(directory, 'kubeconfig');
+    writeFileSync(path, cluster.kubeconfig as string);
+    const access = await loadKubeconfig(path);
+    expect(access.server).toBe(cluster.url);
+
+    const admin = createClient(createHttpTransport({ ...access, clock: systemClock }));
+    const stranger = createClient(createHttpTransport({ server: access.server, ca: access.ca, clock: systemClock }));
+    const unbelieving = createClient(createHttpTransport({ server: access.server, clock: systemClock }));
+    try {
+      await cluster.apply(replicaSet(2));
+      await untilRunning(cluster, 2);
+      // Both ways of asking see the same cluster.
+      const seen = await admin.resource(pods).namespace('default').list();
+      expect(seen.items.map(({ metadata, status }) => [metadata, status])).toEqual(
+        (await podsOf(cluster)).map(({ metadata, status }) => [metadata, status]),
+      );
+      const name = seen.items[0]?.metadata.name as string;
+      expect(await admin.transport.text({ method: 'GET', path: `/api/v1/namespaces/default/pods/${name}/log` })).toBe('hello\n');
+
+      await expect(stranger.resource(pods).list()).rejects.toMatchObject({ status: { code: 401, reason: 'Unauthorized' } });
+      await expect(unbelieving.resource(pods).list()).rejects.toThrow(/certificate/);
+    } finally {
+      for (const client of [admin, stranger, unbelieving]) client.transport.close();
+    }
+  });
+
+  it('runs beside others that know nothing of it', async () => {
+    const clusters = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => start({ nodes: 2, ...(index === 0 && { port: 0 }) })),
+    );
+    await Promise.all(
+      clusters.map(async (cluster, index) => {
+        await cluster.apply(replicaSet(index + 1));
+        await cluster.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `of-${index}` } });
+        await untilRunning(cluster, index + 1);
+      }),
+    );
+    for (const [index, cluster] of clusters.entries()) {
+      const { items } = await cluster.client.resource(configMaps).namespace('default').list();
+      expect(items.map((map) => map.metadata.name).filter((name) => name !== 'kube-root-ca.crt')).toEqual([`of-${index}`]);
+      expect(await podsOf(cluster)).toHaveLength(index + 1);
+    }
+    const uids = (await Promise.all(clusters.map(podsOf))).flat().map((pod) => pod.metadata.uid);
+    expect(new Set(uids).size).toBe(36);
+  });
+
+  it('leaves nothing open when it is stopped', async () => {
+    const before = openResources();
+    const cluster = await start({ nodes: 2, port: 0 });
+    const { url } = cluster;
+    await cluster.apply(replicaSet(2));
+    await untilRunning(cluster, 2);
+    expect(openResources()).not.toEqual(before);
+    await Promise.all([cluster.stop(), cluster.stop()]);
+    await cluster.stop();
+    // The platform lets go of sockets on a later turn.
+    await wait.pollImmediately(
+      { clock: systemClock, intervalMs: 5, timeoutMs: 5000 },
+      async () => openResources().length <= before.length + 1,
+    );
+    await expect(cluster.client.resource(pods).list()).rejects.toThrow('shutting down');
+    const late = createHttpTransport({ server: url as string, insecureSkipTlsVerify: true, clock: systemClock });
+    await expect(late.request({ method: 'GET', path: '/version' })).rejects.toThrow(/ECONNREFUSED/);
+    late.close();
+  });
+
+  it('says what is wrong with its configuration, and leaves nothing behind', async () => {
+    const before = openResources();
+    const scheduler = { apiVersion: 'kubescheduler.config.k8s.io/v1', kind: 'KubeSchedulerConfiguration', profiles: 'none' };
+    await expect(startCluster({ port: 0, schedulerConfiguration: scheduler })).rejects.toThrow(/profiles/);
+    await expect(startCluster({ podCidr: 'nonsense' })).rejects.toThrow(/podCidr/);
+    await expect(startCluster({ nodes: 300, podCidr: '10.0.0.0/24' })).rejects.toThrow(/10\.0\.0\.0\/24/);
+    await wait.pollImmediately(
+      { clock: systemClock, intervalMs: 5, timeoutMs: 5000 },
+      async () => openResources().length <= before.length + 1,
+    );
+  });
+
+  it('works without nodes', async () => {
+    const cluster = await start({ nodes: 0 });
+    await cluster.apply(replicaSet(1));
+    await wait.pollImmediately({ clock: systemClock, intervalMs: 5, timeoutMs: 20_000 }, async () => {
+      const [pod] = await podsOf(cluster);
+      return pod?.status.conditions?.some(({ message }) => message === 'no nodes available to schedule pods') === true;
+    });
+  });
+});
+
+describe('a cluster on a virtual clock', () => {
+  it('stands still until its clock is advanced', async () => {
+    const cluster = await startVirtual();
+    const began = cluster.clock.now();
+    await cluster.apply(replicaSet(1));
+    await cluster.clock.advance('1h');
+    expect(cluster.clock.now()).toBe(began + 3_600_000);
+    const [pod] = await podsOf(cluster);
+    expect(pod?.status.phase).toBe('Running');
+    expect(Date.parse(pod?.metadata.creationTimestamp as string)).toBe(Math.floor(began / 1000) * 1000);
+  });
+
+  it('is the same for the same seed, and another for another', async () => {
+    const story = async (seed: string | number): Promise<unknown> => {
+      const cluster = await startVirtual({ nodes: 3, seed });
+      await cluster.apply(replicaSet(5));
+      await cluster.clock.advance('10s');
+      return await podsOf(cluster);
+    };
+    // At the same time, so that one could disturb the other.
+    const [one, two, other] = await Promise.all([story('x'), story('x'), story(7)]);
+    expect(two).toEqual(one);
+    expect(other).not.toEqual(one);
+  });
+
+  it('sets no timer any more once it is stopped', async () => {
+    const cluster = await startVirtual({ nodes: 2 });
+    await cluster.apply(replicaSet(4));
+    await cluster.clock.advance('1m');
+    expect(cluster.clock.pendingTimers).toBeGreaterThan(0);
+    await cluster.stop();
+    await cluster.clock.advance('1h');
+    expect(cluster.clock.pendingTimers).toBe(0);
+  });
+
+  it('loses a node and gets it back', async () => {
+    const cluster = await startVirtual({ nodes: 2 });
+    const ready = async (): Promise<(string | undefined)[]> =>
+      (await cluster.client.resource(nodes).list()).items.map(
+        (node) => node.status.conditions?.find(({ type }) => type === 'Ready')?.status,
+      );
+    await cluster.stopNode('node-2');
+    await cluster.stopNode('node-2');
+    await cluster.clock.advance('70s');
+    expect(await ready()).toEqual(['True', 'Unknown']);
+    await cluster.startNode('node-2');
+    await cluster.startNode('node-2');
+    await cluster.clock.advance('1s');
+    expect(await ready()).toEqual(['True', 'True']);
+    await expect(cluster.stopNode('node-3')).rejects.toThrow('the cluster has no node "node-3"');
+  });
+
+  it("keeps its containers' logs to itself, and takes them along", async () => {
+    const logs = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith(`coxswain-${process.pid}-`));
+    const before = logs();
+    const cluster = await startVirtual({ nodes: 2 });
+    expect(logs()).toEqual(before);
+    await cluster.apply(replicaSet(2));
+    await cluster.clock.advance('1s');
+    expect(logs()).toHaveLength(before.length + 1);
+    await cluster.stop();
+    expect(logs()).toEqual(before);
+  });
+});
+
+describe('apply', () => {
+  it('creates what is not there, merges into what is, and answers both', async () => {
+    const cluster = await startVirtual();
+    const manifest = (data: string): string => `
+apiVersion: v1
+kind: Namespace
+metadata: {name: team}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: team}
+data: {${data}}
+`;
+    const created = await cluster.apply(manifest('a: "1"'));
+    expect(created.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual(['Namespace team', 'ConfigMap settings']);
+    const merged = await cluster.apply(manifest('b: "2"'));
+    expect(merged[0]).toEqual(created[0]);
+    expect(merged[1]).toMatchObject({ data: { a: '1', b: '2' } });
+    expect(await cluster.client.resource(configMaps).namespace('team').get('settings')).toEqual(merged[1]);
+  });
+
+  it('takes objects as well as text', async () => {
+    const cluster = await startVirtual();
+    const one = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'one' } };
+    await cluster.apply(one);
+    await cluster.apply([one, { ...one, metadata: { name: 'two' } }]);
+    const { items } = await cluster.client.resource(namespaces).list();
+    expect(items.map((namespace) => namespace.metadata.name)).toEqual(expect.arrayContaining(['one', 'two']));
+  });
+
+  it('throws what the server says, or what is wrong with the manifest', async () => {
+    const cluster = await startVirtual();
+    await expect(cluster.apply(replicaSet(-1))).rejects.toMatchObject({ status: { code: 422, reason: 'Invalid' } });
+    await expect(cluster.apply('apiVersion: v1\nkind: Nothing\nmetadata: {name: x}')).rejects.toThrow(
+      'no resource is known for apiVersion "v1", kind "Nothing"',
+    );
+    await expect(cluster.apply('a: [')).rejects.toThrow(/^yaml: /);
+    expect((await cluster.client.resource(replicaSets).list()).items).toEqual([]);
+  });
+});
