@@ -5,7 +5,6 @@ export { DecodeError } from './decode-error.ts';
 export { findDuplicateFields } from './duplicate-fields.ts';
 export { encodeObject } from './encode.ts';
 export {
-  beginsWith,
   decodeFromStorage,
   encodeForStorage,
   spliceInto,

@@ -90,17 +90,23 @@ export function spliceTailInto(target: Buffer, at: number, value: Uint8Array, re
   const split = HEADER_BYTES + offsetOf(value);
   let end = at;
   for (let from = HEADER_BYTES + skip; from < split; from++) target[end++] = value[from] as number;
-  const inserted = insertion(revision);
-  for (let index = 0; index < inserted.length; index++) target[end++] = inserted.charCodeAt(index);
+  for (let from = 0; from < insertionHead.length; from++) target[end++] = insertionHead[from] as number;
+  let digits = 1;
+  for (let power = 10; power <= revision; power *= 10) digits++;
+  let rest = revision;
+  for (let digit = digits - 1; digit >= 0; digit--) {
+    const tenth = Math.floor(rest / 10);
+    target[end + digit] = 0x30 + rest - tenth * 10;
+    rest = tenth;
+  }
+  end += digits;
+  target[end++] = 0x22;
+  target[end++] = 0x2c;
   target.set(value.subarray(split), end);
   return end + value.length - split;
 }
 
-/** Whether the object's JSON begins with these bytes. */
-export function beginsWith(value: Uint8Array, bytes: Uint8Array): boolean {
-  for (let index = 0; index < bytes.length; index++) if (value[HEADER_BYTES + index] !== bytes[index]) return false;
-  return true;
-}
+const insertionHead = Buffer.from('"resourceVersion":"', 'latin1');
 
 /** The object with its resourceVersion. Trusts what is stored: it was normalized when it was written. */
 export function decodeFromStorage<T = Record<string, unknown>>(value: Uint8Array, revision: number): T {

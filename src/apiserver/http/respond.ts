@@ -181,22 +181,27 @@ async function sendList(
     encoder.pipe(sink.writable);
     target = encoder;
   }
+  const closed = new Promise<void>((resolve) => sink.writable.once('close', resolve));
+  let written: Promise<void> | undefined;
   let chunk = takeChunk(head.length);
   let at = head.copy(chunk);
   for (let index = 0; index < items.length; index++) {
     const item = items[index] as EncodedObject;
     const itemLength = item.itemLength();
     if (at + itemLength + 1 > chunk.length) {
-      const waiting = at > 0 ? writeChunk(sink, target, chunk, at) : undefined;
-      if (waiting !== undefined) await waiting;
-      if (!sink.open) break;
+      // One chunk is on its way while the next one is filled.
+      if (written !== undefined) await Promise.race([written, closed]);
+      if (!sink.open) return;
+      written = writeChunk(target, chunk, at);
       chunk = takeChunk(itemLength + 1);
       at = 0;
     }
     if (index > 0) chunk[at++] = COMMA;
     at = item.copyItem(chunk, at);
   }
-  if (at > 0) await writeChunk(sink, target, chunk, at);
+  if (written !== undefined) await Promise.race([written, closed]);
+  if (!sink.open) return;
+  await Promise.race([writeChunk(target, chunk, at), closed]);
   target.end(Buffer.from(']}\n', 'latin1'));
 }
 
@@ -210,16 +215,15 @@ function takeChunk(atLeast: number): Buffer {
   return atLeast <= CHUNK_BYTES ? (freeChunks.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES)) : Buffer.allocUnsafeSlow(atLeast);
 }
 
-/** As write; the chunk must not be touched afterwards. */
-function writeChunk(sink: ResponseSink, writable: Writable, chunk: Buffer, length: number): Promise<void> | undefined {
-  if (!sink.open || writable.destroyed) return undefined;
-  const proceed = writable.write(chunk.subarray(0, length), (error) => {
-    // Only the connection knows when it needs the bytes no more.
-    if (error === null || error === undefined) {
-      if (chunk.length === CHUNK_BYTES && freeChunks.length < MAX_FREE_CHUNKS) freeChunks.push(chunk);
-    }
+/** Resolves when the connection needs the chunk no more; it must not be touched before. If the connection breaks, maybe never. */
+function writeChunk(writable: Writable, chunk: Buffer, length: number): Promise<void> {
+  return new Promise((resolve) => {
+    writable.write(chunk.subarray(0, length), (error) => {
+      const done = error === null || error === undefined;
+      if (done && chunk.length === CHUNK_BYTES && freeChunks.length < MAX_FREE_CHUNKS) freeChunks.push(chunk);
+      resolve();
+    });
   });
-  return proceed ? undefined : drained(sink.writable, writable);
 }
 
 async function sendWatch(sink: ResponseSink, events: AsyncIterable<EncodedWatchEvent>): Promise<void> {

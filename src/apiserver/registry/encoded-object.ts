@@ -4,12 +4,14 @@
 // of a list its kind and apiVersion are left out, which are the same first bytes for all objects of a resource. Nothing is
 // parsed or stringified to serve an object that was written once.
 
-import { beginsWith, encodeForStorage, spliceInto, splicedLength, spliceTailInto } from '../../api/codec/index.ts';
+import { encodeForStorage, spliceInto, splicedLength, spliceTailInto } from '../../api/codec/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import type { KeyValue } from '../../storage/interface.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
 
 const OPEN_BRACE = 0x7b;
+const QUOTE = 0x22;
+const LETTER_M = 0x6d;
 
 /** How the objects of one kind are laid out in storage: kind and apiVersion first, then all else. */
 export class ObjectFormat {
@@ -100,13 +102,13 @@ export class StoredObject implements EncodedObject {
   }
 
   copyItem(target: Buffer, offset: number): number {
-    const { header } = this.#format;
-    const { value } = this.kv;
-    if (!beginsWith(value, header)) {
+    const end = spliceTailInto(target, offset + 1, this.kv.value, this.#revision, this.#format.header.length);
+    target[offset] = OPEN_BRACE;
+    // All begin alike, or the list would be no JSON.
+    if (target[offset + 1] !== QUOTE || target[offset + 2] !== LETTER_M) {
       throw new Error(`the stored object ${this.kv.key} does not begin as ${this.#format.kind} objects do`);
     }
-    target[offset] = OPEN_BRACE;
-    return spliceTailInto(target, offset + 1, value, this.#revision, header.length);
+    return end;
   }
 
   /** The same state with another resourceVersion: a deletion has a revision of its own. */

@@ -92,6 +92,11 @@ async function listPage(
   for (;;) {
     const page: ListResult = await storage.list(within, { revision: at, limit: storagePage, startAfter });
     at = page.revision;
+    if (selection.everything && items.length === 0) {
+      const all = page.items.map((kv) => cache.of(kv));
+      const lastKey = page.remaining === 0 ? undefined : page.items.at(-1)?.key.slice(prefix.length);
+      return partOf(all, at, page.remaining, lastKey, selection);
+    }
     for (const [index, kv] of page.items.entries()) {
       const object = cache.of(kv);
       if (!selection.matches(object, selectableFields)) continue;

@@ -23,6 +23,8 @@ export interface TableConvertor<T extends KubeObject = KubeObject> {
   readonly columns: readonly TableColumn[];
   /** One value per column. `now` in milliseconds, for ages. */
   cells(object: T, now: number): readonly unknown[];
+  /** The order of a list's rows. Default: that of the list. */
+  compare?(a: T, b: T): number;
   /** Rows that clients hide unless asked carry a condition (pods: Completed). */
   conditions?(object: T): readonly TableRowCondition[];
 }
