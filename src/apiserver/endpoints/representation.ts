@@ -67,7 +67,7 @@ export function listResponse(scope: Scope, request: ApiRequest, negotiated: Nego
       return { code: 200, body, format };
     }
     case 'table': {
-      const table = tableOf(scope, includeObject(request), items, metadata, true);
+      const table = tableOf(scope, includeObject(request), inOrder(items, scope.table), metadata, true);
       return { code: 200, body: { kind: 'object', object: new FreshObject(table) }, format };
     }
   }
@@ -137,6 +137,12 @@ function tableOf(
       : null,
     rows: objects.map((object) => rowOf(convertor, include, object, now, bookmark)),
   };
+}
+
+function inOrder(objects: readonly EncodedObject[], convertor: TableConvertor | undefined): readonly EncodedObject[] {
+  if (convertor?.compare === undefined) return objects;
+  const { compare } = convertor;
+  return objects.toSorted((a, b) => compare(a.object() as KubeObject, b.object() as KubeObject));
 }
 
 function rowOf(

@@ -1,10 +1,10 @@
-// The table of events.
+// The table of events. A list is sorted by when each was seen last.
 
 import type * as core from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { TableConvertor } from '../registry/table.ts';
 import { since } from './age.ts';
-import { column, NAME } from './columns.ts';
+import { column } from './columns.ts';
 
 type Event = Immutable<core.Event>;
 
@@ -18,29 +18,38 @@ export const eventTable: TableConvertor<Event> = {
     column('Source', 'Who tells.', { wide: true }),
     column('Message', 'What happened, for people.'),
     column('First Seen', 'When it happened first.', { wide: true }),
-    column('Count', 'How often it happened.', { type: 'integer', wide: true }),
-    { ...NAME, priority: 1 },
+    column('Count', 'How often it happened.', { wide: true }),
+    column('Name', 'Name of the event.', { wide: true }),
   ],
+  compare: (a, b) => lastSeen(a) - lastSeen(b),
   cells(event, now) {
     const first = event.firstTimestamp ?? event.eventTime;
-    const last = event.series?.lastObservedTime ?? event.lastTimestamp ?? first;
-    const count = event.series?.count ?? event.count ?? 1;
+    const last = event.series === undefined ? (event.lastTimestamp ?? first) : event.series.lastObservedTime;
+    // What happened once, in the newer form, has no count.
+    const count = event.series === undefined ? event.count || 1 : (event.series.count ?? 0);
     const { kind = '', name = '', fieldPath = '' } = event.involvedObject;
-    const source = [
-      event.source?.component ?? event.reportingComponent ?? '',
-      event.source?.host ?? event.reportingInstance ?? '',
-    ];
     return [
       since(last, now),
       event.type ?? '',
       event.reason ?? '',
       name === '' ? kind.toLowerCase() : `${kind.toLowerCase()}/${name}`,
       fieldPath,
-      source.filter((part) => part !== '').join(', '),
+      sourceOf(event),
       (event.message ?? '').trim(),
       since(first, now),
-      count === 0 ? 1 : count,
+      count,
       event.metadata.name,
     ];
   },
 };
+
+/** Milliseconds; events that do not tell come first. */
+function lastSeen({ lastTimestamp }: Event): number {
+  return lastTimestamp === undefined || lastTimestamp === null ? 0 : Date.parse(lastTimestamp);
+}
+
+function sourceOf({ source, reportingComponent, reportingInstance }: Event): string {
+  const component = source?.component || reportingComponent || '';
+  const instance = source?.host || reportingInstance || '';
+  return instance === '' ? component : `${component}, ${instance}`;
+}

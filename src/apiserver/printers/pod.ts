@@ -3,8 +3,9 @@
 
 import type * as core from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
+import { humanDuration } from '../../machinery/duration.ts';
 import type { TableConvertor } from '../registry/table.ts';
-import { humanDuration, since } from './age.ts';
+import { since } from './age.ts';
 import { AGE, column, NAME } from './columns.ts';
 
 type Pod = Immutable<core.Pod>;
@@ -29,21 +30,19 @@ export const podTable: TableConvertor<Pod> = {
   ],
   cells(pod, now) {
     const { status, spec } = pod;
-    const { ready, total, restarts, lastRestart, text } = summarize(pod);
-    const gates = spec.readinessGates ?? [];
-    const fulfilled = gates.filter((gate) =>
-      status.conditions?.some((condition) => condition.type === gate.conditionType && condition.status === 'True'),
-    );
+    const { ready, total, restarts, text } = summarize(pod);
     return [
       pod.metadata.name,
       `${ready}/${total}`,
       text,
-      restarts > 0 && lastRestart !== undefined ? `${restarts} (${humanDuration(now - lastRestart)} ago)` : String(restarts),
+      restarts.count > 0 && restarts.last !== undefined
+        ? `${restarts.count} (${humanDuration(now - restarts.last)} ago)`
+        : String(restarts.count),
       since(pod.metadata.creationTimestamp, now),
-      status.podIPs?.[0]?.ip ?? status.podIP ?? '<none>',
-      spec.nodeName ?? '<none>',
-      status.nominatedNodeName ?? '<none>',
-      gates.length === 0 ? '<none>' : `${fulfilled.length}/${gates.length}`,
+      orNone(status.podIPs?.[0]?.ip ?? status.podIP),
+      orNone(spec.nodeName),
+      orNone(status.nominatedNodeName),
+      readinessGates(pod),
     ];
   },
   conditions(pod) {
@@ -52,100 +51,121 @@ export const podTable: TableConvertor<Pod> = {
   },
 };
 
-interface Summary {
-  readonly ready: number;
-  readonly total: number;
-  readonly restarts: number;
-  /** Milliseconds. */
-  readonly lastRestart: number | undefined;
-  readonly text: string;
-}
+const orNone = (text: string | undefined): string => (text === undefined || text === '' ? '<none>' : text);
 
-function summarize(pod: Pod): Summary {
-  const { spec, status, metadata } = pod;
-  const sidecars = new Set(
-    (spec.initContainers ?? []).filter((container) => container.restartPolicy === 'Always').map((container) => container.name),
-  );
-  const total = spec.containers.length + sidecars.size;
-  let text = status.reason ?? status.phase ?? '';
-  if (status.conditions?.some((condition) => condition.type === 'PodScheduled' && condition.reason === 'SchedulingGated'))
-    text = 'SchedulingGated';
-
-  let ready = 0;
-  const initStatuses = status.initContainerStatuses ?? [];
-  const initialization = initializing(pod, initStatuses, sidecars);
-  const initRestarts = restartsOf(initStatuses);
-  const sidecarStatuses = initStatuses.filter((container) => sidecars.has(container.name));
-  ready += sidecarStatuses.filter((container) => container.started === true && container.ready).length;
-  let restarts = initRestarts;
-  if (initialization !== undefined && !isInitialized(pod)) text = initialization;
-  else {
-    const statuses = status.containerStatuses ?? [];
-    restarts = merge(restartsOf(statuses), restartsOf(sidecarStatuses));
-    let running = false;
-    // The first container's word counts most, so it comes last.
-    for (const container of statuses.toReversed()) {
-      const reason = stateReason(container);
-      if (reason !== undefined) text = reason;
-      else if (container.ready && container.state?.running !== undefined) {
-        running = true;
-        ready++;
-      }
-    }
-    if (text === 'Completed' && running) {
-      const isReady = status.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True');
-      text = isReady ? 'Running' : 'NotReady';
-    }
-  }
-  if (metadata.deletionTimestamp !== undefined) {
-    const ended = status.phase === 'Succeeded' || status.phase === 'Failed';
-    text = status.reason === 'NodeLost' ? 'Unknown' : ended ? text : 'Terminating';
-  }
-  return { ready, total, restarts: restarts.count, lastRestart: restarts.last, text };
-}
-
-function isInitialized(pod: Pod): boolean {
-  return pod.status.conditions?.some((condition) => condition.type === 'Initialized' && condition.status === 'True') === true;
-}
-
-/** What the status says while init containers run; undefined when they are done. */
-function initializing(pod: Pod, statuses: readonly ContainerStatus[], sidecars: ReadonlySet<string>): string | undefined {
-  const total = (pod.spec.initContainers ?? []).length;
-  for (const [index, container] of statuses.entries()) {
-    const { terminated, waiting } = container.state ?? {};
-    if (terminated?.exitCode === 0) continue;
-    if (sidecars.has(container.name) && container.started === true) continue;
-    if (terminated !== undefined) return `Init:${terminatedReason(terminated)}`;
-    if (waiting?.reason !== undefined && waiting.reason !== '' && waiting.reason !== 'PodInitializing')
-      return `Init:${waiting.reason}`;
-    return `Init:${index}/${total}`;
-  }
-  return undefined;
-}
-
-function stateReason(container: ContainerStatus): string | undefined {
-  const { waiting, terminated } = container.state ?? {};
-  if (waiting?.reason !== undefined && waiting.reason !== '') return waiting.reason;
-  return terminated === undefined ? undefined : terminatedReason(terminated);
-}
-
-function terminatedReason(terminated: { readonly reason?: string; readonly signal?: number; readonly exitCode: number }): string {
-  if (terminated.reason !== undefined && terminated.reason !== '') return terminated.reason;
-  return (terminated.signal ?? 0) !== 0 ? `Signal:${terminated.signal}` : `ExitCode:${terminated.exitCode}`;
+function readinessGates({ spec, status }: Pod): string {
+  const gates = spec.readinessGates ?? [];
+  if (gates.length === 0) return '<none>';
+  const fulfilled = gates.filter(({ conditionType }) => {
+    return status.conditions?.find((condition) => condition.type === conditionType)?.status === 'True';
+  });
+  return `${fulfilled.length}/${gates.length}`;
 }
 
 interface Restarts {
   readonly count: number;
+  /** Milliseconds; undefined: it is not known when. */
   readonly last: number | undefined;
 }
 
-function restartsOf(statuses: readonly ContainerStatus[]): Restarts {
-  return statuses
-    .map((status): Restarts => {
-      const finished = status.lastState?.terminated?.finishedAt;
-      return { count: status.restartCount, last: finished === undefined || finished === null ? undefined : Date.parse(finished) };
-    })
-    .reduce(merge, { count: 0, last: undefined });
+/** Of some of a pod's containers. */
+interface Part {
+  readonly restarts: Restarts;
+  readonly ready: number;
+  /** What they have to say in the status column; undefined: nothing. */
+  readonly text: string | undefined;
+}
+
+interface Summary extends Part {
+  readonly total: number;
+  readonly text: string;
+}
+
+const NO_RESTARTS: Restarts = { count: 0, last: undefined };
+
+function summarize(pod: Pod): Summary {
+  const { spec, status } = pod;
+  const sidecars = new Set(
+    (spec.initContainers ?? []).filter((container) => container.restartPolicy === 'Always').map((container) => container.name),
+  );
+  const total = spec.containers.length + sidecars.size;
+  const init = initContainers(pod, sidecars);
+  let text = nonEmpty(status.reason) ?? status.phase ?? '';
+  if (status.conditions?.some(({ type, reason }) => type === 'PodScheduled' && reason === 'SchedulingGated')) {
+    text = 'SchedulingGated';
+  }
+  if (init.text !== undefined) text = init.text;
+  let { restarts, ready } = init;
+  if (init.text === undefined || isTrue(pod, 'Initialized')) {
+    const regular = regularContainers(pod, text);
+    text = regular.text ?? text;
+    ready += regular.ready;
+    restarts = merge(init.sidecarRestarts, regular.restarts);
+  }
+  return { ready, total, restarts, text: withDeletion(pod, text) };
+}
+
+function withDeletion({ metadata, status }: Pod, text: string): string {
+  if (metadata.deletionTimestamp === undefined || metadata.deletionTimestamp === null) return text;
+  if (status.reason === 'NodeLost') return 'Unknown';
+  return status.phase === 'Succeeded' || status.phase === 'Failed' ? text : 'Terminating';
+}
+
+/** Init containers and sidecars, up to the first one that the rest has to wait for; its word is the text. */
+function initContainers(pod: Pod, sidecars: ReadonlySet<string>): Part & { readonly sidecarRestarts: Restarts } {
+  let restarts = NO_RESTARTS;
+  let sidecarRestarts = NO_RESTARTS;
+  let ready = 0;
+  for (const [index, container] of (pod.status.initContainerStatuses ?? []).entries()) {
+    const isSidecar = sidecars.has(container.name);
+    restarts = merge(restarts, restartsOf(container));
+    if (isSidecar) sidecarRestarts = merge(sidecarRestarts, restartsOf(container));
+    const { terminated, waiting } = container.state ?? {};
+    if (terminated?.exitCode === 0) continue;
+    if (isSidecar && container.started === true) {
+      if (container.ready) ready++;
+      continue;
+    }
+    const waitsFor = nonEmpty(waiting?.reason);
+    let text = `${index}/${pod.spec.initContainers?.length ?? 0}`;
+    if (terminated !== undefined) text = terminatedReason(terminated);
+    else if (waitsFor !== undefined && waitsFor !== 'PodInitializing') text = waitsFor;
+    return { restarts, sidecarRestarts, ready, text: `Init:${text}` };
+  }
+  return { restarts, sidecarRestarts, ready, text: undefined };
+}
+
+/** The first container's word counts most, so it comes last. `before`: what the text is if none has a word. */
+function regularContainers(pod: Pod, before: string): Part {
+  let restarts = NO_RESTARTS;
+  let text = before;
+  let ready = 0;
+  for (const container of (pod.status.containerStatuses ?? []).toReversed()) {
+    restarts = merge(restarts, restartsOf(container));
+    const { waiting, terminated, running } = container.state ?? {};
+    const waitsFor = nonEmpty(waiting?.reason);
+    if (waitsFor !== undefined) text = waitsFor;
+    else if (terminated !== undefined) text = terminatedReason(terminated);
+    else if (container.ready && running !== undefined) ready++;
+  }
+  // One has completed, but others still run.
+  if (text === 'Completed' && ready > 0) text = isTrue(pod, 'Ready') ? 'Running' : 'NotReady';
+  return { restarts, ready, text };
+}
+
+function isTrue(pod: Pod, conditionType: string): boolean {
+  return pod.status.conditions?.some(({ type, status }) => type === conditionType && status === 'True') === true;
+}
+
+function terminatedReason({ reason, signal = 0, exitCode }: Immutable<core.ContainerStateTerminated>): string {
+  return nonEmpty(reason) ?? (signal === 0 ? `ExitCode:${exitCode}` : `Signal:${signal}`);
+}
+
+const nonEmpty = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
+
+function restartsOf({ restartCount, lastState }: ContainerStatus): Restarts {
+  const finished = lastState?.terminated?.finishedAt;
+  return { count: restartCount, last: finished === undefined || finished === null ? undefined : Date.parse(finished) };
 }
 
 function merge(a: Restarts, b: Restarts): Restarts {

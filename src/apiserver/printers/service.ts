@@ -22,11 +22,11 @@ export const serviceTable: TableConvertor<Service> = {
   cells: (service, now) => [
     service.metadata.name,
     service.spec.type ?? '',
-    service.spec.clusterIPs?.[0] ?? service.spec.clusterIP ?? '<none>',
+    service.spec.clusterIPs?.[0] ?? (service.spec.clusterIP || '<none>'),
     externalAddress(service),
     joined(
       (service.spec.ports ?? []).map(
-        (port) => `${port.port}${port.nodePort === undefined ? '' : `:${port.nodePort}`}/${port.protocol}`,
+        (port) => `${port.port}${(port.nodePort ?? 0) > 0 ? `:${port.nodePort}` : ''}/${port.protocol}`,
       ),
     ),
     since(service.metadata.creationTimestamp, now),
@@ -38,13 +38,17 @@ function externalAddress(service: Service): string {
   const { spec, status } = service;
   const external = spec.externalIPs ?? [];
   switch (spec.type) {
+    case 'ClusterIP':
+    case 'NodePort':
+      return joined(external);
     case 'ExternalName':
       return spec.externalName ?? '';
     case 'LoadBalancer': {
-      const ingress = (status.loadBalancer?.ingress ?? []).flatMap((point) => point.ip ?? point.hostname ?? []);
-      return ingress.length === 0 ? joined(external, '<pending>') : [...ingress, ...external].join(',');
+      const points = (status.loadBalancer?.ingress ?? []).map((point) => point.ip || point.hostname || '');
+      const ingress = [...new Set(points.filter((point) => point !== ''))].sort();
+      return joined([...ingress, ...external], '<pending>');
     }
     default:
-      return joined(external);
+      return '<unknown>';
   }
 }

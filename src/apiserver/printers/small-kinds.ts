@@ -17,7 +17,7 @@ export const namespaceTable: TableConvertor<Immutable<core.Namespace>> = {
 };
 
 export const configMapTable: TableConvertor<Immutable<core.ConfigMap>> = {
-  columns: [NAME, column('Data', 'Number of entries.', { type: 'integer' }), AGE],
+  columns: [NAME, column('Data', 'Number of entries.'), AGE],
   cells: (configMap, now) => [
     configMap.metadata.name,
     Object.keys(configMap.data ?? {}).length + Object.keys(configMap.binaryData ?? {}).length,
@@ -26,7 +26,7 @@ export const configMapTable: TableConvertor<Immutable<core.ConfigMap>> = {
 };
 
 export const secretTable: TableConvertor<Immutable<core.Secret>> = {
-  columns: [NAME, column('Type', 'What the entries are for.'), column('Data', 'Number of entries.', { type: 'integer' }), AGE],
+  columns: [NAME, column('Type', 'What the entries are for.'), column('Data', 'Number of entries.'), AGE],
   cells: (secret, now) => [
     secret.metadata.name,
     secret.type ?? '',
@@ -36,7 +36,7 @@ export const secretTable: TableConvertor<Immutable<core.Secret>> = {
 };
 
 export const serviceAccountTable: TableConvertor<Immutable<core.ServiceAccount>> = {
-  columns: [NAME, column('Secrets', 'Number of secrets that its pods may use.', { type: 'integer' }), AGE],
+  columns: [NAME, column('Secrets', 'Number of secrets that its pods may use.'), AGE],
   cells: (account, now) => [
     account.metadata.name,
     (account.secrets ?? []).length,
