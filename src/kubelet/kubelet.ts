@@ -14,7 +14,6 @@ import { SharedInformerFactory, type Lister, type SharedInformer } from '../clie
 import type { Runtime } from '../cri/index.ts';
 import type { Clock, Timer } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
-import { newQuantity, parseQuantity } from '../machinery/quantity.ts';
 import { admitPod } from './admission.ts';
 import type { KubeletConfig } from './config.ts';
 import type { DnsSettings } from './dns.ts';
@@ -23,11 +22,11 @@ import { PodEvents } from './events.ts';
 import { GarbageCollector } from './garbage.ts';
 import { HookRunner } from './handlers/hooks.ts';
 import { ImageManager } from './images/image-manager.ts';
+import { Leftovers } from './leftovers.ts';
 import { rotateLogs } from './logs/rotate-logs.ts';
 import { readTerminationMessage } from './logs/termination-message.ts';
-import { machineAddresses, readCapacity, readMachineInfo, type MachineInfo } from './node/machine.ts';
+import { NodeFactsSource } from './node/node-facts.ts';
 import { NodeReporter } from './node/node-reporter.ts';
-import type { NodeFacts } from './node/node-status.ts';
 import { ObjectTracker, type ObjectSource } from './objects.ts';
 import { PacedEvents } from './paced-events.ts';
 import { Pleg } from './pleg.ts';
@@ -45,7 +44,7 @@ import { isTerminal } from './status/phase.ts';
 import { StatusManager } from './status/status-manager.ts';
 import { timestamp } from './time.ts';
 import { TokenManager } from './tokens.ts';
-import { describePod, podUid, type Node, type NodeAddress, type Pod, type PodStatus, type ResourceList } from './types.ts';
+import { describePod, podUid, type Node, type Pod, type PodStatus, type ResourceList } from './types.ts';
 import { noMounter, systemMounter } from './volumes/mounter.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
 import { watchObject } from './watch-object.ts';
@@ -54,8 +53,6 @@ const DEFAULT_PORT = 10_250;
 const USER_AGENT = 'kube-probe/1.36';
 const RETRY_MS = 10_000;
 const RUNTIME_DEADLINE_MS = 30_000;
-/** A runtime without events that was not listed for so long cannot tell what its pods do. */
-const PLEG_UNHEALTHY_MS = 180_000;
 
 export class Kubelet {
   readonly #config: KubeletConfig;
@@ -73,10 +70,6 @@ export class Kubelet {
   readonly #desired = new Map<string, Pod>();
   /** The API's pods and the static manifests have been read: what is in neither is not wanted. */
   #sourcesReady = false;
-  #networkProblem: string | undefined;
-  /** Pods that are gone, and of which something may be left in the runtime or on the disk. */
-  readonly #toRemove = new Map<string, RuntimePodStatus>();
-  readonly #removing = new Set<string>();
   #housekeeping: Timer | undefined;
   #stopped: Promise<void> | undefined;
 
@@ -112,22 +105,30 @@ export class Kubelet {
    * reached, the root directory not be used, or the port not be opened.
    */
   async start(): Promise<void> {
+    try {
+      await this.#start();
+    } catch (err) {
+      await this.stop();
+      throw err;
+    }
+  }
+
+  async #start(): Promise<void> {
     const { signal } = this.#abort;
     const parts = await this.#makeParts();
     this.#parts = parts;
     // What the runtime has from before is known before any pod is looked at: nothing is started twice.
     await parts.pleg.relist(signal);
+    this.#background.push(parts.pleg.run(signal));
     await parts.server.listen();
-    this.#watchApi(parts);
     parts.informers.start(signal);
+    // Static pods do not wait for the API; the others need to know the node and the services.
     await Promise.all([parts.reporter.register(signal), parts.informers.waitForCacheSync(signal), parts.staticPods?.load()]);
+    this.#watchApi(parts);
     this.#sourcesReady = true;
     await this.#removeOrphans();
-    this.#background.push(
-      parts.pleg.run(signal),
-      parts.reporter.run(signal),
-      ...(parts.staticPods === undefined ? [] : [parts.staticPods.run(signal)]),
-    );
+    this.#background.push(parts.reporter.run(signal));
+    if (parts.staticPods !== undefined) this.#background.push(parts.staticPods.run(signal));
     this.#scheduleHousekeeping();
     this.#logger.info('kubelet is running', { runtime: parts.runtimeVersion, rootDir: parts.rootDir });
   }
@@ -178,7 +179,18 @@ export class Kubelet {
     const version = await runtime.version({ signal, timeoutMs: RUNTIME_DEADLINE_MS });
     const rootDir = await prepareRoot(config.rootDir ?? '/var/lib/kubelet', hostFiles);
     const podLogsDir = config.podLogsDir ?? '/var/log/pods';
-    const node = await this.#nodeFacts(rootDir, hostFiles, `${version.runtimeName}://${version.runtimeVersion}`);
+    const runtimeVersion = `${version.runtimeName}://${version.runtimeVersion}`;
+    const node = await NodeFactsSource.read({
+      kubelet: config,
+      runtime: this.#runtime,
+      clock,
+      logger,
+      signal,
+      rootDir,
+      runtimeVersion,
+      port: () => config.advertisedPort ?? (this.port === 0 ? DEFAULT_PORT : this.port),
+      lastRelist: () => pleg.lastRelist,
+    });
     const dns: DnsSettings = {
       clusterDNS: config.clusterDNS ?? [],
       clusterDomain: config.clusterDomain ?? 'cluster.local',
@@ -252,6 +264,7 @@ export class Kubelet {
     const volumes = new VolumeManager({ rootDir, clock, logger, mounter, hostFiles });
     const tokens = new TokenManager(config.client, clock);
     const garbage = new GarbageCollector({ runtime, logger, rootDir, podLogsDir, hostFiles });
+    const leftovers = new Leftovers({ garbage, pleg, logger, signal });
     const runtimeManager = new RuntimeManager({
       ...common,
       runtime,
@@ -291,7 +304,7 @@ export class Kubelet {
       token: (request) => tokens.get(request),
       downward,
       runtimeName: () => version.runtimeName,
-      networkProblem: () => this.#networkProblem,
+      networkProblem: () => node.networkProblem,
       collectGarbage: (status) => garbage.collect(status),
       onFinished: (pod) => this.#podFinished(pod),
     });
@@ -319,11 +332,11 @@ export class Kubelet {
       client: config.client,
       events: this.#pacedEvents,
       nodeName: config.nodeName,
-      labels: nodeLabels(config, node.machine),
+      labels: node.labels,
       taints: config.taints ?? [],
       podCIDRs: config.podCIDRs ?? [],
       unschedulable: config.unschedulable ?? false,
-      facts: () => this.#currentFacts(node),
+      facts: () => node.current(),
       checkMs: config.nodeCheckMs ?? 10_000,
       reportMs: config.nodeReportMs ?? 300_000,
       leaseDurationSeconds: 40,
@@ -343,7 +356,7 @@ export class Kubelet {
           });
     return {
       rootDir,
-      runtimeVersion: node.runtimeVersion,
+      runtimeVersion,
       allocatable: node.allocatable,
       informers,
       pods: podInformer,
@@ -355,6 +368,7 @@ export class Kubelet {
       volumes,
       tokens,
       garbage,
+      leftovers,
       runtimeManager,
       workers,
       server,
@@ -385,13 +399,22 @@ export class Kubelet {
   }
 
   #apiPodAdded(pod: Pod): void {
-    if (isMirrorPod(pod)) this.#require().staticPods?.mirrorSeen(pod);
+    if (isMirrorPod(pod)) this.#mirrorSeen(pod);
     else this.#podAdded(pod);
   }
 
   #apiPodUpdated(pod: Pod): void {
-    if (isMirrorPod(pod)) this.#require().staticPods?.mirrorSeen(pod);
+    if (isMirrorPod(pod)) this.#mirrorSeen(pod);
     else this.#podUpdated(pod);
+  }
+
+  /** What the API has of a static pod: if it is not what we have written, as of a mirror that was made anew, it is written again. */
+  #mirrorSeen(mirror: Pod): void {
+    const { staticPods, statuses } = this.#require();
+    const pod = staticPods?.mirrorSeen(mirror);
+    if (pod === undefined) return;
+    const metadata = { ...pod.metadata, resourceVersion: mirror.metadata.resourceVersion };
+    statuses.observe({ ...pod, metadata, status: mirror.status });
   }
 
   #apiPodDeleted(pod: Pod): void {
@@ -477,14 +500,13 @@ export class Kubelet {
 
   /** Called by the pod's worker once all is stopped and tidied up, and for every change of such a pod. */
   #podFinished(pod: Pod): void {
-    const { statuses, pleg } = this.#require();
+    const { statuses, pleg, leftovers } = this.#require();
     const uid = podUid(pod);
     const wanted = this.#desired.get(uid);
     if (wanted !== undefined && wanted.metadata.deletionTimestamp === undefined) return;
     if (wanted !== undefined && !isStaticPod(wanted)) statuses.removeWhenWritten(wanted);
     const left = pleg.get(uid);
-    if (left !== undefined) this.#toRemove.set(uid, left);
-    void this.#removeLeftovers();
+    if (left !== undefined) leftovers.remove(left);
     if (wanted === undefined) this.#forget(uid);
   }
 
@@ -496,35 +518,13 @@ export class Kubelet {
     tokens.forget(uid);
   }
 
-  /** What the runtime still has of pods that are gone. What cannot be removed is tried again by the housekeeping. */
-  async #removeLeftovers(): Promise<void> {
-    const { garbage, pleg } = this.#require();
-    await Promise.all(
-      [...this.#toRemove].map(async ([uid, status]) => {
-        // Never the same pod twice at a time.
-        if (this.#removing.has(uid)) return;
-        this.#removing.add(uid);
-        try {
-          await garbage.removePod(status);
-          this.#toRemove.delete(uid);
-          pleg.forget(uid);
-        } catch (err) {
-          if (!this.#abort.signal.aborted) this.#logger.warn('pod not removed from the runtime', { uid, err });
-        } finally {
-          this.#removing.delete(uid);
-        }
-      }),
-    );
-  }
-
   /** The runtime has a pod that nobody wants. */
   #killOrphan(uid: string): void {
-    const { workers, pleg } = this.#require();
+    const { workers, pleg, leftovers } = this.#require();
     const status = pleg.get(uid);
     if (status === undefined || workers.state(uid) !== undefined) return;
     if (!isRunning(status)) {
-      this.#toRemove.set(uid, status);
-      void this.#removeLeftovers();
+      leftovers.remove(status);
       return;
     }
     this.#logger.info('killing a pod that is not wanted here', { pod: `${status.namespace}/${status.name}`, uid });
@@ -557,7 +557,7 @@ export class Kubelet {
   }
 
   async #keepHouse(): Promise<void> {
-    const { pleg, workers, tokens, volumes } = this.#require();
+    const { pleg, workers, tokens, volumes, leftovers } = this.#require();
     for (const { uid } of pleg.pods()) {
       if (!this.#desired.has(uid) && workers.state(uid) === undefined) this.#killOrphan(uid);
     }
@@ -565,7 +565,7 @@ export class Kubelet {
       // A pod that only the runtime knew, or that was deleted while it ended.
       if (state === 'finished' && !this.#desired.has(podUid(pod))) this.#forget(podUid(pod));
     }
-    if (this.#toRemove.size > 0) await this.#removeLeftovers();
+    await leftovers.retry();
     for (const uid of tokens.due()) {
       volumes.markStale(uid);
       workers.sync(uid);
@@ -586,71 +586,6 @@ export class Kubelet {
     const status = this.#require().statuses.get(podUid(pod));
     return status === undefined ? pod : { ...pod, status };
   }
-
-  async #nodeFacts(rootDir: string, hostFiles: boolean, runtimeVersion: string): Promise<NodeBasics> {
-    const config = this.#config;
-    const capacity = config.capacity ?? (await readCapacity(hostFiles ? rootDir : '/', config.maxPods ?? 110));
-    const own = config.addresses ?? [
-      ...machineAddresses().map((address) => ({ type: 'InternalIP' as const, address })),
-      { type: 'Hostname' as const, address: config.nodeName },
-    ];
-    const machine = await readMachineInfo(config.machine);
-    return {
-      capacity,
-      allocatable: config.allocatable ?? lessReserved(capacity),
-      addresses: own,
-      hostIPs: own.filter(({ type }) => type === 'InternalIP').map(({ address }) => address),
-      machine,
-      runtimeVersion,
-    };
-  }
-
-  /** Asks the runtime how it is. Never rejects: what is wrong is what the node reports. */
-  async #currentFacts(node: NodeBasics): Promise<NodeFacts> {
-    const { runtime, images } = this.#runtime;
-    const { signal } = this.#abort;
-    const problems: string[] = [];
-    let known: NodeFacts['images'] = [];
-    try {
-      const [status, list] = await Promise.all([
-        runtime.status({ signal, timeoutMs: RUNTIME_DEADLINE_MS }),
-        images.listImages({}, { signal, timeoutMs: RUNTIME_DEADLINE_MS }),
-      ]);
-      known = list;
-      const conditions = status.status?.conditions ?? [];
-      const describe = (type: string): string | undefined => {
-        const condition = conditions.find((candidate) => candidate.type === type);
-        if (condition?.status === true) return undefined;
-        return `${type}=false reason:${condition?.reason ?? ''} message:${condition?.message ?? ''}`;
-      };
-      const runtimeProblem = describe('RuntimeReady');
-      if (runtimeProblem !== undefined) problems.push(`container runtime not ready: ${runtimeProblem}`);
-      const networkProblem = describe('NetworkReady');
-      this.#networkProblem = networkProblem === undefined ? undefined : `container runtime network not ready: ${networkProblem}`;
-      if (this.#networkProblem !== undefined) problems.push(this.#networkProblem);
-    } catch (err) {
-      if (!signal.aborted) {
-        this.#logger.warn('container runtime does not answer', { err });
-        problems.push('container runtime is down');
-      }
-    }
-    const listed = this.#parts?.pleg.lastRelist;
-    const silence = listed === undefined ? 0 : this.#clock.monotonic() - listed;
-    if (runtime.containerEvents === undefined && Number.isFinite(silence) && silence > PLEG_UNHEALTHY_MS) {
-      problems.push(`PLEG is not healthy: pleg was last seen active ${Math.floor(silence / 1000)}s ago; threshold is 3m0s`);
-    }
-    return {
-      addresses: node.addresses,
-      capacity: node.capacity,
-      allocatable: node.allocatable,
-      machine: node.machine,
-      containerRuntimeVersion: node.runtimeVersion,
-      kubeletVersion: this.#config.kubeletVersion ?? 'v1.36.0',
-      port: this.#config.advertisedPort ?? (this.port === 0 ? DEFAULT_PORT : this.port),
-      images: known,
-      problems,
-    };
-  }
 }
 
 /** Everything that is made when the kubelet starts. */
@@ -668,20 +603,12 @@ interface Parts {
   readonly volumes: VolumeManager;
   readonly tokens: TokenManager;
   readonly garbage: GarbageCollector;
+  readonly leftovers: Leftovers;
   readonly runtimeManager: RuntimeManager;
   readonly workers: PodWorkers;
   readonly server: KubeletServer;
   readonly reporter: NodeReporter;
   readonly staticPods: StaticPods | undefined;
-}
-
-interface NodeBasics {
-  readonly capacity: ResourceList;
-  readonly allocatable: ResourceList;
-  readonly addresses: readonly NodeAddress[];
-  readonly hostIPs: readonly string[];
-  readonly machine: MachineInfo;
-  readonly runtimeVersion: string;
 }
 
 /** Whether anything has changed but the status, which is the kubelet's own to write. */
@@ -707,25 +634,6 @@ function podFromRuntime(status: RuntimePodStatus): Pod {
     spec: { containers: names.map((name) => ({ name, resources: {} })) },
     status: {},
   };
-}
-
-function nodeLabels(config: KubeletConfig, machine: MachineInfo): Readonly<Record<string, string>> {
-  return {
-    'beta.kubernetes.io/arch': machine.architecture,
-    'beta.kubernetes.io/os': machine.operatingSystem,
-    'kubernetes.io/arch': machine.architecture,
-    'kubernetes.io/hostname': config.nodeName,
-    'kubernetes.io/os': machine.operatingSystem,
-    ...config.labels,
-  };
-}
-
-/** What is kept back so that the node itself does not run out of memory. */
-function lessReserved(capacity: ResourceList): ResourceList {
-  const memory = capacity['memory'];
-  if (memory === undefined) return capacity;
-  const left = parseQuantity(memory).sub(newQuantity(100 * 1024 * 1024, 'BinarySI'));
-  return left.sign() > 0 ? { ...capacity, memory: left.toString() } : capacity;
 }
 
 /** The directory with links resolved: mount points are listed by their real paths. */

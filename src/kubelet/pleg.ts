@@ -49,6 +49,7 @@ export class Pleg {
   readonly #held = new Map<string, { readonly events: ContainerEvent[]; changed: boolean }>();
   /** Sandboxes that were read before the pod was. */
   readonly #fresh = new Map<string, SandboxRecord>();
+  #relisting = false;
   #lastRelist = Number.NEGATIVE_INFINITY;
 
   constructor(config: PlegConfig) {
@@ -186,12 +187,24 @@ export class Pleg {
   #onEvent(event: ContainerEvent): void {
     const uid = event.podSandboxStatus?.metadata?.uid ?? this.#podOf.get(event.containerId) ?? '';
     if (uid === '') {
-      void this.relist().catch((err: unknown) => this.#config.logger.warn('runtime not listed', { err }));
+      // That something is gone which nobody knows is no news.
+      if (event.containerEventType !== 'CONTAINER_DELETED_EVENT') this.#relistSoon();
       return;
     }
     const held = this.#held.get(uid);
     if (held !== undefined) held.events.push(event);
     else if (!this.#isKnown(uid, event)) void this.#look(uid);
+  }
+
+  /** Whatever number of events ask for it, one relist at a time. */
+  #relistSoon(): void {
+    if (this.#relisting) return;
+    this.#relisting = true;
+    this.relist()
+      .catch((err: unknown) => this.#config.logger.warn('runtime not listed', { err }))
+      .finally(() => {
+        this.#relisting = false;
+      });
   }
 
   /** What the event says was seen already. */

@@ -143,8 +143,8 @@ export class KubeletPodSyncer implements PodSyncer {
    * moment, and is said only if the pod is not running by then.
    */
   async #reportAndAct(pod: Pod, status: RuntimePodStatus, signal: AbortSignal): Promise<SyncResult> {
-    const isNew =
-      status.fingerprint === '' && this.#config.statuses.get(podUid(pod)) === undefined && !isTerminal(pod.status.phase);
+    const neverReported = this.#config.statuses.get(podUid(pod)) === undefined && pod.status.containerStatuses === undefined;
+    const isNew = status.fingerprint === '' && neverReported && !isTerminal(pod.status.phase);
     if (!isNew) {
       const reported = this.#report(pod, status, { ended: false, deadlineExceeded: this.#deadline(pod)?.exceeded === true });
       return isTerminal(reported.phase) ? { ended: true } : await this.#act(pod, status, signal);

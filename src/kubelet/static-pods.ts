@@ -48,6 +48,8 @@ export class StaticPods {
   readonly #pods = new Map<string, Pod>();
   /** The mirrors that the API has, by 'namespace/name'. */
   readonly #mirrors = new Map<string, Pod>();
+  /** The manifests have been read: a mirror of none of them is not wanted. */
+  #loaded = false;
 
   constructor(config: StaticPodsConfig) {
     this.#config = config;
@@ -68,6 +70,10 @@ export class StaticPods {
       this.#pods.set(uid, pod);
       this.#config.onAdd(pod);
     }
+    if (this.#loaded) return;
+    this.#loaded = true;
+    // Of manifests that were taken away while no kubelet ran.
+    for (const mirror of this.#mirrors.values()) this.mirrorSeen(mirror);
   }
 
   /** Until the signal aborts. */
@@ -111,9 +117,12 @@ export class StaticPods {
     }
   }
 
-  mirrorSeen(mirror: Pod): void {
+  /** Answers the static pod that the mirror is of; a mirror of none is deleted. */
+  mirrorSeen(mirror: Pod): Pod | undefined {
     this.#mirrors.set(nameOf(mirror), mirror);
-    if (![...this.#pods.values()].some((pod) => nameOf(pod) === nameOf(mirror))) void this.#deleteMirror(mirror);
+    const pod = [...this.#pods.values()].find((candidate) => nameOf(candidate) === nameOf(mirror));
+    if (pod === undefined && this.#loaded) void this.#deleteMirror(mirror);
+    return pod;
   }
 
   /** Somebody has deleted a mirror: as long as the pod is there, it is made again. */

@@ -1,0 +1,50 @@
+// What the runtime still has of pods that are gone, until it is removed.
+
+import type { Logger } from '../machinery/log.ts';
+import type { GarbageCollector } from './garbage.ts';
+import type { Pleg } from './pleg.ts';
+import type { RuntimePodStatus } from './runtime/pod-status.ts';
+
+export interface LeftoversConfig {
+  readonly garbage: GarbageCollector;
+  readonly pleg: Pleg;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+export class Leftovers {
+  readonly #config: LeftoversConfig;
+  readonly #waiting = new Map<string, RuntimePodStatus>();
+  /** Never the same pod twice at a time. */
+  readonly #removing = new Set<string>();
+
+  constructor(config: LeftoversConfig) {
+    this.#config = config;
+  }
+
+  /** Removes it behind the caller's back; what cannot be removed is kept for `retry`. */
+  remove(status: RuntimePodStatus): void {
+    this.#waiting.set(status.uid, status);
+    void this.#attempt(status);
+  }
+
+  async retry(): Promise<void> {
+    await Promise.all([...this.#waiting.values()].map((status) => this.#attempt(status)));
+  }
+
+  async #attempt(status: RuntimePodStatus): Promise<void> {
+    const { garbage, pleg, logger, signal } = this.#config;
+    const { uid } = status;
+    if (this.#removing.has(uid)) return;
+    this.#removing.add(uid);
+    try {
+      await garbage.removePod(status);
+      this.#waiting.delete(uid);
+      pleg.forget(uid);
+    } catch (err) {
+      if (!signal.aborted) logger.warn('pod not removed from the runtime', { uid, err });
+    } finally {
+      this.#removing.delete(uid);
+    }
+  }
+}

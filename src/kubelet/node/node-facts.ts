@@ -1,0 +1,139 @@
+// Gathers what the kubelet says of its node: what the machine and the configuration have, once, and how the runtime is, at
+// each check.
+
+import type { Runtime } from '../../cri/index.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import { newQuantity, parseQuantity } from '../../machinery/quantity.ts';
+import type { KubeletConfig } from '../config.ts';
+import type { NodeAddress, ResourceList } from '../types.ts';
+import { machineAddresses, readCapacity, readMachineInfo, type MachineInfo } from './machine.ts';
+import type { NodeFacts } from './node-status.ts';
+
+export interface NodeFactsConfig {
+  readonly kubelet: KubeletConfig;
+  readonly runtime: Runtime;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  readonly rootDir: string;
+  /** 'containerd://1.7.24'. */
+  readonly runtimeVersion: string;
+  /** What the Node says the kubelet's port is. */
+  readonly port: () => number;
+  /** Monotonic time at which everything in the runtime was listed last. */
+  readonly lastRelist: () => number;
+}
+
+/** How long the runtime may take to say how it is. */
+const RUNTIME_DEADLINE_MS = 30_000;
+/** A runtime without events that was not listed for so long cannot tell what its pods do. */
+const PLEG_UNHEALTHY_MS = 180_000;
+/** Kept back so that the node itself does not run out of memory. */
+const RESERVED_MEMORY_BYTES = 100 * 1024 * 1024;
+
+export class NodeFactsSource {
+  readonly capacity: ResourceList;
+  readonly allocatable: ResourceList;
+  readonly addresses: readonly NodeAddress[];
+  /** The primary one first. */
+  readonly hostIPs: readonly string[];
+  readonly machine: MachineInfo;
+  readonly #config: NodeFactsConfig;
+  #networkProblem: string | undefined;
+
+  static async read(config: NodeFactsConfig): Promise<NodeFactsSource> {
+    const { kubelet, rootDir } = config;
+    const diskOf = kubelet.hostFiles === false ? '/' : rootDir;
+    const capacity = kubelet.capacity ?? (await readCapacity(diskOf, kubelet.maxPods ?? 110));
+    return new NodeFactsSource(config, capacity, { ...(await readMachineInfo()), ...kubelet.machine });
+  }
+
+  private constructor(config: NodeFactsConfig, capacity: ResourceList, machine: MachineInfo) {
+    const { kubelet } = config;
+    this.#config = config;
+    this.capacity = capacity;
+    this.allocatable = kubelet.allocatable ?? lessReserved(capacity);
+    this.addresses = kubelet.addresses ?? [
+      ...machineAddresses().map((address) => ({ type: 'InternalIP' as const, address })),
+      { type: 'Hostname' as const, address: kubelet.nodeName },
+    ];
+    this.hostIPs = this.addresses.filter(({ type }) => type === 'InternalIP').map(({ address }) => address);
+    this.machine = machine;
+  }
+
+  /** Why pods cannot have a network, as of the last check. */
+  get networkProblem(): string | undefined {
+    return this.#networkProblem;
+  }
+
+  /** The labels that every node has, and those that were configured. */
+  get labels(): Readonly<Record<string, string>> {
+    const { operatingSystem, architecture } = this.machine;
+    return {
+      'beta.kubernetes.io/arch': architecture,
+      'beta.kubernetes.io/os': operatingSystem,
+      'kubernetes.io/arch': architecture,
+      'kubernetes.io/hostname': this.#config.kubelet.nodeName,
+      'kubernetes.io/os': operatingSystem,
+      ...this.#config.kubelet.labels,
+    };
+  }
+
+  /** Asks the runtime how it is. Never rejects: what is wrong is what the node reports. */
+  async current(): Promise<NodeFacts> {
+    const problems: string[] = [];
+    const images = await this.#askRuntime(problems);
+    this.#checkPleg(problems);
+    return {
+      addresses: this.addresses,
+      capacity: this.capacity,
+      allocatable: this.allocatable,
+      machine: this.machine,
+      containerRuntimeVersion: this.#config.runtimeVersion,
+      kubeletVersion: this.#config.kubelet.kubeletVersion ?? 'v1.36.0',
+      port: this.#config.port(),
+      images,
+      problems,
+    };
+  }
+
+  async #askRuntime(problems: string[]): Promise<NodeFacts['images']> {
+    const { runtime, signal, logger } = this.#config;
+    try {
+      const options = { signal, timeoutMs: RUNTIME_DEADLINE_MS };
+      const [status, images] = await Promise.all([runtime.runtime.status(options), runtime.images.listImages({}, options)]);
+      const conditions = status.status?.conditions ?? [];
+      const problemOf = (type: string): string | undefined => {
+        const condition = conditions.find((candidate) => candidate.type === type);
+        if (condition?.status === true) return undefined;
+        return `${type}=false reason:${condition?.reason ?? ''} message:${condition?.message ?? ''}`;
+      };
+      const runtimeProblem = problemOf('RuntimeReady');
+      if (runtimeProblem !== undefined) problems.push(`container runtime not ready: ${runtimeProblem}`);
+      const networkProblem = problemOf('NetworkReady');
+      this.#networkProblem = networkProblem === undefined ? undefined : `container runtime network not ready: ${networkProblem}`;
+      if (this.#networkProblem !== undefined) problems.push(this.#networkProblem);
+      return images;
+    } catch (err) {
+      if (!signal.aborted) logger.warn('container runtime does not answer', { err });
+      problems.push('container runtime is down');
+      return [];
+    }
+  }
+
+  #checkPleg(problems: string[]): void {
+    const { runtime, clock, lastRelist } = this.#config;
+    if (runtime.runtime.containerEvents !== undefined) return;
+    const silence = clock.monotonic() - lastRelist();
+    if (!Number.isFinite(silence) || silence <= PLEG_UNHEALTHY_MS) return;
+    problems.push(`PLEG is not healthy: pleg was last seen active ${Math.floor(silence / 1000)}s ago; threshold is 3m0s`);
+  }
+}
+
+function lessReserved(capacity: ResourceList): ResourceList {
+  const memory = capacity['memory'];
+  if (memory === undefined) return capacity;
+  const left = parseQuantity(memory).sub(newQuantity(RESERVED_MEMORY_BYTES, 'BinarySI'));
+  return left.sign() > 0 ? { ...capacity, memory: left.toString() } : capacity;
+}
