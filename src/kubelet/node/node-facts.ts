@@ -46,7 +46,7 @@ export class NodeFactsSource {
     const { kubelet, rootDir } = config;
     const diskOf = kubelet.hostFiles === false ? '/' : rootDir;
     const capacity = kubelet.capacity ?? (await readCapacity(diskOf, kubelet.maxPods ?? 110));
-    return new NodeFactsSource(config, capacity, { ...(await readMachineInfo()), ...kubelet.machine });
+    return new NodeFactsSource(config, capacity, await readMachineInfo(kubelet.machine));
   }
 
   private constructor(config: NodeFactsConfig, capacity: ResourceList, machine: MachineInfo) {
