@@ -622,6 +622,13 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
         expect(await exec(id, { command: ['true'] })).toEqual({ exitCode: 0, stdout: '', stderr: '' });
       });
 
+      test('needs no streams at all', async () => {
+        const id = await start(await runPod(), sleeper);
+        const request = { command: shell('echo unheard; exit 2'), stdout: true, stderr: true };
+        expect(await settled(runtime.exec(id, request, {}))).toEqual({ exitCode: 2 });
+        expect(await settled(runtime.exec(id, { command: request.command }, {}))).toEqual({ exitCode: 2 });
+      });
+
       claimed(claims.realProcesses, 'rejects if the program is not there', async () => {
         const id = await start(await runPod(), sleeper);
         const failure: unknown = await exec(id, { command: ['/no/such/program'] }).then(
@@ -662,7 +669,9 @@ export function criConformance(name: string, factory: () => Promise<CriHarness>,
         const { stdout } = await exec(
           id,
           {
-            command: shell('test -t 0 && test -t 1 && until [ "$(stty size)" = "37 101" ]; do sleep 0.05; done; stty size'),
+            command: shell(
+              'test -t 0 && test -t 1 && until [ "$(stty size 2>/dev/null)" = "37 101" ]; do sleep 0.05; done; stty size',
+            ),
             tty: true,
           },
           undefined,

@@ -1,6 +1,7 @@
 // A RuntimeService on the CRI of a container runtime (containerd, or any other). Everything but streaming is one gRPC call;
 // exec, attach and port-forward go to the URL that the runtime answers, over SPDY.
 
+import { Readable, Writable } from 'node:stream';
 import type { Duplex } from 'node:stream';
 import { CriError, isCriError } from '../../cri/index.ts';
 import type {
@@ -136,17 +137,20 @@ export class ContainerdRuntime implements RuntimeService {
   }
 
   async exec(containerId: string, request: ExecRequest, streams: ExecStreams, signal?: AbortSignal): Promise<ExecResult> {
-    const { command, tty = false, stdin = false, stdout = false, stderr = false } = request;
-    const wanted = { containerId, cmd: command, tty, stdin, stdout, stderr: stderr && !tty };
-    const { url } = await this.#connection.call('RuntimeService', 'Exec', atLeastOne(wanted), { signal });
-    return this.#stream(url, request, streams, signal);
+    const wanted = wantedStreams(request);
+    const { url } = await this.#connection.call(
+      'RuntimeService',
+      'Exec',
+      { containerId, cmd: request.command, ...wanted },
+      { signal },
+    );
+    return this.#stream(url, wanted, streams, signal);
   }
 
   async attach(containerId: string, request: AttachRequest, streams: ExecStreams, signal?: AbortSignal): Promise<void> {
-    const { tty = false, stdin = false, stdout = false, stderr = false } = request;
-    const wanted = { containerId, tty, stdin, stdout, stderr: stderr && !tty };
-    const { url } = await this.#connection.call('RuntimeService', 'Attach', atLeastOne(wanted), { signal });
-    await this.#stream(url, request, streams, signal);
+    const wanted = wantedStreams(request);
+    const { url } = await this.#connection.call('RuntimeService', 'Attach', { containerId, ...wanted }, { signal });
+    await this.#stream(url, wanted, streams, signal);
   }
 
   async portForward(podSandboxId: string, port: number, stream: Duplex, signal?: AbortSignal): Promise<void> {
@@ -185,13 +189,13 @@ export class ContainerdRuntime implements RuntimeService {
     return containerEvents({ connection: this.#connection, runtime: this, clock: this.#clock }, signal);
   }
 
-  async #stream(url: string, request: AttachRequest, streams: ExecStreams, signal?: AbortSignal): Promise<ExecResult> {
-    const { tty, stdin, stdout, stderr } = request;
+  async #stream(url: string, wanted: WantedStreams, streams: ExecStreams, signal?: AbortSignal): Promise<ExecResult> {
+    // The server waits for every stream that it was told of, so one that the caller does not have is made up.
     const connected = {
-      tty,
-      stdin: stdin ? streams.stdin : undefined,
-      stdout: stdout ? streams.stdout : undefined,
-      stderr: stderr ? streams.stderr : undefined,
+      tty: wanted.tty,
+      stdin: wanted.stdin ? (streams.stdin ?? Readable.from([])) : undefined,
+      stdout: wanted.stdout ? (streams.stdout ?? discard()) : undefined,
+      stderr: wanted.stderr ? (streams.stderr ?? discard()) : undefined,
       resize: streams.resize,
     };
     try {
@@ -202,9 +206,21 @@ export class ContainerdRuntime implements RuntimeService {
   }
 }
 
+interface WantedStreams {
+  readonly tty: boolean;
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+}
+
 /** A runtime refuses an exec without any stream; its output is then thrown away instead. */
-function atLeastOne<T extends { stdin: boolean; stdout: boolean; stderr: boolean }>(wanted: T): T {
+function wantedStreams({ tty = false, stdin = false, stdout = false, stderr = false }: AttachRequest): WantedStreams {
+  const wanted = { tty, stdin, stdout, stderr: stderr && !tty };
   return wanted.stdin || wanted.stdout || wanted.stderr ? wanted : { ...wanted, stdout: true };
+}
+
+function discard(): Writable {
+  return new Writable({ write: (_chunk, _encoding, done) => done() });
 }
 
 async function unlessGone(call: Promise<unknown>): Promise<void> {

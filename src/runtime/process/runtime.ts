@@ -37,6 +37,8 @@ import type {
 } from '../../cri/index.ts';
 import { systemClock } from '../../machinery/clock.ts';
 import type { Clock } from '../../machinery/clock.ts';
+import { silentLogger } from '../../machinery/log.ts';
+import type { Logger } from '../../machinery/log.ts';
 import { systemRandom } from '../../machinery/random.ts';
 import type { Random } from '../../machinery/random.ts';
 import { NamedImages } from '../named-images.ts';
@@ -64,6 +66,8 @@ export interface ProcessRuntimeConfig {
   readonly path?: string;
   readonly clock?: Clock;
   readonly random?: Random;
+  /** Default: silence. */
+  readonly logger?: Logger;
 }
 
 /** The most that execSync keeps of each stream. */
@@ -74,6 +78,7 @@ const ID_VARIABLE = 'COXSWAIN_CONTAINER_ID';
 export class ProcessRuntime implements RuntimeService {
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #logger: Logger;
   readonly #images: NamedImages;
   readonly #state: ProcessState;
   readonly #hostIp: string;
@@ -83,6 +88,7 @@ export class ProcessRuntime implements RuntimeService {
   constructor(config: ProcessRuntimeConfig, images: NamedImages) {
     this.#clock = config.clock ?? systemClock;
     this.#random = config.random ?? systemRandom;
+    this.#logger = config.logger ?? silentLogger;
     this.#images = images;
     this.#hostIp = config.hostIp ?? '127.0.0.1';
     this.#path = config.path ?? process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
@@ -366,11 +372,15 @@ export class ProcessRuntime implements RuntimeService {
       }
       const container = this.#containerOf(record, sandbox.record);
       this.#pods.addContainer(container);
-      if (record.state === 'CONTAINER_RUNNING') container.adopt(stored.supervisor);
-      else if (record.state === 'CONTAINER_CREATED') {
-        const started = this.#startedMeanwhile(stored);
-        if (started !== undefined) container.adopt(started.supervisor);
-      }
+      const started =
+        record.state === 'CONTAINER_RUNNING'
+          ? { supervisor: stored.supervisor }
+          : record.state === 'CONTAINER_CREATED'
+            ? this.#startedMeanwhile(stored)
+            : undefined;
+      if (started === undefined) continue;
+      this.#logger.debug('container taken over', { container: record.id, pid: started.supervisor?.pid });
+      container.adopt(started.supervisor);
     }
   }
 

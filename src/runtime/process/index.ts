@@ -1,0 +1,4 @@
+// The public face of the process runtime.
+
+export { createProcessRuntime } from './runtime.ts';
+export type { ProcessRuntimeConfig } from './runtime.ts';
