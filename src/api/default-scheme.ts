@@ -2,7 +2,14 @@
 // are written so far.
 
 import { setReplicaSetDefaults } from './apps/v1/defaults.ts';
-import { setPodDefaults, setReplicationControllerDefaults, setSecretDefaults, setServiceDefaults } from './core/v1/defaults.ts';
+import {
+  setNamespaceDefaults,
+  setNodeDefaults,
+  setPodDefaults,
+  setReplicationControllerDefaults,
+  setSecretDefaults,
+  setServiceDefaults,
+} from './core/v1/defaults.ts';
 import type { GroupVersionKind } from './descriptor.ts';
 import { fromCore, toCore } from './events/v1/conversion.ts';
 import { fieldLabels, resolveFieldLabel } from './field-labels.ts';
@@ -14,6 +21,8 @@ export function newDefaultScheme(): Scheme {
   const scheme = new Scheme();
   for (const schema of schemas) scheme.addSchema(schema);
 
+  scheme.addDefaulter(core('Namespace'), setNamespaceDefaults);
+  scheme.addDefaulter(core('Node'), setNodeDefaults);
   scheme.addDefaulter(core('Pod'), setPodDefaults);
   scheme.addDefaulter(core('ReplicationController'), setReplicationControllerDefaults);
   scheme.addDefaulter(core('Secret'), setSecretDefaults);

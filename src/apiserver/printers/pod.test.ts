@@ -12,7 +12,7 @@ const NOW = Date.parse('2026-01-01T01:00:00Z');
 function pod(yaml: string): core.Pod {
   const { object, unknownFields } = decodeObject(messageDescriptor('core/v1.Pod'), parseYaml(yaml));
   expect(unknownFields).toEqual([]);
-  return object as core.Pod;
+  return object as unknown as core.Pod;
 }
 
 const cells = (yaml: string): readonly unknown[] => podTable.cells(pod(yaml), NOW);

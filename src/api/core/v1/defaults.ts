@@ -1,18 +1,25 @@
 // Defaults of the core group: what a field means when it is left out, written into the object when it is created or updated, as
 // Kubernetes documents each. A defaulter may change the object it is given: it is a fresh draft, straight from the decoder.
 
+import { MILLI, parseQuantity } from '../../../machinery/quantity.ts';
+import { aggregateContainerResources, isHugePages, isOvercommitAllowed, isPodLevelResource } from './pod-resources.ts';
 import type {
   Container,
+  ContainerStatus,
   EnvVar,
   EphemeralContainer,
   HTTPGetAction,
   Lifecycle,
   LifecycleHandler,
+  Namespace,
+  Node,
   Pod,
   PodSpec,
+  PodStatus,
   PodTemplateSpec,
   Probe,
   ReplicationController,
+  ResourceList,
   ResourceRequirements,
   Secret,
   Service,
@@ -20,29 +27,47 @@ import type {
 } from './types.ts';
 
 export function setPodDefaults(pod: Pod): void {
-  setPodSpecDefaults(pod.spec);
-  pod.spec.enableServiceLinks ??= true;
   const { spec } = pod;
   // Only a pod, not a template: what is limited is requested too.
   for (const container of [...(spec.initContainers ?? []), ...spec.containers]) setRequestDefaults(container.resources);
-  if (spec.resources !== undefined) setRequestDefaults(spec.resources);
-  if (spec.hostNetwork) setHostNetworkPorts(spec);
+  if (spec.resources !== undefined) setPodResourceDefaults(spec, spec.resources);
+  spec.enableServiceLinks ??= true;
+  if (spec.hostNetwork === true) setHostNetworkPorts(spec);
+  setPodSpecDefaults(spec);
+  setPodStatusDefaults(pod.status);
 }
 
 export function setPodTemplateDefaults(template: PodTemplateSpec): void {
   setPodSpecDefaults(template.spec);
-  if (template.spec.hostNetwork) setHostNetworkPorts(template.spec);
 }
 
 export function setReplicationControllerDefaults(controller: ReplicationController): void {
   const { spec, metadata } = controller;
   spec.replicas ??= 1;
-  const labels = spec.template?.metadata?.labels;
+  const labels = spec.template?.metadata.labels;
   if (labels !== undefined && Object.keys(labels).length > 0) {
-    if (spec.selector === undefined || Object.keys(spec.selector).length === 0) spec.selector = labels;
-    if (metadata.labels === undefined || Object.keys(metadata.labels).length === 0) metadata.labels = labels;
+    if (spec.selector === undefined || Object.keys(spec.selector).length === 0) spec.selector = { ...labels };
+    if (metadata.labels === undefined || Object.keys(metadata.labels).length === 0) metadata.labels = { ...labels };
   }
   if (spec.template !== undefined) setPodTemplateDefaults(spec.template);
+}
+
+/** Every namespace can be selected by its name. One whose name is still to be generated gets the label later. */
+export function setNamespaceDefaults(namespace: Namespace): void {
+  const { metadata } = namespace;
+  if ((metadata.name ?? '') !== '') metadata.labels = { ...metadata.labels, 'kubernetes.io/metadata.name': metadata.name };
+  namespace.status.phase ??= 'Active';
+}
+
+export function setNodeDefaults(node: Node): void {
+  const { spec, status } = node;
+  const cidrs = firstOf(spec.podCIDR, spec.podCIDRs);
+  if (cidrs !== undefined) {
+    spec.podCIDR = cidrs[0] as string;
+    spec.podCIDRs = cidrs;
+  }
+  for (const list of [status.capacity, status.allocatable]) roundUp(list);
+  if (status.capacity !== undefined) status.allocatable ??= { ...status.capacity };
 }
 
 export function setSecretDefaults(secret: Secret): void {
@@ -71,6 +96,9 @@ export function setServiceDefaults(service: Service): void {
     spec.externalTrafficPolicy ??= 'Cluster';
   if (spec.type === 'LoadBalancer') spec.allocateLoadBalancerNodePorts ??= true;
   if (reachableFromOutside || spec.type === 'ClusterIP') spec.internalTrafficPolicy ??= 'Cluster';
+  if (spec.type === 'LoadBalancer') {
+    for (const point of service.status.loadBalancer.ingress ?? []) if (point.ip !== undefined) point.ipMode ??= 'VIP';
+  }
 }
 
 function setPodSpecDefaults(spec: PodSpec): void {
@@ -86,10 +114,33 @@ function setPodSpecDefaults(spec: PodSpec): void {
   for (const container of spec.initContainers ?? []) setContainerDefaults(container);
   for (const container of spec.containers) setContainerDefaults(container);
   for (const container of spec.ephemeralContainers ?? []) setContainerDefaults(container);
-  for (const constraint of spec.topologySpreadConstraints ?? []) {
-    constraint.nodeAffinityPolicy ??= 'Honor';
-    constraint.nodeTaintsPolicy ??= 'Ignore';
+  for (const list of [spec.overhead, spec.resources?.requests, spec.resources?.limits]) roundUp(list);
+}
+
+/** The older field, of one address, and the newer one, of up to two, say the same; where they differ the older one is meant. */
+function setPodStatusDefaults(status: PodStatus): void {
+  const addresses = firstOf(
+    status.podIP,
+    status.podIPs?.map(({ ip }) => ip),
+  );
+  if (addresses !== undefined) {
+    status.podIP = addresses[0] as string;
+    status.podIPs = addresses.map((ip) => ({ ip }));
   }
+  roundUp(status.allocatedResources);
+  for (const list of [status.resources?.requests, status.resources?.limits]) roundUp(list);
+  for (const name of ['initContainerStatuses', 'containerStatuses', 'ephemeralContainerStatuses'] as const) {
+    for (const container of status[name] ?? []) setContainerStatusDefaults(container);
+  }
+}
+
+function setContainerStatusDefaults({ allocatedResources, resources }: ContainerStatus): void {
+  for (const list of [allocatedResources, resources?.requests, resources?.limits]) roundUp(list);
+}
+
+function firstOf(single: string | undefined, list: readonly string[] | undefined): string[] | undefined {
+  if (list === undefined || list.length === 0) return single === undefined ? undefined : [single];
+  return single === undefined || single === list[0] ? [...list] : [single];
 }
 
 function setContainerDefaults(container: Container | EphemeralContainer): void {
@@ -102,6 +153,7 @@ function setContainerDefaults(container: Container | EphemeralContainer): void {
     if (probe !== undefined) setProbeDefaults(probe);
   }
   if (container.lifecycle !== undefined) setLifecycleDefaults(container.lifecycle);
+  for (const list of [container.resources.requests, container.resources.limits]) roundUp(list);
 }
 
 function setEnvVarDefaults(variable: EnvVar): void {
@@ -131,13 +183,23 @@ function setHttpGetDefaults(action: HTTPGetAction): void {
   action.scheme ??= 'HTTP';
 }
 
-/** The tag of an image reference, 'latest' if it has neither tag nor digest, undefined if only a digest. */
+const IMAGE_COMPONENT = '[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*';
+const IMAGE_HOST_COMPONENT = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
+const IMAGE_HOST = `(?:${IMAGE_HOST_COMPONENT}(?:\\.${IMAGE_HOST_COMPONENT})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?`;
+const IMAGE_DIGEST = '[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}';
+const IMAGE = new RegExp(
+  `^(?:${IMAGE_HOST}/)?${IMAGE_COMPONENT}(?:/${IMAGE_COMPONENT})*(?::([\\w][\\w.-]{0,127}))?(@${IMAGE_DIGEST})?$`,
+);
+
+/**
+ * The tag of an image reference, 'latest' if it has neither tag nor digest; undefined if there is only a digest, or if it is
+ * no image reference at all.
+ */
 export function imageTag(image: string): string | undefined {
-  const [name = '', digest] = image.split('@');
-  const afterSlash = name.slice(name.lastIndexOf('/') + 1);
-  const colon = afterSlash.indexOf(':');
-  if (colon >= 0) return afterSlash.slice(colon + 1);
-  return digest === undefined ? 'latest' : undefined;
+  const match = IMAGE.exec(image);
+  if (match === null) return undefined;
+  const [, tag, digest] = match;
+  return tag ?? (digest === undefined ? 'latest' : undefined);
 }
 
 /** Mode 0644, as an integer: the default of files projected into a volume. */
@@ -185,6 +247,38 @@ function setVolumeDefaults(volume: Volume): void {
 function setRequestDefaults(resources: ResourceRequirements): void {
   if (resources.limits === undefined) return;
   resources.requests = { ...resources.limits, ...resources.requests };
+}
+
+/**
+ * What a pod as a whole leaves out follows from its containers: limits of huge pages from their limits; requests, where there
+ * are limits, from their requests, and where they request nothing from the limits.
+ */
+function setPodResourceDefaults(spec: PodSpec, resources: ResourceRequirements): void {
+  const isEmpty = (list: ResourceList | undefined): boolean => list === undefined || Object.keys(list).length === 0;
+  if (isEmpty(resources.limits) && isEmpty(resources.requests)) return;
+  const limits = { ...resources.limits };
+  for (const [name, amount] of aggregateContainerResources(spec, 'limits')) {
+    if (isHugePages(name) && resources.requests?.[name] === undefined) limits[name] ??= amount.toString();
+  }
+  if (isEmpty(limits)) return;
+  resources.limits = limits;
+  const requests = { ...resources.requests };
+  for (const [name, amount] of aggregateContainerResources(spec, 'requests')) {
+    if (isPodLevelResource(name) && isOvercommitAllowed(name)) requests[name] ??= amount.toString();
+  }
+  for (const [name, amount] of Object.entries(limits)) if (isPodLevelResource(name)) requests[name] ??= amount;
+  if (!isEmpty(requests)) resources.requests = requests;
+}
+
+/** How a canonical quantity below a thousandth ends. */
+const BELOW_MILLI = /[nu]$|e-/;
+
+/** Nothing is counted in less than thousandths. */
+function roundUp(list: ResourceList | undefined): void {
+  if (list === undefined) return;
+  for (const [name, amount] of Object.entries(list)) {
+    if (BELOW_MILLI.test(amount)) list[name] = parseQuantity(amount).roundUp(MILLI).toString();
+  }
 }
 
 /** On the host's network a container's port is the host's. */

@@ -34,7 +34,7 @@ export function podQosClass(spec: Immutable<core.PodSpec>): core.PodQOSClass {
   if (!any) return 'BestEffort';
   const equal = COUNTED.every((resource) => {
     const request = requests.get(resource);
-    return request === undefined || limits.get(resource)?.equals(request) === true;
+    return request !== undefined && limits.get(resource)?.equals(request) === true;
   });
   return guaranteed && equal ? 'Guaranteed' : 'Burstable';
 }
