@@ -69,6 +69,8 @@ export interface ApiServerConfig {
   readonly requestTimeoutMs?: number;
   /** The least time after which a watch ends whose client did not say; the most is twice that. Default: 30 minutes. */
   readonly minWatchTimeoutMs?: number;
+  /** Objects are frozen, so that whoever changes one is found out. For tests. Default: false. */
+  readonly detectMutations?: boolean;
   /** How long `stop` waits for requests under way. Default: 10 seconds. */
   readonly shutdownTimeoutMs?: number;
 }

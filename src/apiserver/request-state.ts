@@ -14,8 +14,8 @@ export interface RequestFields {
   readonly user?: UserInfo;
   readonly upgrade?: Upgrade;
   readonly peerCertificate?: PeerCertificate;
-  /** Aborts the request with its own reason, beside abort(). */
-  readonly parentSignal?: AbortSignal;
+  /** Aborts the request with its own reason, beside abort(). Asked for when the request's own signal is. */
+  readonly parentSignal?: () => AbortSignal;
   /** Shared with who made the request. */
   readonly warnings?: string[];
 }
@@ -47,7 +47,7 @@ export class RequestState implements ApiRequest {
   info: RequestInfo = NO_INFO;
   user?: UserInfo;
   #query: string | URLSearchParams;
-  readonly #parentSignal: AbortSignal | undefined;
+  readonly #parentSignal: (() => AbortSignal) | undefined;
   #controller: AbortController | undefined;
   #signal: AbortSignal | undefined;
   #abortReason: unknown;
@@ -78,7 +78,7 @@ export class RequestState implements ApiRequest {
       this.#controller = new AbortController();
       if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
       const own = this.#controller.signal;
-      this.#signal = this.#parentSignal === undefined ? own : AbortSignal.any([own, this.#parentSignal]);
+      this.#signal = this.#parentSignal === undefined ? own : AbortSignal.any([own, this.#parentSignal()]);
     }
     return this.#signal;
   }

@@ -77,6 +77,7 @@ export class ApiServer {
       find,
       serviceAccountTokens,
       tokenAuthenticators: serviceAccountTokens === undefined ? [staticTokens] : [staticTokens, serviceAccountTokens],
+      detectMutations: config.detectMutations,
       onStop: (callback) => this.#onStop.push(callback),
     });
     lookUp = findIn(this.resources);
@@ -153,7 +154,8 @@ export class ApiServer {
 
   /** The entry of clients in this process, as `user`: for createInProcessTransport. Everything but authentication applies. */
   inProcess(user: UserInfo): InProcessHandler {
-    return async ({ method, path, query, headers, body, signal, remoteAddress, warnings }) => {
+    return async (incoming) => {
+      const { method, path, query, headers, body, remoteAddress, warnings } = incoming;
       if (this.#stopped) throw STOPPING;
       const request = new RequestState({
         method,
@@ -164,7 +166,7 @@ export class ApiServer {
         remoteAddress,
         warnings,
         user,
-        parentSignal: signal,
+        parentSignal: () => incoming.signal,
       });
       this.#inProcess.add(request);
       let response: ApiResponse;

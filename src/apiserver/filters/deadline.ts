@@ -1,8 +1,10 @@
-// No request but the long-running ones takes longer than the server allows: then it is aborted and answered 504. The due
-// times of all requests are looked at once a second; a timer for each would cost more than most requests do.
+// No request but the long-running ones takes longer than the server allows, or its client by `?timeout=`: then it is aborted
+// and answered 504. The due times of all requests are looked at once a second; a timer for each would cost more than most
+// requests do.
 
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Clock, Timer } from '../../machinery/clock.ts';
+import { DurationError, parseDuration } from '../../machinery/duration.ts';
 import type { ApiRequest, ApiResponse, Filter } from '../request.ts';
 import { isLongRunning } from './request-info.ts';
 
@@ -32,8 +34,9 @@ export class Deadlines {
 
   readonly filter: Filter = (next) => (request) => {
     if (isLongRunning(request.info)) return next(request);
+    const timeoutMs = Math.min(requestedTimeout(request) ?? this.#timeoutMs, this.#timeoutMs);
     return new Promise<ApiResponse>((resolve, reject) => {
-      const pending: Pending = { request, due: this.#clock.monotonic() + this.#timeoutMs, reject };
+      const pending: Pending = { request, due: this.#clock.monotonic() + timeoutMs, reject };
       this.#pending.add(pending);
       this.#timer ??= this.#clock.setInterval(CHECK_INTERVAL_MS, () => this.#check());
       next(request).then(
@@ -59,12 +62,27 @@ export class Deadlines {
     if (this.#pending.size === 0) this.stop();
     const now = this.#clock.monotonic();
     for (const pending of this.#pending) {
-      // Requests are here in the order in which they came, and all are given the same time.
-      if (pending.due > now) return;
+      if (pending.due > now) continue;
       this.#pending.delete(pending);
       const error = apierrors.timeoutError('request did not complete within the allotted timeout');
       pending.request.abort(error);
       pending.reject(error);
     }
   }
+}
+
+/** Undefined: the client leaves it to the server. Throws BadRequest. */
+function requestedTimeout({ query }: ApiRequest): number | undefined {
+  if (query.size === 0) return undefined;
+  const text = query.get('timeout');
+  if (text === null || text === '') return undefined;
+  let milliseconds: number;
+  try {
+    milliseconds = parseDuration(text);
+  } catch (error) {
+    if (!(error instanceof DurationError)) throw error;
+    throw apierrors.badRequest(`invalid timeout specified in the request URL - ${error.message}`);
+  }
+  if (milliseconds < 0) throw apierrors.badRequest('invalid timeout specified in the request URL - timeout must not be negative');
+  return milliseconds === 0 ? undefined : milliseconds;
 }

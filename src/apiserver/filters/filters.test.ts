@@ -47,6 +47,25 @@ describe('deadlines', () => {
     deadlines.stop();
   });
 
+  test("may be shorter by the client's wish, never longer", async () => {
+    const clock = new VirtualClock();
+    const deadlines = new Deadlines({ clock, timeoutMs: 60_000 });
+    const held = new Held();
+    const handler = requestInfo(deadlines.filter(held.handle));
+    const ask = (timeout: string) =>
+      handler(rawRequest({ path: `/api/v1/pods?timeout=${timeout}` })).catch((error: unknown) => error);
+    const [short, long] = [ask('5s'), ask('2h')];
+    await clock.advance('7s');
+    expect(await short).toMatchObject({ code: 504 });
+    await clock.advance('55s');
+    expect(await long).toMatchObject({ code: 504 });
+    expect(await ask('soon')).toMatchObject({
+      code: 400,
+      message: expect.stringContaining('invalid timeout specified in the request URL'),
+    });
+    deadlines.stop();
+  });
+
   test('let the others alone', async () => {
     const clock = new VirtualClock();
     const deadlines = new Deadlines({ clock, timeoutMs: 1000 });

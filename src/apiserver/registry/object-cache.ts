@@ -3,6 +3,7 @@
 
 import { decodeFromStorage } from '../../api/codec/index.ts';
 import type { KubeObject } from '../../client/client.ts';
+import { deepFreeze } from '../../machinery/deep.ts';
 import type { KeyValue } from '../../storage/interface.ts';
 import { StoredObject } from './encoded-object.ts';
 import type { DecodedObject, DecodedObjects, ObjectFormat } from './encoded-object.ts';
@@ -11,6 +12,8 @@ export interface ObjectCacheConfig {
   readonly format: ObjectFormat;
   /** Stored bytes of the objects kept, at most. Default: 16 MiB. */
   readonly limitBytes?: number;
+  /** Freeze what is handed out, so that whoever changes it is found out. For tests. */
+  readonly freeze?: boolean;
 }
 
 interface Entry extends DecodedObject {
@@ -21,6 +24,7 @@ interface Entry extends DecodedObject {
 export class ObjectCache implements DecodedObjects {
   readonly #format: ObjectFormat;
   readonly #limitBytes: number;
+  readonly #freeze: boolean;
   /** By storage key: the newest state that was decoded. A state moves from old to young when it is used. */
   #young = new Map<string, Entry>();
   #old = new Map<string, Entry>();
@@ -30,6 +34,7 @@ export class ObjectCache implements DecodedObjects {
   constructor(config: ObjectCacheConfig) {
     this.#format = config.format;
     this.#limitBytes = config.limitBytes ?? 16 * 1024 * 1024;
+    this.#freeze = config.freeze ?? false;
   }
 
   /** The object of this state. */
@@ -39,14 +44,14 @@ export class ObjectCache implements DecodedObjects {
 
   /** Keeps the object of a state that was just written. */
   written(kv: KeyValue, object: KubeObject): StoredObject {
-    this.#keep(kv, object);
+    this.#keep(kv, this.#shared(object));
     return this.of(kv);
   }
 
   objectOf(kv: KeyValue): DecodedObject {
     const known = this.#find(kv.key);
     if (known !== undefined && known.revision === kv.modRevision) return known;
-    const object = decodeFromStorage<KubeObject>(kv.value, kv.modRevision);
+    const object = this.#shared(decodeFromStorage<KubeObject>(kv.value, kv.modRevision));
     // A reader of the past must not push out what others read now.
     if (known !== undefined && known.revision > kv.modRevision) return { object, fields: undefined };
     return this.#keep(kv, object);
@@ -55,6 +60,10 @@ export class ObjectCache implements DecodedObjects {
   forget(key: string): void {
     this.#young.delete(key);
     this.#old.delete(key);
+  }
+
+  #shared(object: KubeObject): KubeObject {
+    return this.#freeze ? deepFreeze(object) : object;
   }
 
   #keep(kv: KeyValue, object: KubeObject): Entry {

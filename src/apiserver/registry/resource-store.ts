@@ -49,6 +49,8 @@ export interface StoreServices {
   readonly logger: Logger;
   /** Registers what is to be done when the server stops: watches end normally. */
   readonly onStop?: (callback: () => void) => void;
+  /** Objects are frozen, so that whoever changes one is found out. For tests. Default: false. */
+  readonly detectMutations?: boolean;
 }
 
 export interface ResourceStoreConfig<T extends KubeObject> extends StoreServices {
@@ -92,7 +94,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     this.#random = config.random.derive(this.prefix);
     const apiVersion = type.group === '' ? type.version : `${type.group}/${type.version}`;
     this.#format = new ObjectFormat(apiVersion, type.kind);
-    this.#cache = new ObjectCache({ format: this.#format, limitBytes: config.cacheBytes });
+    this.#cache = new ObjectCache({ format: this.#format, limitBytes: config.cacheBytes, freeze: config.detectMutations });
     this.#selectableFields = strategy.selectableFields as SelectableFields | undefined;
     this.#events = new EventSource({
       storage: config.storage,

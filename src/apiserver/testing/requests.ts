@@ -60,7 +60,7 @@ export function rawRequest(raw: RawRequest, signal?: AbortSignal): RequestState 
     body: { kind: 'bytes', read: () => Promise.resolve(bytes) },
     remoteAddress: '127.0.0.1',
     ...(raw.user !== null && { user: raw.user ?? ADMIN }),
-    ...(signal !== undefined && { parentSignal: signal }),
+    ...(signal !== undefined && { parentSignal: () => signal }),
   });
 }
 

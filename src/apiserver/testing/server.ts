@@ -54,6 +54,7 @@ export async function startTestServer(config: TestServerConfig = {}): Promise<Te
     random: new SeededRandom('test'),
     logger,
     port: 0,
+    detectMutations: true,
     // Nobody makes default accounts here, so pods need none.
     disableAdmissionPlugins: ['ServiceAccount'],
     ...config,
