@@ -8,47 +8,127 @@ export function sharedByMany(signal: AbortSignal): AbortSignal {
   return signal;
 }
 
+/** A signal, or something like one. */
+export interface Abortable {
+  readonly aborted: boolean;
+  readonly reason: unknown;
+  /** Calls back, without throwing, when it aborts: once, unless what is answered is called before. Not if it has aborted already. */
+  onAbort(callback: () => void): () => void;
+}
+
+/** Callbacks that wait for something to abort; the same one may be there several times. */
+class Callbacks {
+  readonly #callbacks = new Set<{ readonly run: () => void }>();
+
+  add(run: () => void): () => void {
+    const entry = { run };
+    this.#callbacks.add(entry);
+    return () => this.#callbacks.delete(entry);
+  }
+
+  runAll(): void {
+    const entries = [...this.#callbacks];
+    this.#callbacks.clear();
+    for (const { run } of entries) run();
+  }
+}
+
+/** One listener of the platform for each signal, whoever waits: theirs cost a multiple of ours, and each call needs some. */
+const callbacksOf = new WeakMap<AbortSignal, Callbacks>();
+
+/** See Abortable.onAbort. */
+export function onAbort(signal: AbortSignal, callback: () => void): () => void {
+  let callbacks = callbacksOf.get(signal);
+  if (callbacks === undefined) {
+    const made = new Callbacks();
+    callbacks = made;
+    callbacksOf.set(signal, made);
+    signal.addEventListener('abort', () => made.runAll(), { once: true });
+  }
+  return callbacks.add(callback);
+}
+
 /** The promise's result, or a rejection with the signal's reason, whichever comes first. What the promise does goes on. */
-export function abortable<R>(promise: Promise<R>, signal: AbortSignal): Promise<R> {
+export function abortable<R>(promise: Promise<R>, signal: AbortSignal | Abortable): Promise<R> {
+  if (signal.aborted) {
+    // Nobody hears of its failure any more, and that is no fault.
+    promise.catch(() => undefined);
+    return Promise.reject(signal.reason as Error);
+  }
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    const giveUp = (): void => reject(signal.reason as Error);
+    const release = 'onAbort' in signal ? signal.onAbort(giveUp) : onAbort(signal, giveUp);
+    promise.then(
+      (result) => {
+        release();
+        resolve(result);
+      },
+      (err: unknown) => {
+        release();
+        reject(err as Error);
+      },
+    );
   });
 }
 
 /**
- * A signal that aborts when one of several others does, until it is released. AbortSignal.any does that too, but a signal
- * that lives for long never forgets what was made from it (Node 20), and every call would leave something behind.
+ * Aborts when one of several signals does, until it is released. AbortSignal.any does that too, but a signal that lives for
+ * long never forgets what was made from it (Node 20), and every call would leave something behind. A signal of its own is made
+ * only for who asks.
  */
-export class LinkedAbort {
-  readonly #controller = new AbortController();
-  readonly #parents: readonly AbortSignal[];
+export class LinkedAbort implements Abortable {
+  readonly #releases: (() => void)[] = [];
+  readonly #callbacks = new Callbacks();
+  #controller: AbortController | undefined;
+  #aborted = false;
+  #reason: unknown;
 
   /** Undefined parents are left out. */
   constructor(...parents: readonly (AbortSignal | undefined)[]) {
-    this.#parents = parents.filter((parent) => parent !== undefined);
-    for (const parent of this.#parents) {
-      if (parent.aborted) this.#controller.abort(parent.reason);
-      else sharedByMany(parent).addEventListener('abort', this.#onAbort);
+    for (const parent of parents) {
+      if (parent === undefined) continue;
+      if (parent.aborted) this.abort(parent.reason);
+      else this.#releases.push(onAbort(parent, () => this.abort(parent.reason)));
     }
   }
 
   get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort(this.#reason);
+    }
     return this.#controller.signal;
+  }
+
+  get aborted(): boolean {
+    return this.#aborted;
+  }
+
+  get reason(): unknown {
+    return this.#reason;
+  }
+
+  onAbort(callback: () => void): () => void {
+    return this.#callbacks.add(callback);
+  }
+
+  throwIfAborted(): void {
+    if (this.#aborted) throw this.#reason;
   }
 
   /** Also releases. */
   abort(reason?: unknown): void {
     this.release();
-    this.#controller.abort(reason);
+    if (this.#aborted) return;
+    this.#aborted = true;
+    // As the platform words it.
+    this.#reason = reason ?? new DOMException('This operation was aborted', 'AbortError');
+    this.#controller?.abort(this.#reason);
+    this.#callbacks.runAll();
   }
 
   /** The others no longer count. Idempotent. */
   release(): void {
-    for (const parent of this.#parents) parent.removeEventListener('abort', this.#onAbort);
+    for (const release of this.#releases.splice(0)) release();
   }
-
-  readonly #onAbort = (event: Event): void => this.abort((event.target as AbortSignal).reason);
 }

@@ -96,7 +96,7 @@ class InProcessTransport implements Transport {
   async watch<T>(request: TransportRequest): Promise<WatchStream<WatchEvent<T>>> {
     const call = new LinkedAbort(this.#closed.signal, request.signal);
     try {
-      const body = await this.#exchange({ ...request, query: { ...request.query, watch: true } }, call.signal);
+      const body = await this.#exchange({ ...request, query: { ...request.query, watch: true } }, call);
       if (body.kind !== 'watch') throw unexpected(request, body.kind);
       return watchStream<T>(body, call);
     } catch (err) {
@@ -132,7 +132,7 @@ class InProcessTransport implements Transport {
     const call = new LinkedAbort(this.#closed.signal, request.signal);
     let body: InProcessResponse['body'];
     try {
-      body = await this.#exchange(request, call.signal);
+      body = await this.#exchange(request, call);
     } catch (err) {
       call.release();
       throw err;
@@ -158,15 +158,15 @@ class InProcessTransport implements Transport {
   async #call(request: TransportRequest): Promise<InProcessResponse['body']> {
     const call = new LinkedAbort(this.#closed.signal, request.signal);
     try {
-      return await this.#exchange(request, call.signal);
+      return await this.#exchange(request, call);
     } finally {
       call.release();
     }
   }
 
-  /** The body of a successful response; anything else is thrown. Rejects as soon as the signal aborts. */
-  async #exchange(request: TransportRequest, signal: AbortSignal): Promise<InProcessResponse['body']> {
-    signal.throwIfAborted();
+  /** The body of a successful response; anything else is thrown. Rejects as soon as the call aborts. */
+  async #exchange(request: TransportRequest, call: LinkedAbort): Promise<InProcessResponse['body']> {
+    call.throwIfAborted();
     const warnings: string[] = [];
     const headers: Record<string, string | undefined> = {
       accept: request.accept ?? 'application/json',
@@ -179,17 +179,20 @@ class InProcessTransport implements Transport {
       query: queryParameters(request.query),
       headers,
       body: { kind: 'object', object: request.body },
-      signal,
+      // Made for who asks: most requests are answered before anybody could give up on them.
+      get signal() {
+        return call.signal;
+      },
       remoteAddress: '127.0.0.1',
       warnings,
     });
     let response: InProcessResponse;
     try {
       // A handler that does not look at its signal holds nobody up.
-      response = await abortable(answer, signal);
+      response = await abortable(answer, call);
     } catch (err) {
       // If it answers a watch after all, nobody will read it, so nobody else would stop it.
-      if (signal.aborted) void answer.then(({ body }) => body.kind === 'watch' && body.events.stop()).catch(() => undefined);
+      if (call.aborted) void answer.then(({ body }) => body.kind === 'watch' && body.events.stop()).catch(() => undefined);
       throw err;
     }
     for (const warning of warnings) this.#config.onWarning?.(warning);

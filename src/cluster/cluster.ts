@@ -262,7 +262,7 @@ export class Cluster {
 
   #clientOf(user: { readonly name: string; readonly groups: readonly string[] }): Client {
     const groups = user.groups.includes(AUTHENTICATED) ? user.groups : [...user.groups, AUTHENTICATED];
-    return createClient(createInProcessTransport({ handler: (request) => this.#server.inProcess({ ...user, groups })(request) }));
+    return createClient(createInProcessTransport({ handler: this.#server.inProcess({ ...user, groups }) }));
   }
 
   /** Kubelets in this process are reached without a port. */

@@ -119,6 +119,7 @@ function sourceAndObject({ source, involvedObject: object }: Immutable<Event>): 
   return [source.component, source.host, object.kind, object.namespace, object.name, object.uid, object.apiVersion];
 }
 
+/** The parts may be anything, so they are told apart by a character that none of them has. */
 function keyOf(parts: readonly (string | undefined)[]): string {
-  return JSON.stringify(parts);
+  return parts.join('\u0000');
 }
