@@ -5,8 +5,6 @@ import type { ResourceType } from '../../api/descriptor.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Clock } from '../../machinery/clock.ts';
-import { FieldPath } from '../../machinery/field.ts';
-import * as field from '../../machinery/field.ts';
 import type { Logger } from '../../machinery/log.ts';
 import { generateName } from '../../machinery/names.ts';
 import type { Random } from '../../machinery/random.ts';
@@ -23,6 +21,7 @@ import { listObjects } from './listing.ts';
 import { desiredStateChanged, fillForCreate, inNamespace, keepForUpdate } from './metadata.ts';
 import { validateMetadata, validateMetadataUpdate } from './metadata-validation.ts';
 import { ObjectCache } from './object-cache.ts';
+import { checkPreconditions, checkVersion } from './preconditions.ts';
 import type {
   CreateOptions,
   DeleteAnswer,
@@ -31,7 +30,6 @@ import type {
   ListAnswer,
   ListOptions,
   ObjectUpdate,
-  Preconditions,
   Rest,
   UpdateOptions,
   WatchOptions,
@@ -281,7 +279,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       written = undefined;
       if (current === undefined) {
         if (!mayCreate) throw apierrors.notFound(this.type, name);
-        this.#checkPreconditions(update.preconditions, undefined, name);
+        checkPreconditions(this.type, name, update.preconditions, undefined);
         const object = (await update.apply(undefined)) as T;
         if ((object.metadata.resourceVersion ?? '') !== '' && object.metadata.resourceVersion !== '0') {
           throw apierrors.notFound(this.type, name);
@@ -294,10 +292,10 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       }
 
       const old = this.#cache.of(current).object() as T;
-      this.#checkPreconditions(update.preconditions, old, name);
+      checkPreconditions(this.type, name, update.preconditions, old);
       const changed = (await update.apply(old)) as T;
       if (changed === old) return { action: 'keep' };
-      this.#checkVersion(changed, old, strategy, name);
+      checkVersion(this.type, changed, old, strategy.allowUnconditionalUpdate ?? this.strategy.allowUnconditionalUpdate ?? true);
       let object = keepForUpdate(inNamespace(changed, context.namespace), old);
       if (strategy.prepareForUpdate !== undefined) object = strategy.prepareForUpdate(object, old, strategyContext);
       object = this.#countGeneration(object, old, generation);
@@ -352,7 +350,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       marked = undefined;
       if (current === undefined) throw apierrors.notFound(this.type, name);
       const old = this.#cache.of(current).object() as T;
-      this.#checkPreconditions(options.preconditions, old, name);
+      checkPreconditions(this.type, name, options.preconditions, old);
       this.strategy.validateDelete?.(old, strategyContext);
       await options.validate?.(old, old);
       const decision = decideDeletion(old, options, this.strategy, strategyContext);
@@ -449,40 +447,6 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
 
   #strategyContext(request: RequestContext, dryRun: boolean): StrategyContext {
     return { request, now: this.#clock.now(), dryRun };
-  }
-
-  #checkPreconditions(preconditions: Preconditions | undefined, current: T | undefined, name: string): void {
-    if (preconditions === undefined) return;
-    const { uid, resourceVersion } = preconditions;
-    const actual = current?.metadata.uid ?? '';
-    if (uid !== undefined && uid !== '' && uid !== actual) {
-      throw apierrors.conflict(
-        this.type,
-        name,
-        `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${actual}`,
-      );
-    }
-    const version = current?.metadata.resourceVersion ?? '';
-    if (resourceVersion !== undefined && resourceVersion !== '' && resourceVersion !== version) {
-      throw apierrors.conflict(
-        this.type,
-        name,
-        `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${version}`,
-      );
-    }
-  }
-
-  /** Whoever names a resourceVersion means that state and no other. */
-  #checkVersion(object: T, old: T, strategy: { readonly allowUnconditionalUpdate?: boolean }, name: string): void {
-    const given = object.metadata.resourceVersion ?? '';
-    if (given === '' || given === '0') {
-      if (strategy.allowUnconditionalUpdate ?? this.strategy.allowUnconditionalUpdate ?? true) return;
-      const at = new FieldPath('metadata', 'resourceVersion');
-      throw apierrors.invalid(this.type, name, [field.invalid(at, field.omitValue, '0x0: must be specified for an update')]);
-    }
-    if (given !== old.metadata.resourceVersion) {
-      throw apierrors.conflict(this.type, name, apierrors.OPTIMISTIC_LOCK_MESSAGE);
-    }
   }
 
   #countGeneration(object: T, old: T, generation: ResourceStrategy<T>['generation']): T {
