@@ -1,1 +1,0 @@
-export declare function importBusybox(dataDir: string): Promise<void>;
