@@ -27,7 +27,7 @@ const tolerations = [{ key: 'gone', operator: 'Exists' as const }];
 
 function judge(spec: Partial<PodSpec>, active: readonly Pod[] = []): string | undefined {
   const pod = makePod({ spec: { tolerations, ...spec } });
-  const rejection = admitPod({ pod, active, allocatable, node });
+  const rejection = admitPod({ pod, active: () => active, activeAtMost: active.length, allocatable, node });
   return rejection === undefined ? undefined : `${rejection.reason}: ${rejection.message}`;
 }
 

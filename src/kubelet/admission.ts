@@ -8,8 +8,10 @@ import type { Node, Pod, ResourceList } from './types.ts';
 
 export interface AdmissionInput {
   readonly pod: Pod;
-  /** Pods that are admitted and have not ended. */
-  readonly active: readonly Pod[];
+  /** Pods that are admitted and have not ended; asked for only if it matters. */
+  readonly active: () => readonly Pod[];
+  /** There are no more of them than so many. */
+  readonly activeAtMost: number;
   readonly allocatable: ResourceList;
   /** As the API has it; undefined if it is not known yet: its labels and taints are then not looked at. */
   readonly node: Node | undefined;
@@ -32,18 +34,21 @@ function checkOS(pod: Pod): Rejection | undefined {
   return { reason: 'PodOSNotSupported', message: 'Failed to admit pod as the OS field does not match node OS' };
 }
 
-function checkResources({ pod, active, allocatable }: AdmissionInput): Rejection | undefined {
+function checkResources({ pod, active, activeAtMost, allocatable }: AdmissionInput): Rejection | undefined {
   const capacity = amounts(allocatable);
   const lacking = (reason: string, resource: string, requested: number, used: number, total: number): Rejection => ({
     reason,
     message: `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${total}`,
   });
   const pods = capacity.get('pods') ?? 0;
-  if (active.length + 1 > pods) return lacking('OutOfpods', 'pods', 1, active.length, pods);
+  if (activeAtMost + 1 > pods) {
+    const count = active().length;
+    if (count + 1 > pods) return lacking('OutOfpods', 'pods', 1, count, pods);
+  }
   const wanted = podRequests(pod);
   if (wanted.size === 0) return undefined;
   const used = new Map<string, number>();
-  for (const other of active)
+  for (const other of active())
     for (const [resource, amount] of podRequests(other)) used.set(resource, (used.get(resource) ?? 0) + amount);
   for (const [resource, amount] of wanted) {
     const total = capacity.get(resource) ?? 0;
@@ -107,7 +112,7 @@ function requirementMatches(
 function checkPorts({ pod, active }: AdmissionInput): Rejection | undefined {
   const wanted = hostPorts(pod);
   if (wanted.length === 0) return undefined;
-  const taken = active.flatMap(hostPorts);
+  const taken = active().flatMap(hostPorts);
   const clash = wanted.some((port) =>
     taken.some(
       (other) =>

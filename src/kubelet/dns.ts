@@ -16,8 +16,8 @@ export interface DnsSettings {
   readonly clusterDNS: readonly string[];
   /** 'cluster.local'; '' for none. */
   readonly clusterDomain: string;
-  /** The node's own resolv.conf, as text. */
-  readonly nodeResolvConf: string;
+  /** The node's own. */
+  readonly node: ResolvConf;
 }
 
 export interface ResolvConf {
@@ -59,7 +59,7 @@ export function podDns(pod: Pod, settings: DnsSettings, events: PodEvents): DnsC
 }
 
 function basePolicy(pod: Pod, settings: DnsSettings, events: PodEvents): ResolvConf {
-  const node = parseResolvConf(settings.nodeResolvConf);
+  const { node } = settings;
   const policy = pod.spec.dnsPolicy ?? 'ClusterFirst';
   if (policy === 'None') return { servers: [], searches: [], options: [] };
   const wantsCluster = policy === 'ClusterFirstWithHostNet' || (policy === 'ClusterFirst' && pod.spec.hostNetwork !== true);

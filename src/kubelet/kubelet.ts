@@ -16,8 +16,9 @@ import type { Clock, Timer } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import { admitPod } from './admission.ts';
 import type { KubeletConfig } from './config.ts';
-import type { DnsSettings } from './dns.ts';
+import { parseResolvConf, type DnsSettings } from './dns.ts';
 import type { DownwardContext } from './env/downward.ts';
+import { ServiceVariables } from './env/service-variables.ts';
 import { PodEvents } from './events.ts';
 import { GarbageCollector } from './garbage.ts';
 import { HookRunner } from './handlers/hooks.ts';
@@ -194,13 +195,16 @@ export class Kubelet {
     const dns: DnsSettings = {
       clusterDNS: config.clusterDNS ?? [],
       clusterDomain: config.clusterDomain ?? 'cluster.local',
-      nodeResolvConf: hostFiles ? await readResolvConf(config.resolvConf ?? '/etc/resolv.conf') : '',
+      node: parseResolvConf(hostFiles ? await readResolvConf(config.resolvConf ?? '/etc/resolv.conf') : ''),
     };
     const mounter = config.mounter ?? (hostFiles ? systemMounter() : noMounter);
     const common = { clock, random: config.random, logger };
     const informers = new SharedInformerFactory({ ...common, client: config.client });
     const podInformer = informers.informerFor(pods, { fieldSelector: `spec.nodeName=${config.nodeName}` });
     const serviceInformer = informers.informerFor(services);
+    const serviceVariables = new ServiceVariables(() => serviceInformer.lister.list());
+    const servicesChanged = (): void => serviceVariables.changed();
+    serviceInformer.addEventHandler({ onAdd: servicesChanged, onUpdate: servicesChanged, onDelete: servicesChanged });
     const nodeInformer = informers.informerFor(nodes, { fieldSelector: `metadata.name=${config.nodeName}` });
 
     const workersRef = (): PodWorkers => this.#require().workers;
@@ -275,7 +279,7 @@ export class Kubelet {
       probes,
       events: this.#events,
       objects: objects satisfies ObjectSource,
-      services: () => serviceInformer.lister.list(),
+      services: serviceVariables,
       downward,
       mounter,
       dns,
@@ -425,9 +429,9 @@ export class Kubelet {
   #podAdded(pod: Pod): void {
     const { workers } = this.#require();
     const uid = podUid(pod);
-    const active = [...this.#desired.values()].filter((other) => this.#isActive(other));
+    const admitted = workers.isTerminationRequested(uid) || isTerminal(pod.status.phase) || this.#admit(pod);
     this.#desired.set(uid, pod);
-    if (!workers.isTerminationRequested(uid) && !isTerminal(pod.status.phase) && !this.#admit(pod, active)) return;
+    if (!admitted) return;
     workers.update({ type: 'create', pod });
   }
 
@@ -466,11 +470,18 @@ export class Kubelet {
     return !isTerminal(statuses.get(uid)?.phase ?? pod.status.phase);
   }
 
-  #admit(pod: Pod, active: readonly Pod[]): boolean {
+  /** Called before the pod is one of the desired: it is judged by what else there is. */
+  #admit(pod: Pod): boolean {
     const { allocatable, nodes: nodeLister, statuses, pleg } = this.#require();
     // It runs already: it was admitted before the kubelet was started anew.
     if (pleg.get(podUid(pod)) !== undefined) return true;
-    const rejection = admitPod({ pod, active, allocatable, node: nodeLister.get('', this.#config.nodeName) });
+    const rejection = admitPod({
+      pod,
+      active: () => [...this.#desired.values()].filter((other) => this.#isActive(other)),
+      activeAtMost: this.#desired.size,
+      allocatable,
+      node: nodeLister.get('', this.#config.nodeName),
+    });
     if (rejection === undefined) return true;
     this.#logger.info('pod rejected', { pod: describePod(pod), reason: rejection.reason });
     this.#events.warning(pod, rejection.reason, rejection.message);

@@ -13,7 +13,7 @@ describe('DNS', () => {
   const settings: DnsSettings = {
     clusterDNS: ['10.96.0.10'],
     clusterDomain: 'cluster.local',
-    nodeResolvConf: 'nameserver 1.1.1.1\n# comment\nnameserver 8.8.8.8\nsearch corp.example\noptions timeout:2\n',
+    node: parseResolvConf('nameserver 1.1.1.1\n# comment\nnameserver 8.8.8.8\nsearch corp.example\noptions timeout:2\n'),
   };
   function dns(spec: Partial<PodSpec>, changes: Partial<DnsSettings> = {}) {
     const told: string[] = [];

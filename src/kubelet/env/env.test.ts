@@ -5,6 +5,7 @@ import { makeContainer, makePod } from '../testing/make-pod.ts';
 import type { ConfigMap, Container, PodSpec, Secret, Service } from '../types.ts';
 import { expand } from './expand.ts';
 import { makeEnvironment } from './make-environment.ts';
+import { ServiceVariables } from './service-variables.ts';
 
 const metadata = { name: 'x', uid: 'u', resourceVersion: '1', creationTimestamp: '' };
 const configMap: ConfigMap = { metadata, data: { color: 'blue', 'bad=name': 'x' } };
@@ -47,7 +48,7 @@ async function environment(container: Partial<Container>, spec: Partial<PodSpec>
       spec: { containers: [made], serviceAccountName: 'robot', ...spec },
     }),
     container: made,
-    services,
+    services: new ServiceVariables(() => services),
     objects,
     downward: { podIPs: ['10.0.0.2', 'fd00::2'], hostIPs: ['192.168.0.5'], nodeAllocatable: { cpu: '4', memory: '8Gi' } },
     onInvalidNames: (message) => invalid.push(message),

@@ -2,15 +2,15 @@
 
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { ObjectSource } from '../objects.ts';
-import type { Container, Pod, Service } from '../types.ts';
+import type { Container, Pod } from '../types.ts';
 import { fieldValue, resourceValue, type DownwardContext } from './downward.ts';
 import { expand } from './expand.ts';
-import { serviceVariables, visibleServices } from './service-variables.ts';
+import type { ServiceVariables } from './service-variables.ts';
 
 export interface EnvironmentInput {
   readonly pod: Pod;
   readonly container: Container;
-  readonly services: readonly Service[];
+  readonly services: ServiceVariables;
   readonly objects: ObjectSource;
   readonly downward: DownwardContext;
   /** Keys of a config map or secret that no variable can be named by. */
@@ -23,7 +23,7 @@ export type Environment = ReadonlyMap<string, string>;
 export async function makeEnvironment(input: EnvironmentInput): Promise<Environment> {
   const { pod, container } = input;
   const namespace = pod.metadata.namespace ?? '';
-  const services = serviceVariables(visibleServices(input.services, namespace, pod.spec.enableServiceLinks !== false));
+  const services = input.services.for(namespace, pod.spec.enableServiceLinks !== false);
   const own = new Map<string, string>();
   for (const source of container.envFrom ?? []) await addFrom(input, namespace, source, own);
   const lookup = (name: string): string | undefined => own.get(name) ?? services.get(name);

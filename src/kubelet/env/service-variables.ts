@@ -3,7 +3,7 @@
 import type { Service } from '../types.ts';
 
 /** The services that a pod's containers get to know: those of its namespace, if it wants them, and the API server always. */
-export function visibleServices(services: readonly Service[], namespace: string, links: boolean): readonly Service[] {
+function visibleServices(services: readonly Service[], namespace: string, links: boolean): readonly Service[] {
   const byName = new Map<string, Service>();
   const addressed = services.filter(
     (service) => service.spec.clusterIP !== undefined && service.spec.clusterIP !== '' && service.spec.clusterIP !== 'None',
@@ -20,7 +20,32 @@ export function visibleServices(services: readonly Service[], namespace: string,
   return [...byName.values()];
 }
 
-export function serviceVariables(services: readonly Service[]): Map<string, string> {
+/** The variables of the services that there are now; made once for each namespace, until a service changes. */
+export class ServiceVariables {
+  readonly #services: () => readonly Service[];
+  readonly #made = new Map<string, ReadonlyMap<string, string>>();
+
+  constructor(services: () => readonly Service[]) {
+    this.#services = services;
+  }
+
+  /** A service has come, changed or gone. */
+  changed(): void {
+    this.#made.clear();
+  }
+
+  for(namespace: string, links: boolean): ReadonlyMap<string, string> {
+    const key = `${links ? 'all' : 'api'} ${namespace}`;
+    let variables = this.#made.get(key);
+    if (variables === undefined) {
+      variables = serviceVariables(visibleServices(this.#services(), namespace, links));
+      this.#made.set(key, variables);
+    }
+    return variables;
+  }
+}
+
+function serviceVariables(services: readonly Service[]): Map<string, string> {
   const variables = new Map<string, string>();
   for (const service of services) {
     const host = service.spec.clusterIP ?? '';

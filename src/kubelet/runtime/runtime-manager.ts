@@ -11,6 +11,7 @@ import type { Random } from '../../machinery/random.ts';
 import { podDns, type DnsSettings } from '../dns.ts';
 import { makeEnvironment } from '../env/make-environment.ts';
 import type { DownwardContext } from '../env/downward.ts';
+import type { ServiceVariables } from '../env/service-variables.ts';
 import type { PodEvents } from '../events.ts';
 import type { HookRunner } from '../handlers/hooks.ts';
 import { podHostname } from '../hostname.ts';
@@ -19,7 +20,7 @@ import type { ObjectSource } from '../objects.ts';
 import { seccompDir } from '../paths.ts';
 import type { StartFailure } from '../status/container-statuses.ts';
 import { sortPodIPs } from '../status/generate.ts';
-import { describePod, podUid, type Container, type Pod, type Secret, type Service } from '../types.ts';
+import { describePod, podUid, type Container, type Pod, type Secret } from '../types.ts';
 import type { Mounter } from '../volumes/mounter.ts';
 import { makeMounts } from '../volumes/mounts.ts';
 import type { VolumePaths } from '../volumes/volume-manager.ts';
@@ -50,7 +51,7 @@ export interface RuntimeManagerConfig {
   readonly probes: ProbeVerdicts;
   readonly events: PodEvents;
   readonly objects: ObjectSource;
-  readonly services: () => readonly Service[];
+  readonly services: ServiceVariables;
   /** What the downward API shows, but for the pod's own addresses. */
   readonly downward: () => DownwardContext;
   readonly clock: Clock;
@@ -352,7 +353,7 @@ export class RuntimeManager {
     const environment = await makeEnvironment({
       pod,
       container,
-      services: config.services(),
+      services: config.services,
       objects: config.objects,
       downward,
       onInvalidNames: (message) => config.events.warning(pod, 'InvalidEnvironmentVariableNames', message),
