@@ -1,5 +1,7 @@
 // One producer, any number of listeners, each with its own queue: how a runtime of our own hands out container events.
 
+import { setMaxListeners } from 'node:events';
+
 /** Nobody reads this slowly: a listener that is so far behind is told to start over. */
 const MAX_PENDING = 100_000;
 
@@ -56,6 +58,8 @@ export class Broadcast<T> {
   subscribe(signal: AbortSignal): AsyncIterable<T> {
     const subscription = new Subscription<T>();
     const subscriptions = this.#subscriptions;
+    // Many may wait on one signal, as all the nodes of a cluster do: that is no leak.
+    setMaxListeners(0, signal, this.#closed.signal);
     if (!signal.aborted) {
       subscriptions.add(subscription);
       // Not only in the iterator's end: a listener that never starts to read must not be remembered for ever.

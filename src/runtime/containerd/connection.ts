@@ -1,5 +1,6 @@
 // One gRPC connection to a CRI runtime's socket: calls by service and method name, with deadlines and AbortSignals.
 
+import { setMaxListeners } from 'node:events';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import type { ClientReadableStream, MethodDefinition } from '@grpc/grpc-js';
 import { fromJSON } from '@grpc/proto-loader';
@@ -66,6 +67,8 @@ export class CriConnection {
   ): Promise<Message<ResponseName<S, M>>> {
     const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     if (signal?.aborted) return Promise.reject(signal.reason as Error);
+    // Many calls may be under way with one signal: that is no leak.
+    if (signal) setMaxListeners(0, signal);
     const method = methodOf(service, name);
     return new Promise((resolve, reject) => {
       const abort = (): void => call.cancel();
