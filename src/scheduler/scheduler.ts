@@ -52,6 +52,8 @@ export class Scheduler {
   #session: Session | undefined;
   /** Of #session or, while it runs, of that one. */
   readonly #recorders: EventRecorder[] = [];
+  /** Set while it runs: informers stop when it aborts. */
+  #running: AbortSignal | undefined;
 
   /** Throws ConfigurationError if the configuration is wrong. */
   constructor(config: SchedulerConfig) {
@@ -69,6 +71,7 @@ export class Scheduler {
    */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, client, random, logger, informers } = this.#config;
+    this.#running = signal;
     informers.start(signal);
     const { leaderElect, resourceName, resourceNamespace, ...durations } = this.#configuration.leaderElection;
     if (!leaderElect) {
@@ -111,6 +114,9 @@ export class Scheduler {
     return new Session({
       client: config.client,
       informers: config.informers,
+      startInformers: () => {
+        if (this.#running !== undefined) config.informers.start(this.#running);
+      },
       clock: config.clock,
       random: config.random,
       logger: config.logger,

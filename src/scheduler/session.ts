@@ -20,6 +20,7 @@ import type { Handle, PodNominator } from './framework/handle.ts';
 import type { Node, Pod } from './framework/objects.ts';
 import { WaitingPods } from './framework/waiting-pods.ts';
 import * as field from '../machinery/field.ts';
+import { addPluginEventHandlers } from './plugin-informers.ts';
 import type { Registry } from './plugins/registry.ts';
 import { PodStatusWriter } from './pod-status.ts';
 import { SchedulingQueue } from './queue/scheduling-queue.ts';
@@ -28,6 +29,8 @@ import { SchedulingAlgorithm } from './schedule-one.ts';
 export interface SessionConfig {
   readonly client: Client;
   readonly informers: SharedInformerFactory;
+  /** Starts those that do not run yet; they outlive this session. */
+  readonly startInformers: () => void;
   readonly podInformer: SharedInformer<Pod>;
   readonly nodeInformer: SharedInformer<Node>;
   readonly clock: Clock;
@@ -59,6 +62,8 @@ export class Session {
   readonly #cycle: Cycle;
   /** Aborts the requests that outlive the grace after the end. */
   readonly #requests = new AbortController();
+  /** Aborts when this session has ended. */
+  readonly #ended = new AbortController();
 
   /** Throws ConfigurationError if a profile is wrong. */
   constructor(config: SessionConfig) {
@@ -72,6 +77,7 @@ export class Session {
     this.#frameworks = makeFrameworks(config, {
       client,
       informers: config.informers,
+      startInformers: config.startInformers,
       clock,
       random,
       logger,
@@ -79,8 +85,13 @@ export class Session {
       nominator,
       waitingPods: this.#waitingPods,
       activate: (pods) => this.#queue.activate(pods),
+      ended: this.#ended.signal,
     });
     this.#queue = makeQueue(config, logger, this.#frameworks);
+    // Now, so that the informers start with those of pods and nodes. After the plugins' own handlers: hints see what those know.
+    const events = Array.from(this.#frameworks.values(), (framework) => [...framework.eventRegistrations().values()].flat());
+    const registrations = addPluginEventHandlers(events.flat(), config.informers, this.#queue);
+    this.#ended.signal.addEventListener('abort', () => registrations.forEach((registration) => registration.remove()));
     this.#podStatus = new PodStatusWriter({ client, clock, logger });
     this.#cycle = new Cycle({
       client,
@@ -158,6 +169,7 @@ export class Session {
     const overdue = clock.setTimer(STOP_GRACE_MS, () => this.#requests.abort(new Error('the scheduler stops')));
     await this.#cycle.settled();
     overdue.cancel();
+    this.#ended.abort();
   }
 }
 

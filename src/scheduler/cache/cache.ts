@@ -171,6 +171,7 @@ export class SchedulerCache {
       const position = snapshot.positions.get(entry.info.name);
       if (position === undefined) continue;
       snapshot.nodes[position] = entry.info;
+      snapshot.changes.add(position, snapshot.nodes.length);
       entry.published = true;
     }
     snapshot.generation = this.#generation;
@@ -186,6 +187,7 @@ export class SchedulerCache {
     });
     snapshot.generation = this.#generation;
     snapshot.treeVersion = this.#tree.version;
+    snapshot.changes.restructure();
   }
 
   #place(state: PodState): void {

@@ -149,6 +149,8 @@ describe('resolveProfile', () => {
     'TaintToleration 3',
     'NodeAffinity 2',
     'NodeResourcesFit 1',
+    'PodTopologySpread 2',
+    'InterPodAffinity 2',
     'NodeResourcesBalancedAllocation 1',
     'ImageLocality 1',
   ];
@@ -163,6 +165,8 @@ describe('resolveProfile', () => {
       'NodeAffinity',
       'NodePorts',
       'NodeResourcesFit',
+      'PodTopologySpread',
+      'InterPodAffinity',
     ]);
     expect([plugins.queueSort.name, plugins.bind[0]?.name, plugins.preEnqueue[0]?.name]).toEqual([
       'PrioritySort',
@@ -180,6 +184,8 @@ describe('resolveProfile', () => {
       'NodeResourcesFit 7',
       'TaintToleration 3',
       'NodeAffinity 2',
+      'PodTopologySpread 2',
+      'InterPodAffinity 2',
       'NodeResourcesBalancedAllocation 1',
       'ImageLocality 1',
     ]);
@@ -197,6 +203,8 @@ describe('resolveProfile', () => {
       'TaintToleration 3',
       'NodeAffinity 9',
       'NodeResourcesFit 1',
+      'PodTopologySpread 2',
+      'InterPodAffinity 2',
       'NodeResourcesBalancedAllocation 1',
       'ImageLocality 1',
       'Y 2',

@@ -33,6 +33,7 @@ export type EventResource =
   | 'AssignedPod'
   | 'UnscheduledPod'
   | 'Node'
+  | 'Namespace'
   | 'PersistentVolume'
   | 'PersistentVolumeClaim'
   | 'StorageClass'

@@ -20,6 +20,8 @@ export interface Handle {
   readonly client: Client;
   /** To read what else the plugin needs; an informer asked for in the factory is started and synced before the first pod. */
   readonly informers: SharedInformerFactory;
+  /** Starts the informers that were asked for since: nobody waits for their first list. */
+  startInformers(): void;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -29,6 +31,8 @@ export interface Handle {
   readonly waitingPods: WaitingPods;
   /** Tries these pods again now, whatever refused them. */
   activate(pods: readonly Pod[]): void;
+  /** Aborts when this time of scheduling is over: what a plugin has registered elsewhere has to go then. */
+  readonly ended: AbortSignal;
 }
 
 export interface PluginRegistration {

@@ -16,6 +16,7 @@ export interface ImageState {
 
 const NO_TAINTS: readonly Immutable<Taint>[] = [];
 const NO_PORTS: readonly HostPort[] = [];
+const NO_PODS: readonly PodInfo[] = [];
 const NO_IMAGES: ReadonlyMap<string, ImageState> = new Map();
 
 /**
@@ -28,6 +29,8 @@ export class NodeInfo {
   node: Node | undefined = undefined;
   /** The pods that are on the node or assumed to be, in no particular order. */
   pods: PodInfo[] = [];
+  /** Those of `pods` that say something about other pods, in the order in which they came. Replaced, never changed in place. */
+  podsWithAffinity: readonly PodInfo[] = NO_PODS;
   /** The sum of what `pods` request. */
   requested: Resource = new Resource();
   /** The same for scoring, with defaults for what asks for nothing. */
@@ -72,6 +75,7 @@ export class NodeInfo {
     this.nonZeroMilliCpu += pod.nonZeroMilliCpu;
     this.nonZeroMemory += pod.nonZeroMemory;
     if (pod.hostPorts.length > 0) this.usedPorts = [...this.usedPorts, ...pod.hostPorts];
+    if (pod.hasAffinity) this.podsWithAffinity = [...this.podsWithAffinity, pod];
   }
 
   /** Takes out the pod with this UID and answers it; undefined if it is not here. */
@@ -85,6 +89,7 @@ export class NodeInfo {
     this.nonZeroMilliCpu -= pod.nonZeroMilliCpu;
     this.nonZeroMemory -= pod.nonZeroMemory;
     if (pod.hostPorts.length > 0) this.usedPorts = this.pods.flatMap((other) => other.hostPorts);
+    if (pod.hasAffinity) this.podsWithAffinity = this.podsWithAffinity.filter((other) => other !== pod);
     return pod;
   }
 
@@ -96,6 +101,7 @@ export class NodeInfo {
     const copy = new NodeInfo(this.name);
     copy.node = this.node;
     copy.pods = this.pods.slice();
+    copy.podsWithAffinity = this.podsWithAffinity;
     copy.requested = this.requested.clone();
     copy.nonZeroMilliCpu = this.nonZeroMilliCpu;
     copy.nonZeroMemory = this.nonZeroMemory;

@@ -2,6 +2,7 @@
 
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { Container } from '../../api/core/v1/index.ts';
+import { affinityTermsOf, type AffinityTerms, hasAffinityTerms } from './affinity-terms.ts';
 import { type Pod, podKey } from './objects.ts';
 import { podRequests } from './pod-requests.ts';
 import type { Resource } from './resource.ts';
@@ -25,6 +26,8 @@ export class PodInfo {
   readonly nonZeroMilliCpu: number;
   readonly nonZeroMemory: number;
   readonly hostPorts: readonly HostPort[];
+  /** Whether it says anything about other pods (affinity or anti-affinity). */
+  readonly hasAffinity: boolean;
 
   constructor(pod: Pod) {
     this.pod = pod;
@@ -36,6 +39,11 @@ export class PodInfo {
     this.nonZeroMilliCpu = nonZeroMilliCpu;
     this.nonZeroMemory = nonZeroMemory;
     this.hostPorts = hostPortsOf(pod);
+    this.hasAffinity = hasAffinityTerms(pod);
+  }
+
+  get affinityTerms(): AffinityTerms {
+    return affinityTermsOf(this.pod);
   }
 }
 

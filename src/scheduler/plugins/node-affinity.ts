@@ -13,11 +13,11 @@ import { readArgs } from './args.ts';
 import { nodeNowSuits } from './hints.ts';
 import { readNodeAffinity } from './node-affinity-args.ts';
 import {
-  compileLabels,
   compileNodeSelector,
   compilePreferred,
   nodeNamesOf,
   type NodeMatcher,
+  requiredBy,
   type WeightedMatcher,
 } from './node-selector.ts';
 import { normalizeByGreatest } from './normalize.ts';
@@ -34,18 +34,6 @@ const SKIP = new Status('Skip', [], NAME);
 
 const REQUIRED: StateKey<NodeMatcher> = stateKey(`${NAME}/required`);
 const PREFERRED: StateKey<readonly WeightedMatcher[]> = stateKey(`${NAME}/preferred`);
-
-/** What the pod requires of a node; undefined if nothing. */
-function requiredBy(pod: Pod): NodeMatcher | undefined {
-  const labels = pod.spec.nodeSelector;
-  const selector = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  const hasLabels = labels !== undefined && Object.keys(labels).length > 0;
-  if (!hasLabels) return selector === undefined ? undefined : compileNodeSelector(selector);
-  const byLabels = compileLabels(labels);
-  if (selector === undefined) return byLabels;
-  const bySelector = compileNodeSelector(selector);
-  return (node) => byLabels(node) && bySelector(node);
-}
 
 export const nodeAffinity: PluginRegistration = {
   name: NAME,

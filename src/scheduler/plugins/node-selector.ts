@@ -8,7 +8,7 @@ import type {
 } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import { type Operator, Requirement } from '../../machinery/labels.ts';
-import type { Node } from '../framework/objects.ts';
+import type { Node, Pod } from '../framework/objects.ts';
 
 export type NodeMatcher = (node: Node) => boolean;
 
@@ -55,6 +55,18 @@ export function compileLabels(labels: Readonly<Record<string, string>>): NodeMat
     const present = node.metadata.labels ?? NO_LABELS;
     return wanted.every(([key, value]) => Object.hasOwn(present, key) && present[key] === value);
   };
+}
+
+/** What the pod requires of a node, by nodeSelector and node affinity; undefined if nothing. */
+export function requiredBy(pod: Pod): NodeMatcher | undefined {
+  const labels = pod.spec.nodeSelector;
+  const selector = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  const hasLabels = labels !== undefined && Object.keys(labels).length > 0;
+  if (!hasLabels) return selector === undefined ? undefined : compileNodeSelector(selector);
+  const byLabels = compileLabels(labels);
+  if (selector === undefined) return byLabels;
+  const bySelector = compileNodeSelector(selector);
+  return (node) => byLabels(node) && bySelector(node);
 }
 
 export interface WeightedMatcher {

@@ -3,12 +3,14 @@
 import type { PluginRegistration } from '../framework/handle.ts';
 import { defaultBinder } from './default-binder.ts';
 import { imageLocality } from './image-locality.ts';
+import { interPodAffinity } from './inter-pod-affinity/inter-pod-affinity.ts';
 import { nodeAffinity } from './node-affinity.ts';
 import { nodeName } from './node-name.ts';
 import { nodePorts } from './node-ports.ts';
 import { nodeResourcesBalancedAllocation } from './node-resources-balanced-allocation.ts';
 import { nodeResourcesFit } from './node-resources-fit.ts';
 import { nodeUnschedulable } from './node-unschedulable.ts';
+import { podTopologySpread } from './pod-topology-spread/pod-topology-spread.ts';
 import { prioritySort } from './priority-sort.ts';
 import { random } from './random.ts';
 import { schedulingGates } from './scheduling-gates.ts';
@@ -32,6 +34,8 @@ export const inTreeRegistry: Registry = registryOf([
   nodeAffinity,
   nodePorts,
   nodeResourcesFit,
+  podTopologySpread,
+  interPodAffinity,
   nodeResourcesBalancedAllocation,
   imageLocality,
   defaultBinder,
@@ -48,6 +52,8 @@ export const defaultPlugins: readonly EnabledPlugin[] = [
   { name: nodeAffinity.name, weight: 2 },
   { name: nodePorts.name, weight: 0 },
   { name: nodeResourcesFit.name, weight: 1 },
+  { name: podTopologySpread.name, weight: 2 },
+  { name: interPodAffinity.name, weight: 2 },
   { name: nodeResourcesBalancedAllocation.name, weight: 1 },
   { name: imageLocality.name, weight: 1 },
   { name: defaultBinder.name, weight: 0 },

@@ -5,7 +5,7 @@ import { SharedInformerFactory } from '../../client/informers/index.ts';
 import { VirtualClock } from '../../machinery/clock.ts';
 import type { Logger, LogValues } from '../../machinery/log.ts';
 import { SeededRandom } from '../../machinery/random.ts';
-import type { SnapshotReader } from '../cache/snapshot.ts';
+import { Snapshot, type SnapshotReader } from '../cache/snapshot.ts';
 import type { Handle } from '../framework/handle.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import { WaitingPods } from '../framework/waiting-pods.ts';
@@ -47,7 +47,10 @@ export class RecordingLogger implements Logger {
 }
 
 export function snapshotOf(nodes: readonly NodeInfo[]): SnapshotReader {
-  return { nodes, get: (name) => nodes.find((node) => node.name === name) };
+  const snapshot = new Snapshot();
+  snapshot.nodes = [...nodes];
+  nodes.forEach((node, position) => snapshot.positions.set(node.name, position));
+  return snapshot;
 }
 
 /** For plugins that only compute: any call of the API fails the test. */
@@ -78,6 +81,8 @@ export function makeHandle(overrides: Partial<Handle> = {}): Handle {
     nominator: { nominatedPodsForNode: () => [] },
     waitingPods: new WaitingPods(),
     activate: () => undefined,
+    startInformers: () => undefined,
+    ended: new AbortController().signal,
     ...overrides,
   };
 }

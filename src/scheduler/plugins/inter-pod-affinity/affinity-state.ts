@@ -1,0 +1,131 @@
+// What InterPodAffinity's PreFilter finds out about a pod, and what it means for a node.
+
+import { type NamespaceLabels, termMatches } from '../../framework/affinity-terms.ts';
+import type { NodeInfo } from '../../framework/node-info.ts';
+import type { PodInfo } from '../../framework/pod-info.ts';
+import { topologyValue } from '../topology/labels.ts';
+import type { DomainCounts } from '../topology/tally.ts';
+import type { IndexedTerm } from './term-index.ts';
+
+/** A term of the pod itself, with the pods that it means. */
+export interface OwnTerm {
+  readonly topologyKey: string;
+  readonly matches: (other: PodInfo) => boolean;
+  readonly counts: DomainCounts;
+}
+
+type Counts = ReadonlyMap<string, number>;
+
+/** By topology key: the domains from which pods that are there keep the pod away. */
+type Forbidden = ReadonlyMap<string, readonly Counts[]>;
+
+/** Beyond so many different terms for one topology, they are summed up once rather than at each node. */
+const FEW_TERMS = 4;
+
+export class AffinityState {
+  readonly #affinity: readonly OwnTerm[];
+  readonly #antiAffinity: readonly OwnTerm[];
+  readonly #forbidden: Forbidden;
+  /** What pods added and removed on trial change in #forbidden. */
+  readonly #trial: Map<string, Map<string, number>>;
+  /** The pod meets its own affinity: as long as no pod does, it may begin anywhere. */
+  readonly #firstOfItsKind: boolean;
+
+  constructor(
+    affinity: readonly OwnTerm[],
+    antiAffinity: readonly OwnTerm[],
+    forbidden: readonly IndexedTerm[] | Forbidden,
+    firstOfItsKind: boolean,
+    trial: Map<string, Map<string, number>> = new Map(),
+  ) {
+    this.#affinity = affinity;
+    this.#antiAffinity = antiAffinity;
+    this.#forbidden = isForbidden(forbidden) ? forbidden : byTopology(forbidden);
+    this.#firstOfItsKind = firstOfItsKind;
+    this.#trial = trial;
+  }
+
+  clone(): AffinityState {
+    const copy = (term: OwnTerm): OwnTerm => ({ ...term, counts: term.counts.clone() });
+    return new AffinityState(
+      this.#affinity.map(copy),
+      this.#antiAffinity.map(copy),
+      this.#forbidden,
+      this.#firstOfItsKind,
+      new Map(Array.from(this.#trial, ([key, counts]) => [key, new Map(counts)])),
+    );
+  }
+
+  /** `other` is (by 1) or is not (by -1) on the node after all. `pod`: the one that is being scheduled. */
+  count(pod: PodInfo, other: PodInfo, { node }: NodeInfo, by: 1 | -1, labelsOf: NamespaceLabels): void {
+    for (const { topologyKey, matches, counts } of [...this.#affinity, ...this.#antiAffinity]) {
+      const domain = topologyValue(node, topologyKey);
+      if (domain !== undefined && matches(other)) counts.add(domain, by);
+    }
+    for (const term of other.affinityTerms.requiredAntiAffinity) {
+      const domain = topologyValue(node, term.topologyKey);
+      if (domain === undefined || !termMatches(term, pod.pod, labelsOf)) continue;
+      const counts = this.#trial.get(term.topologyKey) ?? new Map<string, number>();
+      this.#trial.set(term.topologyKey, counts);
+      counts.set(domain, (counts.get(domain) ?? 0) + by);
+    }
+  }
+
+  /** There is a pod that all terms mean in each of their topologies; or there is none anywhere and the pod is its own kind. */
+  meetsAffinity({ node }: NodeInfo): boolean {
+    let present = true;
+    for (const { topologyKey, counts } of this.#affinity) {
+      const domain = topologyValue(node, topologyKey);
+      if (domain === undefined) return false;
+      if (counts.count(domain) <= 0) present = false;
+    }
+    if (present) return true;
+    return this.#firstOfItsKind && this.#affinity.every(({ counts }) => counts.total === 0);
+  }
+
+  meetsAntiAffinity({ node }: NodeInfo): boolean {
+    for (const { topologyKey, counts } of this.#antiAffinity) {
+      const domain = topologyValue(node, topologyKey);
+      if (domain !== undefined && counts.count(domain) > 0) return false;
+    }
+    return true;
+  }
+
+  /** No pod in one of the node's domains demands that this one stays away. */
+  meetsExisting({ node }: NodeInfo): boolean {
+    for (const [topologyKey, all] of this.#forbidden) {
+      const domain = topologyValue(node, topologyKey);
+      if (domain === undefined) continue;
+      let count = this.#trial.get(topologyKey)?.get(domain) ?? 0;
+      for (const counts of all) count += counts.get(domain) ?? 0;
+      if (count > 0) return false;
+    }
+    for (const [topologyKey, counts] of this.#trial) {
+      if (this.#forbidden.has(topologyKey)) continue;
+      const domain = topologyValue(node, topologyKey);
+      if (domain !== undefined && (counts.get(domain) ?? 0) > 0) return false;
+    }
+    return true;
+  }
+}
+
+function isForbidden(value: readonly IndexedTerm[] | Forbidden): value is Forbidden {
+  return value instanceof Map;
+}
+
+function byTopology(terms: readonly IndexedTerm[]): Forbidden {
+  const forbidden = new Map<string, Counts[]>();
+  for (const { term, counts } of terms) {
+    const present = forbidden.get(term.topologyKey);
+    if (present === undefined) forbidden.set(term.topologyKey, [counts]);
+    else present.push(counts);
+  }
+  for (const [key, all] of forbidden) if (all.length > FEW_TERMS) forbidden.set(key, [sum(all)]);
+  return forbidden;
+}
+
+function sum(all: readonly Counts[]): Counts {
+  const total = new Map<string, number>();
+  for (const counts of all) for (const [domain, count] of counts) total.set(domain, (total.get(domain) ?? 0) + count);
+  return total;
+}

@@ -1,0 +1,67 @@
+// Which changes may help a pod that InterPodAffinity has refused.
+
+import {
+  affinityTermsOf,
+  allTermsMatch,
+  hasAffinityTerms,
+  type NamespaceLabels,
+  termMatches,
+} from '../../framework/affinity-terms.ts';
+import { ActionType, clusterEvent, type ClusterEventWithHint, type QueueingHint, UPDATE } from '../../framework/events.ts';
+import { semanticEqual } from '../../../machinery/deep.ts';
+import type { Namespace } from '../../../api/core/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import { concernsPod, nodesOf, podsOf } from '../hints.ts';
+import { topologyValue } from '../topology/labels.ts';
+
+export function affinityEvents(labelsOf: NamespaceLabels): readonly ClusterEventWithHint[] {
+  const podActions = ActionType.Add | ActionType.Delete | ActionType.UpdatePodLabel;
+  return [
+    { event: clusterEvent('AssignedPod', podActions, 'AssignedPod'), hint: afterPodChange(labelsOf) },
+    { event: clusterEvent('UnscheduledPod', ActionType.UpdatePodLabel, 'PodLabel'), hint: concernsPod },
+    { event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeLabel, 'Node'), hint: afterNodeChange },
+    { event: clusterEvent('Node', ActionType.Delete, 'NodeDelete'), hint: afterNodeDeletion(labelsOf) },
+    { event: clusterEvent('Namespace', ActionType.Add | UPDATE, 'Namespace'), hint: afterNamespaceChange },
+  ];
+}
+
+function afterPodChange(labelsOf: NamespaceLabels): QueueingHint {
+  return (pod, objects) => {
+    const { before, after } = podsOf(objects);
+    const { requiredAffinity, requiredAntiAffinity } = affinityTermsOf(pod);
+    const wanted = after !== undefined && allTermsMatch(requiredAffinity, after, labelsOf);
+    const wantedBefore = before !== undefined && allTermsMatch(requiredAffinity, before, labelsOf);
+    if (wanted !== wantedBefore) {
+      // It has come to where the pod wants to be; or, gone, it no longer keeps the pod from being the first of its kind.
+      if (wanted || allTermsMatch(requiredAffinity, pod, labelsOf)) return true;
+    }
+    if (before === undefined) return false;
+    const avoided = requiredAntiAffinity.some(
+      (term) => termMatches(term, before, labelsOf) && (after === undefined || !termMatches(term, after, labelsOf)),
+    );
+    if (avoided) return true;
+    // Its own terms, which never change, go with it.
+    return after === undefined && affinityTermsOf(before).requiredAntiAffinity.some((term) => termMatches(term, pod, labelsOf));
+  };
+}
+
+/** Any label may be a topology of another pod's anti-affinity; but the pod's own affinity has to have what it needs. */
+const afterNodeChange: QueueingHint = (pod, objects) => {
+  const { after } = nodesOf(objects);
+  return affinityTermsOf(pod).requiredAffinity.every((term) => topologyValue(after, term.topologyKey) !== undefined);
+};
+
+/** The pods on it count no more: the pod may be the first of its kind now. */
+function afterNodeDeletion(labelsOf: NamespaceLabels): QueueingHint {
+  return (pod) => allTermsMatch(affinityTermsOf(pod).requiredAffinity, pod, labelsOf);
+}
+
+const afterNamespaceChange: QueueingHint = (pod, { before, after }) => {
+  const [old, now] = [before as Immutable<Namespace> | undefined, after as Immutable<Namespace> | undefined];
+  if (old !== undefined && semanticEqual(old.metadata.labels, now?.metadata.labels)) return false;
+  // Its own namespace: what others select by may have changed.
+  if (now?.metadata.name === pod.metadata.namespace) return true;
+  if (!hasAffinityTerms(pod)) return false;
+  const { requiredAffinity, requiredAntiAffinity } = affinityTermsOf(pod);
+  return [...requiredAffinity, ...requiredAntiAffinity].some((term) => term.namespaceSelector !== undefined);
+};

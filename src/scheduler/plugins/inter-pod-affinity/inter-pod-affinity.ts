@@ -1,0 +1,194 @@
+// InterPodAffinity: pods that have to be, must not be, or would rather (not) be in one topology domain with certain other pods.
+// What pods that are on nodes already demand of newcomers counts as well.
+
+import { type AffinityTerm, allTermsMatch, termMatches, type WeightedAffinityTerm } from '../../framework/affinity-terms.ts';
+import { type CycleState, type StateKey, stateKey } from '../../framework/cycle-state.ts';
+import type { ClusterEventWithHint } from '../../framework/events.ts';
+import type { Handle, PluginRegistration } from '../../framework/handle.ts';
+import type { NodeInfo } from '../../framework/node-info.ts';
+import {
+  type Answer,
+  type FilterPlugin,
+  MAX_NODE_SCORE,
+  type PreFilterPlugin,
+  type PreScorePlugin,
+  type ScorePlugin,
+} from '../../framework/plugin.ts';
+import type { PodInfo } from '../../framework/pod-info.ts';
+import { Status } from '../../framework/status.ts';
+import { readArgs } from '../args.ts';
+import { topologyValue } from '../topology/labels.ts';
+import { DomainCounts, DomainTally } from '../topology/tally.ts';
+import { TallyCache } from '../topology/tally-cache.ts';
+import { AffinityState, type OwnTerm } from './affinity-state.ts';
+import { affinityEvents } from './hints.ts';
+import { Namespaces } from './namespaces.ts';
+import { TermIndex } from './term-index.ts';
+
+const NAME = 'InterPodAffinity';
+const AFFINITY = new Status('UnschedulableAndUnresolvable', ["node(s) didn't match pod affinity rules"], NAME);
+const ANTI_AFFINITY = new Status('Unschedulable', ["node(s) didn't match pod anti-affinity rules"], NAME);
+const EXISTING_ANTI_AFFINITY = new Status('Unschedulable', ["node(s) didn't satisfy existing pods anti-affinity rules"], NAME);
+const SKIP = new Status('Skip', [], NAME);
+
+const REQUIRED: StateKey<AffinityState> = stateKey(`${NAME}/required`, (state) => state.clone());
+const PREFERRED: StateKey<readonly Preference[]> = stateKey(`${NAME}/preferred`);
+
+/** What a node gains (or, below zero, loses) for each pod counted in its domain. */
+interface Preference {
+  readonly topologyKey: string;
+  readonly weight: number;
+  readonly count: (domain: string) => number;
+}
+
+interface Args {
+  /** What an existing pod's required affinity is worth to a node, for the pods that it means. */
+  readonly hardPodAffinityWeight: number;
+  readonly ignorePreferredTermsOfExistingPods: boolean;
+}
+
+class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin {
+  readonly name = NAME;
+  readonly #args: Args;
+  readonly #handle: Handle;
+  readonly #namespaces: Namespaces;
+  readonly #tallies: TallyCache;
+  /** Of the pods on nodes: what they must not be together with. */
+  readonly #avoided: TermIndex;
+  /** Of the pods on nodes: what they would rather (not) be together with. */
+  readonly #preferred: TermIndex;
+
+  constructor(args: Args, handle: Handle) {
+    this.#args = args;
+    this.#handle = handle;
+    this.#namespaces = new Namespaces(handle);
+    this.#tallies = new TallyCache(handle.snapshot);
+    this.#avoided = new TermIndex(handle.snapshot, (pod) =>
+      pod.affinityTerms.requiredAntiAffinity.map((term) => ({ term, weight: 1 })),
+    );
+    this.#preferred = new TermIndex(handle.snapshot, (pod) => this.#preferencesOf(pod));
+  }
+
+  preFilter(state: CycleState, pod: PodInfo): Answer {
+    const { requiredAffinity, requiredAntiAffinity, error } = pod.affinityTerms;
+    if (error !== undefined) return new Status('UnschedulableAndUnresolvable', [`parsing pod: ${error}`], NAME);
+    const existing = this.#avoided.matching(pod.pod, this.#namespaces.labelsOf);
+    if (existing.length === 0 && requiredAffinity.length === 0 && requiredAntiAffinity.length === 0) return SKIP;
+    const affinity = requiredAffinity.map((term) => this.#own(term, requiredAffinity));
+    const antiAffinity = requiredAntiAffinity.map((term) => this.#own(term, [term]));
+    const firstOfItsKind = allTermsMatch(requiredAffinity, pod.pod, this.#namespaces.labelsOf);
+    state.write(REQUIRED, new AffinityState(affinity, antiAffinity, existing, firstOfItsKind));
+    return undefined;
+  }
+
+  addPod(state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo): Answer {
+    state.read(REQUIRED)?.count(pod, added, node, 1, this.#namespaces.labelsOf);
+    return undefined;
+  }
+
+  removePod(state: CycleState, pod: PodInfo, removed: PodInfo, node: NodeInfo): Answer {
+    state.read(REQUIRED)?.count(pod, removed, node, -1, this.#namespaces.labelsOf);
+    return undefined;
+  }
+
+  filter(state: CycleState, _pod: PodInfo, node: NodeInfo): Answer {
+    const required = state.read(REQUIRED);
+    if (required === undefined) return undefined;
+    if (!required.meetsAffinity(node)) return AFFINITY;
+    if (!required.meetsAntiAffinity(node)) return ANTI_AFFINITY;
+    return required.meetsExisting(node) ? undefined : EXISTING_ANTI_AFFINITY;
+  }
+
+  preScore(state: CycleState, pod: PodInfo): Answer {
+    const { preferredAffinity, preferredAntiAffinity } = pod.affinityTerms;
+    const own = preferredAffinity.length + preferredAntiAffinity.length;
+    if (own === 0 && this.#args.ignorePreferredTermsOfExistingPods) return SKIP;
+    const preferences: Preference[] = [];
+    const prefer = ({ term, weight }: WeightedAffinityTerm, sign: 1 | -1): void => {
+      const { counts } = this.#own(term, [term]);
+      if (counts.total === 0) return;
+      preferences.push({ topologyKey: term.topologyKey, weight: sign * weight, count: (domain) => counts.count(domain) });
+    };
+    for (const term of preferredAffinity) prefer(term, 1);
+    for (const term of preferredAntiAffinity) prefer(term, -1);
+    for (const { term, weight, counts } of this.#preferred.matching(pod.pod, this.#namespaces.labelsOf)) {
+      preferences.push({ topologyKey: term.topologyKey, weight, count: (domain) => counts.get(domain) ?? 0 });
+    }
+    if (preferences.length === 0) return SKIP;
+    state.write(PREFERRED, preferences);
+    return undefined;
+  }
+
+  score(state: CycleState, _pod: PodInfo, { node }: NodeInfo): number {
+    let score = 0;
+    for (const { topologyKey, weight, count } of state.read(PREFERRED) ?? []) {
+      const domain = topologyValue(node, topologyKey);
+      if (domain !== undefined) score += weight * count(domain);
+    }
+    return score;
+  }
+
+  /** The best node gets 100, the worst 0; all 0 if there is no difference. */
+  normalizeScore(_state: CycleState, _pod: PodInfo, scores: number[]): Answer {
+    let [least, most] = [Infinity, -Infinity];
+    for (const score of scores) {
+      if (score < least) least = score;
+      if (score > most) most = score;
+    }
+    const range = most - least;
+    for (let i = 0; i < scores.length; i++) {
+      scores[i] = range > 0 ? Math.trunc(MAX_NODE_SCORE * (((scores[i] as number) - least) / range)) : 0;
+    }
+    return undefined;
+  }
+
+  eventsToRegister(): readonly ClusterEventWithHint[] {
+    return affinityEvents(this.#namespaces.labelsOf);
+  }
+
+  /** How many pods there are, by the domains of the term's topology, that all of `terms` mean. */
+  #own(term: AffinityTerm, terms: readonly AffinityTerm[]): OwnTerm {
+    const { labelsOf, version } = this.#namespaces;
+    // What namespaces a selector means changes with their labels; then the tally begins anew.
+    const selects = terms.some(({ namespaceSelector }) => namespaceSelector !== undefined && !namespaceSelector.empty());
+    const key = JSON.stringify([term.topologyKey, selects ? version : null, ...terms.map(({ identity }) => identity)]);
+    const tally = this.#tallies.get(
+      key,
+      () =>
+        new DomainTally(
+          this.#handle.snapshot,
+          ({ node }) => topologyValue(node, term.topologyKey),
+          ({ pods }) => {
+            let count = 0;
+            for (const { pod } of pods) if (allTermsMatch(terms, pod, labelsOf)) count++;
+            return count;
+          },
+        ),
+    );
+    const matches = (other: PodInfo): boolean =>
+      terms.length === 1 ? termMatches(term, other.pod, labelsOf) : allTermsMatch(terms, other.pod, labelsOf);
+    return { topologyKey: term.topologyKey, matches, counts: new DomainCounts(tally) };
+  }
+
+  #preferencesOf({ affinityTerms }: PodInfo): readonly WeightedAffinityTerm[] {
+    const { hardPodAffinityWeight: weight } = this.#args;
+    const { requiredAffinity, preferredAffinity, preferredAntiAffinity } = affinityTerms;
+    return [
+      ...(weight > 0 ? requiredAffinity.map((term) => ({ term, weight })) : []),
+      ...preferredAffinity,
+      ...preferredAntiAffinity.map((weighted) => ({ term: weighted.term, weight: -weighted.weight })),
+    ];
+  }
+}
+
+export const interPodAffinity: PluginRegistration = {
+  name: NAME,
+  create(args, handle) {
+    const fields = ['hardPodAffinityWeight', 'ignorePreferredTermsOfExistingPods'];
+    const read = readArgs(NAME, args, fields, (reader) => ({
+      hardPodAffinityWeight: reader.child('hardPodAffinityWeight').integer(0, 100) ?? 1,
+      ignorePreferredTermsOfExistingPods: reader.child('ignorePreferredTermsOfExistingPods').boolean() ?? false,
+    }));
+    return new InterPodAffinity(read, handle);
+  },
+};

@@ -1,0 +1,32 @@
+// The labels of namespaces, for terms that select namespaces by them.
+
+import { namespaces as namespaceType } from '../../../api/core/v1/index.ts';
+import { semanticEqual } from '../../../machinery/deep.ts';
+import type { NamespaceLabels } from '../../framework/affinity-terms.ts';
+import type { Handle } from '../../framework/handle.ts';
+
+export class Namespaces {
+  readonly labelsOf: NamespaceLabels;
+  #version = 0;
+
+  constructor({ informers, ended }: Handle) {
+    const informer = informers.informerFor(namespaceType);
+    this.labelsOf = (namespace) => informer.lister.get('', namespace)?.metadata.labels;
+    const changed = (): void => {
+      this.#version++;
+    };
+    const registration = informer.addEventHandler({
+      onAdd: changed,
+      onUpdate: (before, after) => {
+        if (!semanticEqual(before.metadata.labels, after.metadata.labels)) changed();
+      },
+      onDelete: changed,
+    });
+    ended.addEventListener('abort', () => registration.remove(), { once: true });
+  }
+
+  /** Changes whenever a label of a namespace may have. */
+  get version(): number {
+    return this.#version;
+  }
+}

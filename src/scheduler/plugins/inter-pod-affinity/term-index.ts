@@ -1,0 +1,143 @@
+// The affinity terms of the pods that are on nodes, by what they say: pods of one template share an entry, so a new pod is
+// compared with as many terms as there are different ones, not with every pod that has one.
+
+import { SnapshotFollower, type SnapshotReader } from '../../cache/snapshot.ts';
+import {
+  type AffinityTerm,
+  type NamespaceLabels,
+  termMatches,
+  type WeightedAffinityTerm,
+} from '../../framework/affinity-terms.ts';
+import type { NodeInfo } from '../../framework/node-info.ts';
+import type { Pod } from '../../framework/objects.ts';
+import type { PodInfo } from '../../framework/pod-info.ts';
+import { topologyValue } from '../topology/labels.ts';
+
+/** A term with where the pods are that have it. */
+export interface IndexedTerm {
+  readonly term: AffinityTerm;
+  readonly weight: number;
+  /** Value of the term's topology → how many times pods there have the term. No entry is 0. */
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+interface Entry extends IndexedTerm {
+  readonly counts: Map<string, number>;
+  readonly identity: string;
+}
+
+export class TermIndex {
+  readonly #snapshot: SnapshotReader;
+  readonly #follower: SnapshotFollower;
+  readonly #termsOf: (pod: PodInfo) => readonly WeightedAffinityTerm[];
+  /** By position: the node as it is counted. */
+  #seen: NodeInfo[] = [];
+  /** By identity and weight. Each has a count somewhere. */
+  readonly #entries = new Map<string, Entry>();
+  /** Label → value → entries whose selector demands it. An entry is here or in #unsorted, once. */
+  readonly #byLabel = new Map<string, Map<string, Set<Entry>>>();
+  readonly #unsorted = new Set<Entry>();
+
+  /** `termsOf`: those of a pod's terms that count here. */
+  constructor(snapshot: SnapshotReader, termsOf: (pod: PodInfo) => readonly WeightedAffinityTerm[]) {
+    this.#snapshot = snapshot;
+    this.#follower = new SnapshotFollower(snapshot);
+    this.#termsOf = termsOf;
+  }
+
+  /** The terms that mean the pod, as of the snapshot. */
+  matching(pod: Pod, labelsOf: NamespaceLabels): readonly IndexedTerm[] {
+    this.#update();
+    const found: IndexedTerm[] = [];
+    if (this.#entries.size === 0) return found;
+    const look = (entries: ReadonlySet<Entry> | undefined): void => {
+      for (const entry of entries ?? []) if (termMatches(entry.term, pod, labelsOf)) found.push(entry);
+    };
+    look(this.#unsorted);
+    const labels = pod.metadata.labels;
+    if (labels === undefined) return found;
+    for (const [label, byValue] of this.#byLabel) {
+      if (Object.hasOwn(labels, label)) look(byValue.get(labels[label] as string));
+    }
+    return found;
+  }
+
+  #update(): void {
+    const { nodes } = this.#snapshot;
+    this.#follower.follow(
+      () => {
+        this.#entries.clear();
+        this.#byLabel.clear();
+        this.#unsorted.clear();
+        this.#seen = [...nodes];
+        for (const node of nodes) for (const pod of node.podsWithAffinity) this.#count(pod, node, 1);
+      },
+      (position) => {
+        const [before, after] = [this.#seen[position] as NodeInfo, nodes[position] as NodeInfo];
+        this.#seen[position] = after;
+        this.#replace(before, after);
+      },
+    );
+  }
+
+  #replace(before: NodeInfo, after: NodeInfo): void {
+    const [old, now] = [before.podsWithAffinity, after.podsWithAffinity];
+    let same = 0;
+    // On the same node, the pods that came first are mostly the ones that were there already.
+    if (before.node?.metadata.labels === after.node?.metadata.labels) {
+      if (old === now) return;
+      while (same < old.length && old[same] === now[same]) same++;
+    }
+    for (let i = same; i < old.length; i++) this.#count(old[i] as PodInfo, before, -1);
+    for (let i = same; i < now.length; i++) this.#count(now[i] as PodInfo, after, 1);
+  }
+
+  #count(pod: PodInfo, { node }: NodeInfo, by: 1 | -1): void {
+    for (const { term, weight } of this.#termsOf(pod)) {
+      const value = topologyValue(node, term.topologyKey);
+      if (value === undefined) continue;
+      const identity = `${weight} ${term.identity}`;
+      const entry = this.#entries.get(identity) ?? this.#add(identity, term, weight);
+      const count = (entry.counts.get(value) ?? 0) + by;
+      if (count !== 0) entry.counts.set(value, count);
+      else if (entry.counts.delete(value) && entry.counts.size === 0) this.#remove(entry);
+    }
+  }
+
+  #add(identity: string, term: AffinityTerm, weight: number): Entry {
+    const entry: Entry = { identity, term, weight, counts: new Map() };
+    this.#entries.set(identity, entry);
+    const label = demandedLabel(term);
+    if (label === undefined) {
+      this.#unsorted.add(entry);
+      return entry;
+    }
+    const [key, value] = label;
+    let byValue = this.#byLabel.get(key);
+    if (byValue === undefined) this.#byLabel.set(key, (byValue = new Map()));
+    const entries = byValue.get(value);
+    if (entries === undefined) byValue.set(value, new Set([entry]));
+    else entries.add(entry);
+    return entry;
+  }
+
+  #remove(entry: Entry): void {
+    this.#entries.delete(entry.identity);
+    if (this.#unsorted.delete(entry)) return;
+    const [key, value] = demandedLabel(entry.term) as readonly [string, string];
+    const byValue = this.#byLabel.get(key);
+    const entries = byValue?.get(value);
+    entries?.delete(entry);
+    if (entries?.size === 0) byValue?.delete(value);
+    if (byValue?.size === 0) this.#byLabel.delete(key);
+  }
+}
+
+/** A label that a pod must have to be meant, if there is one. */
+function demandedLabel({ selector }: AffinityTerm): readonly [key: string, value: string] | undefined {
+  for (const { key } of selector.requirements() ?? []) {
+    const value = selector.requiresExactMatch(key);
+    if (value !== undefined) return [key, value];
+  }
+  return undefined;
+}

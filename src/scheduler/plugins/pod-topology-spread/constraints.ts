@@ -1,0 +1,87 @@
+// A pod's topology spread constraints, read for one scheduling cycle.
+
+import type { TopologySpreadConstraint, UnsatisfiableConstraintAction } from '../../../api/core/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import { labelSelectorAsSelector, type Selector, selectorFromSet } from '../../../machinery/labels.ts';
+import type { NodeInfo } from '../../framework/node-info.ts';
+import type { Node, Pod } from '../../framework/objects.ts';
+import { type NodeMatcher, requiredBy } from '../node-selector.ts';
+import { allTolerated } from '../tolerations.ts';
+import { topologyValue } from '../topology/labels.ts';
+
+export interface SpreadConstraint {
+  readonly maxSkew: number;
+  readonly topologyKey: string;
+  readonly selector: Selector;
+  readonly minDomains: number;
+  /** Nodes that the pod's node affinity and selector rule out are not counted. */
+  readonly honorsAffinity: boolean;
+  /** Nodes with taints that the pod does not tolerate are not counted. */
+  readonly honorsTaints: boolean;
+}
+
+/** Those of the constraints that do this when they cannot be met. Throws if a selector is not valid. */
+export function readConstraints(
+  constraints: readonly Immutable<TopologySpreadConstraint>[],
+  pod: Pod,
+  action: UnsatisfiableConstraintAction,
+): readonly SpreadConstraint[] {
+  return constraints
+    .filter(({ whenUnsatisfiable }) => whenUnsatisfiable === action)
+    .map((constraint) => ({
+      maxSkew: constraint.maxSkew,
+      topologyKey: constraint.topologyKey,
+      selector: withLabelKeys(labelSelectorAsSelector(constraint.labelSelector), constraint.matchLabelKeys, pod),
+      minDomains: constraint.minDomains ?? 1,
+      honorsAffinity: (constraint.nodeAffinityPolicy ?? 'Honor') === 'Honor',
+      honorsTaints: (constraint.nodeTaintsPolicy ?? 'Ignore') === 'Honor',
+    }));
+}
+
+/** Narrowed to pods that have the same values of these labels as the pod; those that it does not have are left out. */
+function withLabelKeys(selector: Selector, keys: readonly string[] | undefined, pod: Pod): Selector {
+  const labels = pod.metadata.labels;
+  const present = (keys ?? []).filter((key) => labels !== undefined && Object.hasOwn(labels, key));
+  if (labels === undefined || present.length === 0) return selector;
+  const same = selectorFromSet(Object.fromEntries(present.map((key) => [key, labels[key] as string])));
+  // As Kubernetes has it, the keys alone select if the constraint has no selector.
+  return same.add(...(selector.requirements() ?? []));
+}
+
+export function hasAllTopologies(node: Node | undefined, constraints: readonly SpreadConstraint[]): boolean {
+  for (const { topologyKey } of constraints) if (topologyValue(node, topologyKey) === undefined) return false;
+  return true;
+}
+
+/** Whether a constraint of the pod counts a node, as far as its inclusion policies go. */
+export class NodeInclusion {
+  readonly #pod: Pod;
+  #required: NodeMatcher | null | undefined;
+
+  constructor(pod: Pod) {
+    this.#pod = pod;
+  }
+
+  includes({ node, hardTaints }: NodeInfo, constraint: SpreadConstraint): boolean {
+    if (node === undefined) return false;
+    if (constraint.honorsAffinity) {
+      this.#required ??= requiredBy(this.#pod) ?? null;
+      if (this.#required !== null && !this.#required(node)) return false;
+    }
+    return !constraint.honorsTaints || allTolerated(hardTaints, this.#pod.spec.tolerations);
+  }
+
+  /** What `includes` depends on. */
+  identity({ honorsAffinity, honorsTaints }: SpreadConstraint): unknown {
+    const { nodeSelector, affinity, tolerations } = this.#pod.spec;
+    const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+    return [honorsAffinity ? [nodeSelector, required] : null, honorsTaints ? (tolerations ?? []) : null];
+  }
+}
+
+/** Pods that are going do not count: their place is free soon. */
+export function countsFor(namespace: string | undefined, selector: Selector, pod: Pod): boolean {
+  return (
+    pod.metadata.deletionTimestamp === undefined && pod.metadata.namespace === namespace && selector.matches(pod.metadata.labels)
+  );
+}

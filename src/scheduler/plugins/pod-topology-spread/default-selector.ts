@@ -1,0 +1,58 @@
+// Which pods a pod is spread among if it does not say so itself: those behind the same services and of the same controller.
+
+import { replicationControllers, services } from '../../../api/core/v1/index.ts';
+import { replicaSets, statefulSets } from '../../../api/apps/v1/index.ts';
+import type { StatefulSet } from '../../../api/apps/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type { Lister } from '../../../client/informers/index.ts';
+import { labelSelectorAsSelector, type LabelSelector, type Selector, selectorFromSet } from '../../../machinery/labels.ts';
+import type { Handle } from '../../framework/handle.ts';
+import type { Pod } from '../../framework/objects.ts';
+
+/** Answers a selector that restricts nothing if there is no such group. */
+export type DefaultSelector = (pod: Pod) => Selector;
+
+/**
+ * Asks for the informers that it needs. That of stateful sets only when a pod of one is seen: not every API server serves them,
+ * and scheduling waits for the first list of whatever is asked for at the start. `atOnce`: ask for it now all the same.
+ */
+export function defaultSelectorFrom({ informers, startInformers }: Handle, atOnce: boolean): DefaultSelector {
+  const serviceLister = informers.informerFor(services).lister;
+  const controllerLister = informers.informerFor(replicationControllers).lister;
+  const replicaSetLister = informers.informerFor(replicaSets).lister;
+  let statefulSetLister: Lister<Immutable<StatefulSet>> | undefined;
+  const askForStatefulSets = (): Lister<Immutable<StatefulSet>> => {
+    statefulSetLister = informers.informerFor(statefulSets).lister;
+    return statefulSetLister;
+  };
+  if (atOnce) askForStatefulSets();
+
+  return ({ metadata }) => {
+    const { namespace = '', labels = {}, ownerReferences = [] } = metadata;
+    const wanted: Record<string, string> = {};
+    for (const { spec } of serviceLister.list(namespace)) {
+      const selector = Object.entries(spec.selector ?? {});
+      if (selector.every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value))
+        Object.assign(wanted, spec.selector);
+    }
+    const owner = ownerReferences.find((reference) => reference.controller === true);
+    const narrowed = (selector: LabelSelector | undefined): Selector =>
+      selectorFromSet(wanted).add(...(labelSelectorAsSelector(selector).requirements() ?? []));
+    switch (owner === undefined ? '' : `${owner.apiVersion} ${owner.kind}`) {
+      case 'v1 ReplicationController':
+        Object.assign(wanted, controllerLister.get(namespace, owner?.name ?? '')?.spec.selector);
+        return selectorFromSet(wanted);
+      case 'apps/v1 ReplicaSet':
+        return narrowed(replicaSetLister.get(namespace, owner?.name ?? '')?.spec.selector);
+      case 'apps/v1 StatefulSet': {
+        if (statefulSetLister === undefined) {
+          askForStatefulSets();
+          startInformers();
+        }
+        return narrowed(statefulSetLister?.get(namespace, owner?.name ?? '')?.spec.selector);
+      }
+      default:
+        return selectorFromSet(wanted);
+    }
+  };
+}

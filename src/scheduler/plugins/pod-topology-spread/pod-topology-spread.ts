@@ -1,0 +1,242 @@
+// PodTopologySpread: pods of a kind are spread evenly over zones, hosts or other topologies, as far as a pod's constraints
+// demand it (DoNotSchedule) or would like it (ScheduleAnyway).
+
+import type { UnsatisfiableConstraintAction } from '../../../api/core/v1/index.ts';
+import { selectorIdentity } from '../../framework/affinity-terms.ts';
+import { type CycleState, type StateKey, stateKey } from '../../framework/cycle-state.ts';
+import type { ClusterEventWithHint } from '../../framework/events.ts';
+import type { Handle, PluginRegistration } from '../../framework/handle.ts';
+import type { NodeInfo } from '../../framework/node-info.ts';
+import type { Pod } from '../../framework/objects.ts';
+import {
+  type Answer,
+  type FilterPlugin,
+  MAX_NODE_SCORE,
+  type PreFilterPlugin,
+  type PreScorePlugin,
+  type ScorePlugin,
+} from '../../framework/plugin.ts';
+import type { PodInfo } from '../../framework/pod-info.ts';
+import { Status } from '../../framework/status.ts';
+import { HOSTNAME, topologyValue } from '../topology/labels.ts';
+import { DomainCounts, DomainTally, NodeTally } from '../topology/tally.ts';
+import { TallyCache } from '../topology/tally-cache.ts';
+import { readSpreadArgs, type SpreadArgs } from './args.ts';
+import { countsFor, hasAllTopologies, NodeInclusion, readConstraints, type SpreadConstraint } from './constraints.ts';
+import { type DefaultSelector, defaultSelectorFrom } from './default-selector.ts';
+import { spreadEvents } from './hints.ts';
+
+const NAME = 'PodTopologySpread';
+const REASON = "node(s) didn't match pod topology spread constraints";
+const SKEWED = new Status('Unschedulable', [REASON], NAME);
+const NO_LABEL = new Status('UnschedulableAndUnresolvable', [`${REASON} (missing required label)`], NAME);
+const SKIP = new Status('Skip', [], NAME);
+
+/** A constraint that must hold, with the pods counted so far. */
+interface Hard {
+  readonly constraint: SpreadConstraint;
+  readonly counts: DomainCounts;
+  /** 1 if the pod itself counts, else 0. */
+  readonly self: number;
+}
+
+interface HardState {
+  readonly all: readonly SpreadConstraint[];
+  readonly hard: readonly Hard[];
+  readonly inclusion: NodeInclusion;
+}
+
+/** A constraint that is only preferred. */
+interface Soft {
+  readonly constraint: SpreadConstraint;
+  readonly count: (node: NodeInfo) => number;
+  /** More domains: each pod counts more, so that a topology of few domains is not drowned out by one of many, nor the reverse. */
+  readonly weight: number;
+}
+
+interface SoftState {
+  readonly soft: readonly Soft[];
+  /** Undefined: no node is ignored. Else nodes without one of these topologies are. */
+  readonly demanded: readonly SpreadConstraint[] | undefined;
+}
+
+const HARD: StateKey<HardState> = stateKey(`${NAME}/hard`, (state) => ({
+  ...state,
+  hard: state.hard.map((hard) => ({ ...hard, counts: hard.counts.clone() })),
+}));
+const SOFT: StateKey<SoftState> = stateKey(`${NAME}/soft`);
+
+class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin {
+  readonly name = NAME;
+  readonly #args: SpreadArgs;
+  readonly #handle: Handle;
+  readonly #tallies: TallyCache;
+  readonly #defaultSelector: DefaultSelector | undefined;
+
+  constructor(args: SpreadArgs, handle: Handle) {
+    this.#args = args;
+    this.#handle = handle;
+    this.#tallies = new TallyCache(handle.snapshot);
+    if (args.defaultConstraints.length === 0) return;
+    // What only ranks nodes may do without for a moment; what keeps pods off them may not.
+    const atOnce = args.defaultConstraints.some(({ whenUnsatisfiable }) => whenUnsatisfiable === 'DoNotSchedule');
+    this.#defaultSelector = defaultSelectorFrom(handle, atOnce);
+  }
+
+  preFilter(state: CycleState, { pod }: PodInfo): Answer {
+    const all = this.#constraintsOf(pod, 'DoNotSchedule');
+    if (all.length === 0) return SKIP;
+    const inclusion = new NodeInclusion(pod);
+    const hard = all.map((constraint) => ({
+      constraint,
+      counts: new DomainCounts(this.#domains(pod, constraint, all, inclusion)),
+      self: constraint.selector.matches(pod.metadata.labels) ? 1 : 0,
+    }));
+    state.write(HARD, { all, hard, inclusion });
+    return undefined;
+  }
+
+  addPod(state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo): Answer {
+    count(state.read(HARD), pod, added, node, 1);
+    return undefined;
+  }
+
+  removePod(state: CycleState, pod: PodInfo, removed: PodInfo, node: NodeInfo): Answer {
+    count(state.read(HARD), pod, removed, node, -1);
+    return undefined;
+  }
+
+  filter(state: CycleState, _pod: PodInfo, { node }: NodeInfo): Answer {
+    for (const { constraint, counts, self } of state.read(HARD)?.hard ?? []) {
+      const domain = topologyValue(node, constraint.topologyKey);
+      if (domain === undefined) return NO_LABEL;
+      // With fewer domains than there have to be, the pod counts as if there were an empty one.
+      const least = counts.size < constraint.minDomains ? 0 : counts.least();
+      if (counts.count(domain) + self - least > constraint.maxSkew) return SKEWED;
+    }
+    return undefined;
+  }
+
+  preScore(state: CycleState, { pod }: PodInfo, nodes: readonly NodeInfo[]): Answer {
+    const constraints = this.#constraintsOf(pod, 'ScheduleAnyway');
+    if (constraints.length === 0) return SKIP;
+    // By Kubernetes' own defaults, hosts count although a node may have no zone.
+    const own = (pod.spec.topologySpreadConstraints?.length ?? 0) > 0;
+    const demanded = own || !this.#args.systemDefaulted ? constraints : undefined;
+    const scored = demanded === undefined ? nodes : nodes.filter(({ node }) => hasAllTopologies(node, demanded));
+    const inclusion = new NodeInclusion(pod);
+    const soft = constraints.map((constraint): Soft => {
+      const { topologyKey } = constraint;
+      if (topologyKey === HOSTNAME) {
+        const tally = this.#perNode(pod, constraint);
+        return { constraint, count: (node) => tally.count(node), weight: Math.log(scored.length + 2) };
+      }
+      const tally = this.#domains(pod, constraint, demanded ?? [], inclusion);
+      const domains = new Set(scored.map(({ node }) => topologyValue(node, topologyKey) ?? ''));
+      return {
+        constraint,
+        count: ({ node }) => tally.count(topologyValue(node, topologyKey) ?? ''),
+        weight: Math.log(domains.size + 2),
+      };
+    });
+    state.write(SOFT, { soft, demanded });
+    return undefined;
+  }
+
+  /** The more pods there are already, the higher: normalizeScore turns it round. */
+  score(state: CycleState, _pod: PodInfo, info: NodeInfo): number {
+    const { soft, demanded } = state.read(SOFT) as SoftState;
+    if (demanded !== undefined && !hasAllTopologies(info.node, demanded)) return 0;
+    let score = 0;
+    for (const { constraint, count: countOn, weight } of soft) {
+      if (topologyValue(info.node, constraint.topologyKey) === undefined) continue;
+      // A wider skew makes differences weigh less.
+      score += countOn(info) * weight + (constraint.maxSkew - 1);
+    }
+    return Math.round(score);
+  }
+
+  normalizeScore(state: CycleState, _pod: PodInfo, scores: number[], nodes: readonly NodeInfo[]): Answer {
+    const { demanded } = state.read(SOFT) as SoftState;
+    const ignored = nodes.map(({ node }) => demanded !== undefined && !hasAllTopologies(node, demanded));
+    let [least, most] = [Infinity, 0];
+    scores.forEach((score, i) => {
+      if (ignored[i] === true) return;
+      if (score < least) least = score;
+      if (score > most) most = score;
+    });
+    scores.forEach((score, i) => {
+      if (ignored[i] === true) scores[i] = 0;
+      else scores[i] = most === 0 ? MAX_NODE_SCORE : Math.trunc((MAX_NODE_SCORE * (most + least - score)) / most);
+    });
+    return undefined;
+  }
+
+  eventsToRegister(): readonly ClusterEventWithHint[] {
+    return spreadEvents((pod) => this.#constraintsOf(pod, 'DoNotSchedule'));
+  }
+
+  #constraintsOf(pod: Pod, action: UnsatisfiableConstraintAction): readonly SpreadConstraint[] {
+    const own = pod.spec.topologySpreadConstraints ?? [];
+    if (own.length > 0) return readConstraints(own, pod, action);
+    const constraints = readConstraints(this.#args.defaultConstraints, pod, action);
+    if (constraints.length === 0 || this.#defaultSelector === undefined) return [];
+    const selector = this.#defaultSelector(pod);
+    return selector.empty() ? [] : constraints.map((constraint) => ({ ...constraint, selector }));
+  }
+
+  /** The pods of the constraint by domain, on nodes that have all the topologies of `together` and that the pod's policies include. */
+  #domains(
+    { metadata: { namespace } }: Pod,
+    constraint: SpreadConstraint,
+    together: readonly SpreadConstraint[],
+    inclusion: NodeInclusion,
+  ): DomainTally {
+    const { topologyKey, selector } = constraint;
+    const key = JSON.stringify([
+      namespace,
+      topologyKey,
+      selectorIdentity(selector),
+      together.map((other) => other.topologyKey).sort(),
+      inclusion.identity(constraint),
+    ]);
+    return this.#tallies.get(
+      key,
+      () =>
+        new DomainTally(
+          this.#handle.snapshot,
+          (info) => {
+            if (!hasAllTopologies(info.node, together) || !inclusion.includes(info, constraint)) return undefined;
+            return topologyValue(info.node, topologyKey) ?? '';
+          },
+          (info) => matching(info, namespace, constraint),
+        ),
+    );
+  }
+
+  #perNode({ metadata: { namespace } }: Pod, constraint: SpreadConstraint): NodeTally {
+    const key = JSON.stringify(['node', namespace, selectorIdentity(constraint.selector)]);
+    return this.#tallies.get(key, () => new NodeTally(this.#handle.snapshot, (info) => matching(info, namespace, constraint)));
+  }
+}
+
+function matching({ pods }: NodeInfo, namespace: string | undefined, { selector }: SpreadConstraint): number {
+  let matches = 0;
+  for (const { pod } of pods) if (countsFor(namespace, selector, pod)) matches++;
+  return matches;
+}
+
+/** `other` is (by 1) or is not (by -1) on the node after all. */
+function count(state: HardState | undefined, { pod }: PodInfo, other: PodInfo, node: NodeInfo, by: 1 | -1): void {
+  if (state === undefined || !hasAllTopologies(node.node, state.all)) return;
+  for (const { constraint, counts } of state.hard) {
+    if (!countsFor(pod.metadata.namespace, constraint.selector, other.pod)) continue;
+    const domain = topologyValue(node.node, constraint.topologyKey);
+    if (domain !== undefined && state.inclusion.includes(node, constraint)) counts.add(domain, by);
+  }
+}
+
+export const podTopologySpread: PluginRegistration = {
+  name: NAME,
+  create: (args, handle) => new PodTopologySpread(readSpreadArgs(NAME, args), handle),
+};

@@ -1,0 +1,13 @@
+// Labels of nodes as topology.
+
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type { Node } from '../../framework/objects.ts';
+
+export const HOSTNAME = 'kubernetes.io/hostname';
+export const ZONE = 'topology.kubernetes.io/zone';
+
+/** The node's value of a topology; undefined if it is not part of it. */
+export function topologyValue(node: Immutable<Node> | undefined, key: string): string | undefined {
+  const labels = node?.metadata.labels;
+  return labels !== undefined && Object.hasOwn(labels, key) ? labels[key] : undefined;
+}
