@@ -209,6 +209,7 @@ export class Kubelet {
 
     const workersRef = (): PodWorkers => this.#require().workers;
     const objects = new ObjectTracker({
+      clock,
       watch: (kind, namespace, name, onChange) =>
         watchObject({ ...common, client: config.client }, kind === 'secret' ? secrets : configMaps, namespace, name, onChange),
       onChange: (uids) => {

@@ -2,6 +2,8 @@
 // what a pod's start finds is then at hand, and what changes is told to the pods that use it.
 
 import * as apierrors from '../machinery/apierrors.ts';
+import type { Clock } from '../machinery/clock.ts';
+import { untilAborted } from './handlers/timeout.ts';
 import type { ConfigMap, Pod, Secret } from './types.ts';
 
 /** Rejects with NotFound ('configmap "x" not found') if the object is not there. */
@@ -21,6 +23,9 @@ export interface ObjectWatch<T> {
 }
 
 export interface ObjectTrackerConfig {
+  readonly clock: Clock;
+  /** How long whoever asks for an object waits until it was read for the first time. Default: 5,000. */
+  readonly syncTimeoutMs?: number;
   /** Follows one object; calls `onChange` whenever it has appeared, changed or gone. */
   readonly watch: (kind: ObjectKind, namespace: string, name: string, onChange: () => void) => ObjectWatch<ConfigMap | Secret>;
   /** An object that these pods refer to has changed. */
@@ -78,13 +83,24 @@ export class ObjectTracker implements ObjectSource {
     const known = this.#tracked.get(key);
     const watch = known?.watch ?? this.#config.watch(kind, namespace, name, () => undefined);
     try {
-      await watch.synced;
+      await this.#synced(watch, kind);
       const object = watch.current();
       if (object === undefined) throw apierrors.notFound({ group: '', resource: kind }, name);
       return object;
     } finally {
       if (known === undefined) watch.stop();
     }
+  }
+
+  /** Rejects if the API does not answer in time, or does not let the node see the object. */
+  async #synced(watch: ObjectWatch<ConfigMap | Secret>, kind: ObjectKind): Promise<void> {
+    const { clock, syncTimeoutMs = 5000 } = this.#config;
+    await new Promise<void>((resolve, reject) => {
+      const timer = clock.setTimer(syncTimeoutMs, () =>
+        reject(new Error(`failed to sync ${kind} cache: timed out waiting for the condition`)),
+      );
+      watch.synced.then(resolve, reject).finally(() => timer.cancel());
+    });
   }
 
   #follow(key: string): Tracked {
@@ -141,4 +157,12 @@ export function references(pod: Pod): readonly string[] {
   }
   for (const secret of pod.spec.imagePullSecrets ?? []) add('secret', secret.name);
   return keys;
+}
+
+/** The same objects, for a caller who gives up when the signal aborts. */
+export function untilAbortedObjects(objects: ObjectSource, signal: AbortSignal): ObjectSource {
+  return {
+    configMap: (namespace, name) => untilAborted(objects.configMap(namespace, name), signal),
+    secret: (namespace, name) => untilAborted(objects.secret(namespace, name), signal),
+  };
 }

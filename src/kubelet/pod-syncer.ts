@@ -5,7 +5,8 @@ import type { Clock } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { DownwardContext } from './env/downward.ts';
 import type { PodEvents } from './events.ts';
-import type { ObjectTracker } from './objects.ts';
+import { untilAborted } from './handlers/timeout.ts';
+import { untilAbortedObjects, type ObjectTracker } from './objects.ts';
 import type { Pleg } from './pleg.ts';
 import type { PodSyncer, StatusChange, SyncResult } from './pod-workers.ts';
 import type { ProbeManager } from './probes/probe-manager.ts';
@@ -169,12 +170,12 @@ export class KubeletPodSyncer implements PodSyncer {
       return { ended: false, retryAt: clock.now() + NETWORK_RETRY_MS };
     }
     objects.register(pod);
-    const mounted = await this.#mount(pod);
+    const mounted = await this.#mount(pod, signal);
     if ('retryAt' in mounted) {
       this.#report(pod, status, { ended: false, deadlineExceeded: false });
       return { ended: false, retryAt: mounted.retryAt };
     }
-    const secrets = await this.#pullSecrets(pod);
+    const secrets = await this.#pullSecrets(pod, signal);
     signal.throwIfAborted();
     const result = await runtimeManager.sync(pod, status, secrets, mounted.volumes, signal);
     const after = result.acted ? await this.#config.pleg.refresh(podUid(pod)) : status;
@@ -200,14 +201,18 @@ export class KubeletPodSyncer implements PodSyncer {
     );
   }
 
-  async #mount(pod: Pod): Promise<{ readonly volumes: ReadonlyMap<string, string> } | { readonly retryAt: number }> {
+  async #mount(
+    pod: Pod,
+    signal: AbortSignal,
+  ): Promise<{ readonly volumes: ReadonlyMap<string, string> } | { readonly retryAt: number }> {
     const { clock, events, objects, token, downward, volumes } = this.#config;
     const uid = podUid(pod);
     try {
-      const mounted = await volumes.mount(pod, { objects, token, downward: downward() });
+      const mounted = await volumes.mount(pod, { objects: untilAbortedObjects(objects, signal), token, downward: downward() });
       this.#volumeBackoff.reset(uid);
       return { volumes: mounted };
     } catch (err) {
+      signal.throwIfAborted();
       if (!(err instanceof VolumeError)) throw err;
       for (const { volume, message } of err.failures) {
         events.warning(pod, 'FailedMount', `MountVolume.SetUp failed for volume "${volume}" : ${message}`);
@@ -219,15 +224,16 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   /** Those that are there: a missing one is told, and the pull shows whether it was needed. */
-  async #pullSecrets(pod: Pod): Promise<readonly Secret[]> {
+  async #pullSecrets(pod: Pod, signal: AbortSignal): Promise<readonly Secret[]> {
     const wanted = pod.spec.imagePullSecrets ?? [];
     if (wanted.length === 0) return [];
     const secrets: Secret[] = [];
     const missing: string[] = [];
     for (const { name = '' } of wanted) {
       try {
-        secrets.push(await this.#config.objects.secret(pod.metadata.namespace ?? '', name));
+        secrets.push(await untilAborted(this.#config.objects.secret(pod.metadata.namespace ?? '', name), signal));
       } catch (err) {
+        signal.throwIfAborted();
         missing.push(name);
         this.#config.logger.debug('image pull secret not read', { pod: describePod(pod), secret: name, err });
       }

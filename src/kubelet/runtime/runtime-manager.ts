@@ -16,7 +16,7 @@ import type { PodEvents } from '../events.ts';
 import type { HookRunner } from '../handlers/hooks.ts';
 import { podHostname } from '../hostname.ts';
 import { ImageError, type ImageManager } from '../images/image-manager.ts';
-import type { ObjectSource } from '../objects.ts';
+import { untilAbortedObjects, type ObjectSource } from '../objects.ts';
 import { seccompDir } from '../paths.ts';
 import type { StartFailure } from '../status/container-statuses.ts';
 import { sortPodIPs } from '../status/generate.ts';
@@ -354,7 +354,7 @@ export class RuntimeManager {
       pod,
       container,
       services: config.services,
-      objects: config.objects,
+      objects: untilAbortedObjects(config.objects, context.signal),
       downward,
       onInvalidNames: (message) => config.events.warning(pod, 'InvalidEnvironmentVariableNames', message),
     });
