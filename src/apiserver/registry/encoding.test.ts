@@ -70,10 +70,24 @@ describe('ObjectCache', () => {
     const cache = new ObjectCache({ format });
     const kv = stored('a', 1);
     expect(cache.of(kv).object()).toBe(cache.of(kv).object());
-    const written = { metadata: { name: 'b', uid: 'u', resourceVersion: '2', creationTimestamp: '' } };
-    const next = stored('b', 2);
-    cache.written(next, written);
-    expect(cache.of(next).object()).toBe(written);
+  });
+
+  test('does not decode what it has encoded, and the one who hears of it first may be anybody', () => {
+    const cache = new ObjectCache({ format });
+    const made = { metadata: { name: 'b', uid: 'u', creationTimestamp: '' }, data: { key: 'x' } };
+    const kv: KeyValue = { key: '/registry/things/b', value: cache.encode(made as never), createRevision: 2, modRevision: 2 };
+    const object = cache.of(kv).object();
+    expect((object as object as typeof made).data).toBe(made.data);
+    expect(object).toMatchObject({ kind: format.kind, metadata: { name: 'b', resourceVersion: '2' } });
+    expect(cache.written(kv).object()).toBe(object);
+  });
+
+  test('still has the states before the present one, for watchers that are behind', () => {
+    const cache = new ObjectCache({ format });
+    const states = [stored('a', 1), stored('a', 2), stored('a', 3)];
+    const objects = states.map((kv) => cache.of(kv).object());
+    expect(states.map((kv) => cache.of(kv).object())).toEqual(objects);
+    expect(cache.of(states[0] as KeyValue).object()).toBe(objects[0]);
   });
 
   test('a reader of the past does not push out the present', () => {

@@ -19,6 +19,8 @@ export interface ObjectCacheConfig {
 interface Entry extends DecodedObject {
   readonly revision: number;
   readonly bytes: number;
+  /** The state before it, if that was here: watchers hear of a change after its maker has gone on to the next. */
+  previous: Entry | undefined;
 }
 
 export class ObjectCache implements DecodedObjects {
@@ -30,6 +32,8 @@ export class ObjectCache implements DecodedObjects {
   #old = new Map<string, Entry>();
   /** Bytes that have gone into #young; when they pass half the limit, #old is dropped and #young becomes #old. */
   #youngBytes = 0;
+  /** What values were encoded from, until somebody reads them back as an object. */
+  readonly #unread = new WeakMap<Uint8Array, KubeObject>();
 
   constructor(config: ObjectCacheConfig) {
     this.#format = config.format;
@@ -42,19 +46,26 @@ export class ObjectCache implements DecodedObjects {
     return new StoredObject(this.#format, this, kv);
   }
 
-  /** Keeps the object of a state that was just written. */
-  written(kv: KeyValue, object: KubeObject): StoredObject {
-    this.#keep(kv, this.#shared(object));
+  /** The bytes to store. Whoever reads them first, a watcher or who wrote them, does not have to decode them. */
+  encode(object: KubeObject): Uint8Array {
+    const value = this.#format.encode(object);
+    this.#unread.set(value, object);
+    return value;
+  }
+
+  /** The object of a state that was just written; kept for those who read it next. */
+  written(kv: KeyValue): StoredObject {
+    this.objectOf(kv);
     return this.of(kv);
   }
 
   objectOf(kv: KeyValue): DecodedObject {
     const known = this.#find(kv.key);
-    if (known !== undefined && known.revision === kv.modRevision) return known;
-    const object = this.#shared(decodeFromStorage<KubeObject>(kv.value, kv.modRevision));
+    for (let entry = known; entry !== undefined; entry = entry.previous) if (entry.revision === kv.modRevision) return entry;
+    const object = this.#shared(this.#takeUnread(kv) ?? decodeFromStorage<KubeObject>(kv.value, kv.modRevision));
     // A reader of the past must not push out what others read now.
     if (known !== undefined && known.revision > kv.modRevision) return { object, fields: undefined };
-    return this.#keep(kv, object);
+    return this.#keep(kv, object, known);
   }
 
   forget(key: string): void {
@@ -66,8 +77,24 @@ export class ObjectCache implements DecodedObjects {
     return this.#freeze ? deepFreeze(object) : object;
   }
 
-  #keep(kv: KeyValue, object: KubeObject): Entry {
-    const entry: Entry = { revision: kv.modRevision, bytes: kv.value.length, object, fields: undefined };
+  #takeUnread({ value, modRevision }: KeyValue): KubeObject | undefined {
+    const object = this.#unread.get(value);
+    if (object === undefined) return undefined;
+    this.#unread.delete(value);
+    const { kind, apiVersion } = this.#format;
+    const { resourceVersion: _resourceVersion, ...metadata } = object.metadata;
+    return {
+      ...object,
+      kind,
+      apiVersion,
+      metadata: { ...metadata, resourceVersion: String(modRevision) } as KubeObject['metadata'],
+    };
+  }
+
+  #keep(kv: KeyValue, object: KubeObject, previous: Entry | undefined): Entry {
+    // Not a chain without end.
+    if (previous?.previous !== undefined) previous.previous.previous = undefined;
+    const entry: Entry = { revision: kv.modRevision, bytes: kv.value.length, object, fields: undefined, previous };
     this.#add(kv.key, entry);
     return entry;
   }

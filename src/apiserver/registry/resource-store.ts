@@ -225,13 +225,13 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     const object = reservation?.object ?? prepared;
     let kv: KeyValue;
     try {
-      kv = await this.#storage.create(key, this.#format.encode(object), { ttlMs: strategy.ttlMs?.(object) });
+      kv = await this.#storage.create(key, this.#cache.encode(object), { ttlMs: strategy.ttlMs?.(object) });
     } catch (error) {
       reservation?.rollback();
       throw error;
     }
     reservation?.commit();
-    return this.#written(kv, object);
+    return this.#cache.written(kv);
   }
 
   async #createError(error: StorageError, object: T, generated: boolean): Promise<unknown> {
@@ -288,7 +288,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
         const reservation = options.dryRun ? undefined : await this.strategy.reserveForCreate?.(prepared, strategyContext);
         settle = reservation;
         written = reservation?.object ?? prepared;
-        return { action: 'put', value: this.#format.encode(written), ttlMs: this.strategy.ttlMs?.(written) };
+        return { action: 'put', value: this.#cache.encode(written), ttlMs: this.strategy.ttlMs?.(written) };
       }
 
       const old = this.#cache.of(current).object() as T;
@@ -308,7 +308,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       object = reservation?.object ?? object;
       written = object;
       if (finishesDeletion(object, old, this.strategy)) return { action: 'delete' };
-      const value = this.#format.encode(object);
+      const value = this.#cache.encode(object);
       if (sameValue(value, current.value, object, old)) return { action: 'keep' };
       return { action: 'put', value, ttlMs: this.strategy.ttlMs?.(object) };
     };
@@ -320,7 +320,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       context.warnings.push(...warnings);
       if (result.kv !== undefined) {
         const stored =
-          written !== undefined && result.kv !== result.previous ? this.#written(result.kv, written) : this.#cache.of(result.kv);
+          written !== undefined && result.kv !== result.previous ? this.#cache.written(result.kv) : this.#cache.of(result.kv);
         return { object: stored, created: result.previous === undefined };
       }
       this.#gone(key, written as T);
@@ -356,7 +356,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       const decision = decideDeletion(old, options, this.strategy, strategyContext);
       if (decision.action !== 'mark') return { action: decision.action };
       marked = decision.object;
-      const value = this.#format.encode(marked);
+      const value = this.#cache.encode(marked);
       return sameValue(value, current.value, marked, old) ? { action: 'keep' } : { action: 'put', value };
     };
     try {
@@ -370,7 +370,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       const result = await this.#storage.guaranteedUpdate(key, decide);
       if (result.kv !== undefined) {
         const changed = marked !== undefined && result.kv !== result.previous;
-        return { object: changed ? this.#written(result.kv, marked as T) : this.#cache.of(result.kv), deleted: false };
+        return { object: changed ? this.#cache.written(result.kv) : this.#cache.of(result.kv), deleted: false };
       }
       const previous = this.#cache.of(result.previous as KeyValue);
       const last = previous.object() as T;
@@ -454,14 +454,6 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     const changed = generation === true ? desiredStateChanged(object, old) : generation(object, old);
     if (!changed) return object;
     return { ...object, metadata: { ...object.metadata, generation: (old.metadata.generation ?? 0) + 1 } };
-  }
-
-  #written(kv: KeyValue, object: T): StoredObject {
-    const { resourceVersion: _resourceVersion, ...metadata } = object.metadata;
-    return this.#cache.written(kv, {
-      ...this.#identified(object),
-      metadata: { ...metadata, resourceVersion: String(kv.modRevision) } as T['metadata'],
-    });
   }
 
   /** With kind and apiVersion, which clients may leave out where the path says them. */
