@@ -65,7 +65,7 @@ export function abortable<R>(promise: Promise<R>, signal: AbortSignal | Abortabl
       },
       (err: unknown) => {
         release();
-        reject(err as Error);
+        reject(err);
       },
     );
   });

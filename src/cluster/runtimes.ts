@@ -80,7 +80,7 @@ function simulated({ clock, random, podCidr }: RuntimeRequest): PreparedRuntime 
 
 async function hostProcesses({ layout, clock, random, logger }: RuntimeRequest, description: string): Promise<PreparedRuntime> {
   const { createProcessRuntime } = await import('../runtime/process/index.ts');
-  const runtime = await createProcessRuntime({
+  const runtime = createProcessRuntime({
     stateDir: layout.runtime,
     clock,
     random,

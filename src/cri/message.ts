@@ -66,5 +66,5 @@ function completeFields(name: MessageName, input: Readonly<Record<string, unknow
 
 /** `input` with every scalar, list and map there, at every depth; nested messages that are absent (or null) stay absent. */
 export function complete<N extends MessageName>(name: N, input: Input<N>): Message<N> {
-  return completeFields(name, input as Readonly<Record<string, unknown>>) as Message<N>;
+  return completeFields(name, input) as Message<N>;
 }

@@ -1,7 +1,7 @@
 // YAML as kubectl and the API server read it: YAML 1.1, but without its base-60 numbers and its dates (both stay strings),
 // every key once, aliases bounded.
 
-import { type CollectionTag, type Document, parseAllDocuments, type ScalarTag, type Tags, type YAMLParseError } from 'yaml';
+import { type Document, parseAllDocuments, type ScalarTag, type Tags, type YAMLParseError } from 'yaml';
 
 export class YamlError extends Error {
   /** 1-based line, 0 if it is not known. */
@@ -39,7 +39,7 @@ const octal: ScalarTag = {
 function customTags(tags: Tags): Tags {
   const kept = tags.filter((tag) => {
     if (typeof tag === 'string') return true;
-    const { tag: name, format } = tag as (ScalarTag | CollectionTag) & { format?: string };
+    const { tag: name, format } = tag;
     return !leftOut.has(name) && format !== 'TIME';
   });
   return [...kept, octal];

@@ -31,7 +31,7 @@ interface ListMeta {
   readonly continue?: string;
   readonly remainingItemCount?: number;
 }
-const meta = (answer: Answer): ListMeta => answer.metadata as unknown as ListMeta;
+const meta = (answer: Answer): ListMeta => answer.metadata;
 /** Writes something elsewhere, so that the store's revision grows. */
 const unrelated = () => create(`other-${Math.floor(t.clock.monotonic())}`, {}, 'kube-public');
 

@@ -89,7 +89,7 @@ function h2(connection: ClientHttp2Session, call: Call): Promise<Answer> {
     let headers: Answer['headers'] = {};
     const chunks: Buffer[] = [];
     stream.on('response', (received) => {
-      headers = received as Answer['headers'];
+      headers = received;
     });
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.on('end', () => resolve({ code: Number(headers[':status']), headers, text: Buffer.concat(chunks).toString() }));

@@ -108,7 +108,7 @@ test('watchers are asked only about what may concern them', async () => {
   await source.start();
   const afterRevision = await storage.currentRevision();
   let asked = 0;
-  const counting: labels.Selector = { ...labels.everything(), empty: () => false, matches: () => ++asked > 0 } as labels.Selector;
+  const counting: labels.Selector = { ...labels.everything(), empty: () => false, matches: () => ++asked > 0 };
   const selection = new Selection({ labels: counting });
   const stream = await subscribe({ afterRevision, namespace: 'elsewhere', selection });
   for (let i = 0; i < 10; i++) await put(`ns/b${i}`);

@@ -345,7 +345,7 @@ function warningsOf(headers: IncomingHttpHeaders): string[] {
   const value = headers['warning'];
   if (value === undefined) return [];
   const texts: string[] = [];
-  for (const match of String(value).matchAll(/\b299 \S+ "((?:[^"\\]|\\.)*)"/g)) {
+  for (const match of value.matchAll(/\b299 \S+ "((?:[^"\\]|\\.)*)"/g)) {
     texts.push((match[1] ?? '').replace(/\\(.)/g, '$1'));
   }
   return texts;

@@ -2,7 +2,6 @@
 // allows on one; then there is another.
 
 import http2 from 'node:http2';
-import type { IncomingHttpHeaders } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../../machinery/clock.ts';
 import { abortable, sharedByMany } from '../abort.ts';
@@ -117,9 +116,12 @@ export class Http2Exchange implements Exchange {
     return new Promise((resolve, reject) => {
       let stream: http2.ClientHttp2Stream;
       try {
-        stream = connection.session.request({ ...headers, ':method': method, ':path': path } as http2.OutgoingHttpHeaders, {
-          endStream: body === undefined,
-        });
+        stream = connection.session.request(
+          { ...headers, ':method': method, ':path': path },
+          {
+            endStream: body === undefined,
+          },
+        );
       } catch (err) {
         connection.streams--;
         connection.retired = true;
@@ -142,7 +144,7 @@ export class Http2Exchange implements Exchange {
       stream.once('response', (received) => {
         resolve({
           status: received[':status'] ?? 0,
-          headers: received as IncomingHttpHeaders,
+          headers: received,
           body: completeBody(stream),
           cancel: () => stream.close(http2.constants.NGHTTP2_CANCEL),
         });

@@ -68,8 +68,8 @@ export class SharedInformerFactory {
 
   /** Resolves when every informer that was started has its initial list; rejects with the signal's reason if it aborts first. */
   async waitForCacheSync(signal: AbortSignal): Promise<void> {
-    const started = [...this.#runs.keys()].map((id) => this.#informers.get(id));
-    await Promise.all(started.map((informer) => informer?.waitForSync(signal)));
+    const started = [...this.#runs.keys()].flatMap((id) => this.#informers.get(id) ?? []);
+    await Promise.all(started.map((informer) => informer.waitForSync(signal)));
   }
 
   /** After the signal of `start` has aborted: resolves when every informer has stopped. */

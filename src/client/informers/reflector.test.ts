@@ -64,11 +64,11 @@ function setUp(lists: (ListOf<KubeObject> | Error)[], watches: (WatchQueue<Watch
       },
     },
     store: {
-      put: (put) => void stored.set(objectKey(put), put.metadata.resourceVersion as string),
+      put: (put) => void stored.set(objectKey(put), put.metadata.resourceVersion),
       delete: (gone) => void stored.delete(objectKey(gone)),
       replace: (all) => {
         stored.clear();
-        for (const one of all) stored.set(objectKey(one), one.metadata.resourceVersion as string);
+        for (const one of all) stored.set(objectKey(one), one.metadata.resourceVersion);
       },
     },
     clock,

@@ -23,7 +23,7 @@ export async function makeCertificate(): Promise<{ readonly key: string; readonl
         ]),
       ],
     },
-    webcrypto as unknown as Parameters<typeof x509.X509CertificateGenerator.createSelfSigned>[1],
+    webcrypto,
   );
   const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
   return { key: `-----BEGIN PRIVATE KEY-----\n${pkcs8}\n-----END PRIVATE KEY-----\n`, cert: certificate.toString('pem') };

@@ -438,7 +438,7 @@ describe('port-forward', () => {
   test('several connections to several ports over one upgrade', async () => {
     const ports = await Promise.all([backend(), backend()]);
     const client = await portForwardOverSpdy({ url: await serveForward(toLocalhost), clock: systemClock });
-    const connections = [ports[0]!, ports[1]!, ports[0]!].map((port, i) => {
+    const connections = [ports[0], ports[1], ports[0]].map((port, i) => {
       const side = local();
       side.send(`hello ${i}`);
       return { side, over: client.forward(port, side.near) };

@@ -22,7 +22,7 @@ export function webSocketTunnel(webSocket: WebSocket): Duplex {
   });
   webSocket.on('message', (data, isBinary) => {
     if (!isBinary) webSocket.close(1003, 'binary messages expected');
-    else if (!tunnel.push(data as Buffer)) webSocket.pause();
+    else if (!tunnel.push(data)) webSocket.pause();
   });
   // 'close' follows.
   webSocket.on('error', () => undefined);

@@ -268,7 +268,9 @@ describe('connection', () => {
     await Promise.all([client.closed, server.closed]);
     await expect(client.createStream({})).rejects.toThrow(/closed/);
     expect(client.error).toBeUndefined();
-    await Promise.all(sockets.map((socket) => socket.closed || new Promise((resolve) => socket.once('close', resolve))));
+    await Promise.all(
+      sockets.filter((socket) => !socket.closed).map((socket) => new Promise((resolve) => socket.once('close', resolve))),
+    );
   });
 
   test('nonsense from the other side ends the connection with an error', async () => {

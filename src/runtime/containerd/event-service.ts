@@ -48,7 +48,7 @@ const definition = fromJSON(
         },
       },
     },
-  } as object as Parameters<typeof fromJSON>[0],
+  } as object,
   { defaults: true },
 );
 

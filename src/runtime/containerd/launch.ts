@@ -267,7 +267,8 @@ async function findRunning(config: LaunchContainerdConfig, paths: Paths, toml: s
   const same = (await readFile(paths.configFile, 'utf8').catch(() => '')) === toml;
   if (same) {
     const runtime = createContainerdRuntime({ endpoint: paths.socket, clock });
-    const problem = await unready(runtime).finally(() => runtime.close());
+    const problem = await unready(runtime);
+    await runtime.close();
     if (problem === undefined) return identity;
     config.logger.warn('a containerd from before is not healthy; starting it again', { pid: identity.pid, problem });
   }

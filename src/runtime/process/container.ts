@@ -271,9 +271,9 @@ export class ProcessContainer {
   /** Everything that was written has been read: the FIFOs have come to their end. */
   async #drained(): Promise<void> {
     const ended = Promise.all(
-      this.#outputs.map((output) =>
-        output.closed ? undefined : new Promise<void>((resolve) => output.once('close', () => resolve())),
-      ),
+      this.#outputs
+        .filter((output) => !output.closed)
+        .map((output) => new Promise<void>((resolve) => output.once('close', () => resolve()))),
     );
     const late = new AbortController();
     await Promise.race([ended, this.#clock.sleep(DRAIN_MS, late.signal).catch(() => undefined)]);

@@ -201,8 +201,8 @@ function* runSimple(command: SimpleCommand, scope: Scope): Running {
   let words = command.words.flatMap((word) => expandFields(word, scope));
   while (words[0] !== undefined && /^\w+=/.test(words[0])) {
     const [assignment, ...rest] = words;
-    const at = assignment!.indexOf('=');
-    scope.variables[assignment!.slice(0, at)] = assignment!.slice(at + 1);
+    const at = assignment.indexOf('=');
+    scope.variables[assignment.slice(0, at)] = assignment.slice(at + 1);
     words = rest;
   }
   return words.length === 0 ? 0 : yield* run(words, scope, command.stdout);

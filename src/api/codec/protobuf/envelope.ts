@@ -67,6 +67,6 @@ export function openEnvelope(bytes: Uint8Array): Envelope {
 /** The normalized object of an envelope, with apiVersion and kind as the envelope has them. Throws ProtobufError, DecodeError. */
 export function decodeProtobuf<T = Record<string, unknown>>(message: MessageDescriptor, envelope: Envelope): T {
   const { apiVersion, kind } = envelope;
-  const object = decodeMessage<Record<string, unknown>>(message, envelope.raw);
+  const object = decodeMessage(message, envelope.raw);
   return { ...(kind === '' ? {} : { kind }), ...(apiVersion === '' ? {} : { apiVersion }), ...object } as T;
 }

@@ -67,7 +67,7 @@ function bind(pod: Pod, binding: Binding, name: string, now: number): Pod {
   return {
     ...pod,
     metadata: { ...pod.metadata, ...(Object.keys(annotations).length > 0 && { annotations }) },
-    spec: { ...pod.spec, nodeName: binding.target.name as string },
+    spec: { ...pod.spec, nodeName: binding.target.name },
     status: { ...pod.status, conditions: [...others, scheduled] },
   };
 }
