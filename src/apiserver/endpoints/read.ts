@@ -63,12 +63,21 @@ function limitedWatch(
   if (signal.aborted) end();
   return {
     stop: end,
-    async *[Symbol.asyncIterator]() {
-      try {
-        yield* events;
-      } finally {
-        end();
-      }
+    [Symbol.asyncIterator]() {
+      const iterator = events[Symbol.asyncIterator]();
+      // Not a generator: every event of every watcher passes here.
+      return {
+        next: async () => {
+          const result = await iterator.next();
+          if (result.done === true) end();
+          return result;
+        },
+        return: async () => {
+          end();
+          await iterator.return?.();
+          return { done: true, value: undefined };
+        },
+      };
     },
   };
 }

@@ -226,12 +226,26 @@ function writeChunk(writable: Writable, chunk: Buffer, length: number): Promise<
   });
 }
 
+/** Events that come together are sent together: what a burst costs is the writes, not the bytes. */
 async function sendWatch(sink: ResponseSink, events: AsyncIterable<EncodedWatchEvent>): Promise<void> {
+  const { writable } = sink;
+  let corked = false;
+  const uncork = (): void => {
+    corked = false;
+    writable.uncork();
+  };
   for await (const event of events) {
     if (!sink.open) return;
-    await write(sink, sink.writable, event.frame());
+    if (!corked) {
+      corked = true;
+      writable.cork();
+      // Runs when nothing more is there at this moment.
+      process.nextTick(uncork);
+    }
+    const waiting = write(sink, writable, event.frame());
+    if (waiting !== undefined) await waiting;
   }
-  sink.writable.end();
+  writable.end();
 }
 
 async function sendStream(sink: ResponseSink, stream: AsyncIterable<Uint8Array>): Promise<void> {
