@@ -82,19 +82,27 @@ export class Cluster {
   /** As the administrator. */
   readonly client: Client;
 
-  /** Makes everything and starts it; resolves when the nodes are ready. What was started is stopped again if that fails. */
+  /** make() and begin(). */
   static async start(config: ClusterConfig): Promise<Cluster> {
-    const cluster = new Cluster(
-      config,
-      config.listen === undefined ? undefined : await servingCertificate(config, config.listen.bindAddress),
-    );
+    const cluster = await Cluster.make(config);
+    await cluster.begin();
+    return cluster;
+  }
+
+  /** Makes everything, its certificates included, and starts nothing. */
+  static async make(config: ClusterConfig): Promise<Cluster> {
+    const { listen } = config;
+    return new Cluster(config, listen === undefined ? undefined : await servingCertificate(config, listen.bindAddress));
+  }
+
+  /** Once. Starts everything; resolves when the nodes are ready. What was started is stopped again if that fails. */
+  async begin(): Promise<void> {
     try {
-      await cluster.#start();
+      await this.#start();
     } catch (err) {
-      await cluster.stop();
+      await this.stop();
       throw err;
     }
-    return cluster;
   }
 
   private constructor(config: ClusterConfig, tls: { cert: string; key: string } | undefined) {
