@@ -17,6 +17,11 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
     const store = options.store === 'memory' ? 'memory' : 'embedded';
     await load({ store, protocol: options.h2 ? 'h2' : 'h1', nodeFlags: options['node-flag'] });
   },
+  async replicaset() {
+    const { replicaSet } = await import('./replicaset/bench.ts');
+    const store = options.store === 'embedded' ? 'embedded' : 'memory';
+    await replicaSet({ store, replicas: 1000, nodes: 20, rounds: Number(process.env.ROUNDS ?? 3), nodeFlags: options['node-flag'] });
+  },
   async steps() {
     const { steps } = await import('./steps/bench.ts');
     await steps();

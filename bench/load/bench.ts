@@ -5,12 +5,11 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { namespaces } from '../../src/api/core/v1/index.ts';
-import { createClient } from '../../src/client/create-client.ts';
-import { createHttpTransport } from '../../src/client/http/index.ts';
 import { Pki } from '../../src/cluster/pki.ts';
 import { systemClock } from '../../src/machinery/clock.ts';
 import { systemRandom } from '../../src/machinery/random.ts';
 import { BuiltCluster, type Target } from '../built-cluster.ts';
+import { connectTo } from '../connect.ts';
 import { cpuMs, residentMB } from '../process-usage.ts';
 import { heading, show, type Figure } from '../report.ts';
 import type { RunReport } from './generator.ts';
@@ -139,18 +138,10 @@ async function measureBare(protocol: 'h1' | 'h2'): Promise<Bare> {
 }
 
 async function createNamespace(target: Target): Promise<void> {
-  const transport = createHttpTransport({
-    clock: systemClock,
-    server: `https://${target.host}:${target.port}`,
-    ca: target.ca,
-    clientCertificate: target.cert,
-    clientKey: target.key,
-  });
+  const { client, close } = connectTo(target);
   try {
-    await createClient(transport)
-      .resource(namespaces)
-      .create({ metadata: { name: NAMESPACE } });
+    await client.resource(namespaces).create({ metadata: { name: NAMESPACE } });
   } finally {
-    transport.close();
+    close();
   }
 }

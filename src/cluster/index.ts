@@ -134,7 +134,13 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     apply: (manifest) => apply(cluster.client, manifest),
     stopNode: (name) => moving(cluster.stopNode(name)),
     startNode: (name) => moving(cluster.startNode(name)),
-    stop: () => moving(cluster.stop()).finally(removeLogs),
+    async stop() {
+      try {
+        await moving(cluster.stop());
+      } finally {
+        await removeLogs();
+      }
+    },
   };
 }
 

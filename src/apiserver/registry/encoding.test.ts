@@ -39,9 +39,9 @@ describe('StoredObject', () => {
 
   test('can be seen as of another revision', () => {
     const object = cache.of(stored('a', 12));
-    expect((object.at(13).object() as KubeObject).metadata.resourceVersion).toBe('13');
+    expect(object.at(13).object().metadata.resourceVersion).toBe('13');
     expect(object.at(13).json().toString()).toContain('"resourceVersion":"13"');
-    expect((object.object() as KubeObject).metadata.resourceVersion).toBe('12');
+    expect(object.object().metadata.resourceVersion).toBe('12');
   });
 
   test('that is of another kind is not taken for one of these', () => {

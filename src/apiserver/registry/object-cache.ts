@@ -87,7 +87,7 @@ export class ObjectCache implements DecodedObjects {
       ...object,
       kind,
       apiVersion,
-      metadata: { ...metadata, resourceVersion: String(modRevision) } as KubeObject['metadata'],
+      metadata: { ...metadata, resourceVersion: String(modRevision) },
     };
   }
 

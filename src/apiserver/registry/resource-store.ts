@@ -14,7 +14,6 @@ import type { KeyValue, Storage, UpdateDecision } from '../../storage/interface.
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
 import { decideDeletion, finishesDeletion } from './deletion.ts';
 import { FreshObject, ObjectFormat, SharedWatchEvent } from './encoded-object.ts';
-import type { StoredObject } from './encoded-object.ts';
 import { deepEqual } from '../../machinery/deep.ts';
 import { EventSource } from './event-source.ts';
 import { listObjects } from './listing.ts';

@@ -1,9 +1,11 @@
 // Small rules that many kinds share. Messages, paths and error types throughout this folder are Kubernetes' own
-// (pkg/apis/core/validation); each function answers every problem that it finds.
+// (pkg/apis/core/validation), oddities included; each function answers every problem that it finds.
 
 import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
+
+export const MAX_INT32 = 2 ** 31 - 1;
 
 /** Messages of a format check, as errors at a path. */
 export function invalidEach(at: FieldPath, value: unknown, problems: readonly string[]): FieldErrorList {
@@ -14,7 +16,7 @@ export function nonNegative(value: number | undefined, at: FieldPath): FieldErro
   return value !== undefined && value < 0 ? [field.invalid(at, value, validation.IS_NEGATIVE_MESSAGE)] : [];
 }
 
-/** A value of a closed set: missing is one error, unknown another. */
+/** A value of a closed set: missing is one error, unknown another. `known` is told in the order given. */
 export function oneOf(value: string | undefined, known: readonly string[], at: FieldPath): FieldErrorList {
   if (value === undefined || value === '') return [field.required(at)];
   return known.includes(value) ? [] : [field.notSupported(at, value, known)];
@@ -22,7 +24,7 @@ export function oneOf(value: string | undefined, known: readonly string[], at: F
 
 /** As oneOf, but may be missing. */
 export function optionalOneOf(value: string | undefined, known: readonly string[], at: FieldPath): FieldErrorList {
-  return value === undefined || value === '' ? [] : oneOf(value, known, at);
+  return value === undefined || known.includes(value) ? [] : [field.notSupported(at, value, known)];
 }
 
 /** A port by number or by name. */
@@ -30,15 +32,19 @@ export function portNumberOrName(port: number | string, at: FieldPath): FieldErr
   return invalidEach(at, port, typeof port === 'number' ? validation.isValidPortNum(port) : validation.isValidPortName(port));
 }
 
-/** The name of an object that some other object refers to: required, and a DNS subdomain. */
+/** Something must be there; what it is nobody checks here. */
+export function nonEmpty(value: string | undefined, at: FieldPath): FieldErrorList {
+  return value === undefined || value === '' ? [field.required(at)] : [];
+}
+
+/** The name of an object that some other object refers to. */
 export function referenceName(name: string | undefined, at: FieldPath): FieldErrorList {
-  return name === undefined || name === '' ? [field.required(at)] : [];
+  return name === undefined || name === '' ? [field.required(at)] : invalidEach(at, name, validation.isDNS1123Subdomain(name));
 }
 
 /** A path below a folder: relative, and never up. */
 export function localDescendingPath(path: string, at: FieldPath): FieldErrorList {
-  if (path.startsWith('/')) return [field.invalid(at, path, 'must be a relative path')];
-  return noBacksteps(path, at);
+  return [...(path.startsWith('/') ? [field.invalid(at, path, 'must be a relative path')] : []), ...noBacksteps(path, at)];
 }
 
 export function noBacksteps(path: string, at: FieldPath): FieldErrorList {
@@ -65,5 +71,12 @@ export function immutable(
   at: FieldPath,
   equal: (a: unknown, b: unknown) => boolean,
 ): FieldErrorList {
-  return equal(value, old) ? [] : [field.invalid(at, value, 'field is immutable')];
+  return equal(value, old) ? [] : [field.invalid(at, value ?? null, 'field is immutable')];
 }
+
+/** True if there are addresses of both families, one of each. */
+export function isDualStack(addresses: readonly string[]): boolean {
+  return addresses.length === 2 && isIPv6(addresses[0] as string) !== isIPv6(addresses[1] as string);
+}
+
+export const isIPv6 = (address: string): boolean => address.includes(':');

@@ -3,20 +3,29 @@
 import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
-import type { Container, ContainerPort, EphemeralContainer, PodSpec, SecurityContext, VolumeMount } from './types.ts';
-import { invalidEach, localDescendingPath, oneOf, optionalOneOf } from './common.ts';
+import type { Container, ContainerPort, ContainerResizePolicy, EphemeralContainer, PodSpec, Volume } from './types.ts';
+import { invalidEach, oneOf, optionalOneOf } from './common.ts';
 import { env, envFrom } from './env.ts';
+import { volumeDevices, volumeMounts } from './mounts.ts';
 import { probesAndHooks } from './probes.ts';
-import { resourceRequirements } from './resources.ts';
+import { containerResourceRequirements } from './resources.ts';
 import { securityContext } from './security.ts';
 
 /** What a container's rules need to know of its pod. */
 export interface PodFacts {
-  readonly volumeNames: ReadonlySet<string>;
+  /** Those that have no errors of their own. */
+  readonly volumes: ReadonlyMap<string, Volume>;
   readonly claimNames: ReadonlySet<string>;
   readonly graceSeconds: number | undefined;
   readonly spec: PodSpec;
+  /** A pod, not the template of one: what it has is final. */
+  readonly isPod: boolean;
 }
+
+export const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
+const RESTART_POLICIES = ['Always', 'Never', 'OnFailure'];
+const MAX_RESTART_RULES = 20;
+const MAX_EXIT_CODES = 255;
 
 export function containers(list: readonly Container[], pod: PodFacts, at: FieldPath): FieldErrorList {
   if (list.length === 0) return [field.required(at)];
@@ -24,10 +33,9 @@ export function containers(list: readonly Container[], pod: PodFacts, at: FieldP
   const names = new Set<string>();
   list.forEach((container, index) => {
     const path = at.index(index);
-    errors.push(...commonContainer(container, pod, path), ...uniqueName(container.name, names, path));
-    if (container.restartPolicy !== undefined && container.restartPolicyRules === undefined) {
-      errors.push(...optionalOneOf(container.restartPolicy, ['Always', 'Never', 'OnFailure'], path.child('restartPolicy')));
-    }
+    errors.push(...commonContainer(container, pod, path), ...restart(container, path));
+    if (names.has(container.name)) errors.push(field.duplicate(path.child('name'), container.name));
+    names.add(container.name);
     errors.push(...probesAndHooks(container, pod.graceSeconds, path));
   });
   errors.push(...hostPortConflicts(list, at));
@@ -44,22 +52,37 @@ export function initContainers(
   const names = new Set(regular.map((container) => container.name));
   list.forEach((container, index) => {
     const path = at.index(index);
-    errors.push(...commonContainer(container, pod, path), ...uniqueName(container.name, names, path));
-    errors.push(...optionalOneOf(container.restartPolicy, ['Always', 'Never', 'OnFailure'], path.child('restartPolicy')));
+    errors.push(
+      ...commonContainer(container, pod, path),
+      ...restart(container, path),
+      ...uniqueName(container.name, names, path),
+    );
+    // Init containers run one after the other, so that each is asked by itself.
+    errors.push(...hostPortConflicts([container], at));
     // Only sidecars go on running beside the others; only they can be probed and have hooks.
     if (container.restartPolicy === 'Always') errors.push(...probesAndHooks(container, pod.graceSeconds, path));
     else {
       for (const name of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
-        if (container[name] !== undefined)
+        if (container[name] !== undefined) {
           errors.push(field.forbidden(path.child(name), 'may not be set for init containers without restartPolicy=Always'));
+        }
       }
     }
-    errors.push(...hostPortConflicts([container], at, index));
   });
   return errors;
 }
 
-const NOT_FOR_EPHEMERAL = ['ports', 'livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle', 'resizePolicy'] as const;
+const NOT_FOR_EPHEMERAL = [
+  'ports',
+  'resources',
+  'resizePolicy',
+  'restartPolicy',
+  'restartPolicyRules',
+  'livenessProbe',
+  'readinessProbe',
+  'startupProbe',
+  'lifecycle',
+] as const;
 
 export function ephemeralContainers(
   list: readonly EphemeralContainer[],
@@ -68,62 +91,112 @@ export function ephemeralContainers(
   at: FieldPath,
 ): FieldErrorList {
   const errors: FieldErrorList = [];
-  const names = new Set(others.map((container) => container.name));
+  const otherNames = new Set(others.map((container) => container.name));
+  const names = new Set(otherNames);
   list.forEach((container, index) => {
     const path = at.index(index);
-    errors.push(...commonContainer(container, pod, path), ...uniqueName(container.name, names, path));
-    if (
-      container.targetContainerName !== undefined &&
-      !pod.spec.containers.some((target) => target.name === container.targetContainerName)
-    ) {
-      errors.push(field.notFound(path.child('targetContainerName'), container.targetContainerName));
-    }
+    errors.push(...commonContainer(container, pod, path), ...image(container, path));
+    if (names.has(container.name)) errors.push(field.duplicate(path.child('name'), container.name));
+    names.add(container.name);
+    const target = container.targetContainerName ?? '';
+    if (target !== '' && !otherNames.has(target)) errors.push(field.notFound(path.child('targetContainerName'), target));
+    // What a pod's service rests on is no business of a container that is there for a while, to look around.
     for (const name of NOT_FOR_EPHEMERAL) {
-      if (container[name] !== undefined)
+      const value = container[name];
+      if (value !== undefined && Object.keys(value).length > 0) {
         errors.push(field.forbidden(path.child(name), 'cannot be set for an Ephemeral Container'));
+      }
     }
-    if (Object.keys(container.resources).length > 0)
-      errors.push(field.forbidden(path.child('resources'), 'cannot be set for an Ephemeral Container'));
+    (container.volumeMounts ?? []).forEach((mount, mountIndex) => {
+      for (const name of ['subPath', 'subPathExpr'] as const) {
+        if ((mount[name] ?? '') === '') continue;
+        const where = path.child('volumeMounts').index(mountIndex).child(name);
+        errors.push(field.forbidden(where, 'cannot be set for an Ephemeral Container'));
+      }
+    });
   });
   return errors;
 }
 
+/** What holds of the containers of a pod, but not of those of a template, for compatibility. */
+export function containersOfPod(list: readonly Container[] | undefined, at: FieldPath): FieldErrorList {
+  return (list ?? []).flatMap((container, index) => image(container, at.index(index)));
+}
+
+export function image(container: Pick<Container, 'image'>, at: FieldPath): FieldErrorList {
+  const name = container.image ?? '';
+  return name === name.trim() ? [] : [field.invalid(at.child('image'), name, 'must not have leading or trailing whitespace')];
+}
+
 function uniqueName(name: string, names: Set<string>, at: FieldPath): FieldErrorList {
-  if (name === '') return [];
   if (names.has(name)) return [field.duplicate(at.child('name'), name)];
-  names.add(name);
+  if (name !== '') names.add(name);
   return [];
 }
 
 function commonContainer(container: Container | EphemeralContainer, pod: PodFacts, at: FieldPath): FieldErrorList {
-  const errors: FieldErrorList = [];
-  if (container.name === '') errors.push(field.required(at.child('name')));
-  else errors.push(...invalidEach(at.child('name'), container.name, validation.isDNS1123Label(container.name)));
-  const image = container.image ?? '';
-  if (image.trim() === '') errors.push(field.required(at.child('image')));
-  else if (image !== image.trim())
-    errors.push(field.invalid(at.child('image'), image, 'must not have leading or trailing whitespace'));
-  const policy = container.terminationMessagePolicy;
-  if (policy === undefined) errors.push(field.required(at.child('terminationMessagePolicy')));
-  else if (policy !== 'File' && policy !== 'FallbackToLogsOnError') {
-    errors.push(field.invalid(at.child('terminationMessagePolicy'), policy, "must be 'File' or 'FallbackToLogsOnError'"));
-  }
-  errors.push(
+  return [
+    ...(container.name === ''
+      ? [field.required(at.child('name'))]
+      : invalidEach(at.child('name'), container.name, validation.isDNS1123Label(container.name))),
+    ...((container.image ?? '') === '' ? [field.required(at.child('image'))] : []),
+    ...oneOf(container.terminationMessagePolicy, ['File', 'FallbackToLogsOnError'], at.child('terminationMessagePolicy')),
     ...ports(container.ports, at.child('ports')),
     ...env(container.env, at.child('env')),
     ...envFrom(container.envFrom, at.child('envFrom')),
-    ...volumeMounts(container.volumeMounts, container.securityContext, pod.volumeNames, at.child('volumeMounts')),
-    ...volumeDevices(container, pod, at.child('volumeDevices')),
-    ...oneOf(container.imagePullPolicy, ['Always', 'IfNotPresent', 'Never'], at.child('imagePullPolicy')),
-    ...resourceRequirements(container.resources, at.child('resources'), pod.claimNames),
+    ...volumeMounts(container, pod.volumes, at.child('volumeMounts')),
+    ...volumeDevices(container, pod.volumes, at.child('volumeDevices')),
+    ...oneOf(container.imagePullPolicy, PULL_POLICIES, at.child('imagePullPolicy')),
+    ...containerResourceRequirements(container.resources, at.child('resources'), pod.claimNames),
+    ...resizePolicy(container.resizePolicy, pod.spec.restartPolicy, at.child('resizePolicy')),
     ...securityContext(container.securityContext, pod.spec, at.child('securityContext')),
-  );
-  (container.resizePolicy ?? []).forEach((resize, index) => {
-    const path = at.child('resizePolicy').index(index);
+  ];
+}
+
+/** Whether a container may have a policy of its own, and rules beside it. */
+function restart({ restartPolicy, restartPolicyRules = [] }: Container, at: FieldPath): FieldErrorList {
+  const errors = optionalOneOf(restartPolicy, RESTART_POLICIES, at.child('restartPolicy'));
+  const rulesPath = at.child('restartPolicyRules');
+  if (restartPolicyRules.length > 0 && restartPolicy === undefined) {
+    errors.push(field.required(at.child('restartPolicy'), 'must specify restartPolicy when restart rules are used'));
+  }
+  if (restartPolicyRules.length > MAX_RESTART_RULES) {
+    errors.push(field.tooMany(rulesPath, restartPolicyRules.length, MAX_RESTART_RULES));
+  }
+  restartPolicyRules.forEach(({ action, exitCodes }, index) => {
+    const path = rulesPath.index(index);
+    errors.push(...oneOf(action, ['Restart'], path.child('action')));
+    if (exitCodes === undefined) {
+      errors.push(field.required(path.child('exitCodes'), 'must be specified'));
+      return;
+    }
+    const { operator, values = [] } = exitCodes;
+    errors.push(...oneOf(operator, ['In', 'NotIn'], path.child('exitCodes', 'operator')));
+    if (values.length > MAX_EXIT_CODES) {
+      errors.push(field.tooMany(path.child('exitCodes', 'values'), values.length, MAX_EXIT_CODES));
+    }
+  });
+  return errors;
+}
+
+function resizePolicy(
+  list: readonly ContainerResizePolicy[] | undefined,
+  podRestartPolicy: string | undefined,
+  at: FieldPath,
+): FieldErrorList {
+  const errors: FieldErrorList = [];
+  const resources = new Set<string>();
+  (list ?? []).forEach((policy, index) => {
+    if (resources.has(policy.resourceName)) errors.push(field.duplicate(at.index(index), policy.resourceName));
+    resources.add(policy.resourceName);
     errors.push(
-      ...oneOf(resize.resourceName, ['cpu', 'memory'], path.child('resourceName')),
-      ...oneOf(resize.restartPolicy, ['NotRequired', 'RestartContainer'], path.child('restartPolicy')),
+      ...oneOf(policy.resourceName, ['cpu', 'memory'], at),
+      ...oneOf(policy.restartPolicy, ['NotRequired', 'RestartContainer'], at),
     );
+    if (podRestartPolicy === 'Never' && policy.restartPolicy !== 'NotRequired') {
+      const message = "must be 'NotRequired' when `restartPolicy` is 'Never'";
+      errors.push(field.invalid(at, policy.restartPolicy, message));
+    }
   });
   return errors;
 }
@@ -140,8 +213,9 @@ function ports(list: readonly ContainerPort[] | undefined, at: FieldPath): Field
       else names.add(port.name);
     }
     if (port.containerPort === 0) errors.push(field.required(path.child('containerPort')));
-    else
+    else {
       errors.push(...invalidEach(path.child('containerPort'), port.containerPort, validation.isValidPortNum(port.containerPort)));
+    }
     if (port.hostPort !== undefined && port.hostPort !== 0) {
       errors.push(...invalidEach(path.child('hostPort'), port.hostPort, validation.isValidPortNum(port.hostPort)));
     }
@@ -150,91 +224,17 @@ function ports(list: readonly ContainerPort[] | undefined, at: FieldPath): Field
   return errors;
 }
 
-function hostPortConflicts(list: readonly Container[], at: FieldPath, firstIndex = 0): FieldErrorList {
+function hostPortConflicts(list: readonly Container[], at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
   const taken = new Set<string>();
   list.forEach((container, containerIndex) => {
     (container.ports ?? []).forEach((port, index) => {
       if (port.hostPort === undefined || port.hostPort === 0) return;
       const key = `${port.protocol}/${port.hostIP ?? ''}/${port.hostPort}`;
-      if (taken.has(key))
-        errors.push(
-          field.duplicate(
-            at
-              .index(firstIndex + containerIndex)
-              .child('ports')
-              .index(index)
-              .child('hostPort'),
-            key,
-          ),
-        );
+      const path = at.index(containerIndex).child('ports').index(index).child('hostPort');
+      if (taken.has(key)) errors.push(field.duplicate(path, key));
       taken.add(key);
     });
-  });
-  return errors;
-}
-
-function volumeMounts(
-  list: readonly VolumeMount[] | undefined,
-  security: SecurityContext | undefined,
-  volumeNames: ReadonlySet<string>,
-  at: FieldPath,
-): FieldErrorList {
-  const errors: FieldErrorList = [];
-  const mountPaths = new Set<string>();
-  (list ?? []).forEach((mount, index) => {
-    const path = at.index(index);
-    if (mount.name === '') errors.push(field.required(path.child('name')));
-    if (!volumeNames.has(mount.name)) errors.push(field.notFound(path.child('name'), mount.name));
-    if (mount.mountPath === '') errors.push(field.required(path.child('mountPath')));
-    if (mountPaths.has(mount.mountPath)) errors.push(field.invalid(path.child('mountPath'), mount.mountPath, 'must be unique'));
-    mountPaths.add(mount.mountPath);
-    if (mount.subPath !== undefined) errors.push(...localDescendingPath(mount.subPath, path.child('subPath')));
-    if (mount.subPathExpr !== undefined) {
-      if (mount.subPath !== undefined)
-        errors.push(
-          field.invalid(path.child('subPathExpr'), mount.subPathExpr, 'subPathExpr and subPath are mutually exclusive'),
-        );
-      errors.push(...localDescendingPath(mount.subPathExpr, path.child('subPathExpr')));
-    }
-    if (mount.mountPropagation !== undefined) {
-      errors.push(...oneOf(mount.mountPropagation, ['Bidirectional', 'HostToContainer', 'None'], path.child('mountPropagation')));
-      if (mount.mountPropagation === 'Bidirectional' && security?.privileged !== true) {
-        errors.push(
-          field.forbidden(
-            path.child('mountPropagation'),
-            'Bidirectional mount propagation is available only to privileged containers',
-          ),
-        );
-      }
-    }
-    if (mount.recursiveReadOnly !== undefined) {
-      errors.push(...oneOf(mount.recursiveReadOnly, ['Disabled', 'Enabled', 'IfPossible'], path.child('recursiveReadOnly')));
-      if (mount.recursiveReadOnly !== 'Disabled' && mount.readOnly !== true) {
-        errors.push(field.forbidden(path.child('recursiveReadOnly'), 'may only be specified when readOnly is true'));
-      }
-    }
-  });
-  return errors;
-}
-
-function volumeDevices(container: Container | EphemeralContainer, pod: PodFacts, at: FieldPath): FieldErrorList {
-  const errors: FieldErrorList = [];
-  const mounted = new Set((container.volumeMounts ?? []).map((mount) => mount.name));
-  const paths = new Set<string>();
-  const names = new Set<string>();
-  (container.volumeDevices ?? []).forEach((device, index) => {
-    const path = at.index(index);
-    if (device.name === '') errors.push(field.required(path.child('name')));
-    if (device.devicePath === '') errors.push(field.required(path.child('devicePath')));
-    else if (paths.has(device.devicePath))
-      errors.push(field.invalid(path.child('devicePath'), device.devicePath, 'must be unique'));
-    paths.add(device.devicePath);
-    if (names.has(device.name)) errors.push(field.invalid(path.child('name'), device.name, 'must be unique'));
-    names.add(device.name);
-    if (device.name !== '' && !pod.volumeNames.has(device.name)) errors.push(field.notFound(path.child('name'), device.name));
-    if (mounted.has(device.name))
-      errors.push(field.invalid(path.child('name'), device.name, 'must not already exist in volumeMounts'));
   });
   return errors;
 }

@@ -4,8 +4,15 @@ import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import { parseQuantity } from '../../../../machinery/quantity.ts';
 import * as validation from '../../../../machinery/validation.ts';
-import type { EnvFromSource, EnvVar, EnvVarSource, ObjectFieldSelector, ResourceFieldSelector } from './types.ts';
-import { invalidEach, referenceName } from './common.ts';
+import type {
+  EnvFromSource,
+  EnvVar,
+  EnvVarSource,
+  FileKeySelector,
+  ObjectFieldSelector,
+  ResourceFieldSelector,
+} from './types.ts';
+import { invalidEach, localNonReservedPath, nonEmpty, referenceName } from './common.ts';
 
 /** Fields of a pod that an environment variable can have. */
 const ENV_FIELD_PATHS = [
@@ -36,8 +43,6 @@ const KNOWN_FIELD_PATHS = new Set([
   'spec.restartPolicy',
   'spec.schedulerName',
   'status.phase',
-  'status.nominatedNodeName',
-  'spec.hostNetwork',
 ]);
 
 const CONTAINER_RESOURCE_PATHS = [
@@ -49,6 +54,7 @@ const CONTAINER_RESOURCE_PATHS = [
   'requests.memory',
 ];
 
+const CPU_DIVISORS = ['1m', '1'];
 const DIVISORS = ['1', '1k', '1M', '1G', '1T', '1P', '1E', '1Ki', '1Mi', '1Gi', '1Ti', '1Pi', '1Ei'];
 
 export function env(variables: readonly EnvVar[] | undefined, at: FieldPath): FieldErrorList {
@@ -61,6 +67,8 @@ export function env(variables: readonly EnvVar[] | undefined, at: FieldPath): Fi
     return errors;
   });
 }
+
+const SOURCES = '`fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`';
 
 function valueFrom(source: EnvVarSource, value: string | undefined, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
@@ -77,89 +85,103 @@ function valueFrom(source: EnvVarSource, value: string | undefined, at: FieldPat
     const reference = source[kind];
     if (reference === undefined) continue;
     sources++;
+    const { name = '', key } = reference;
     const path = at.child(kind);
-    errors.push(...referenceName(reference.name, path.child('name')));
-    if (reference.key === '') errors.push(field.required(path.child('key')));
-    else errors.push(...invalidEach(path.child('key'), reference.key, validation.isConfigMapKey(reference.key)));
+    errors.push(...invalidEach(path.child('name'), name, validation.isDNS1123Subdomain(name)));
+    if (key === '') errors.push(field.required(path.child('key')));
+    else errors.push(...invalidEach(path.child('key'), key, validation.isConfigMapKey(key)));
   }
   if (source.fileKeyRef !== undefined) {
     sources++;
-    const path = at.child('fileKeyRef');
-    if (source.fileKeyRef.key === '') errors.push(field.required(path.child('key')));
-    if (source.fileKeyRef.volumeName === '') errors.push(field.required(path.child('volumeName')));
-    if (source.fileKeyRef.path === '') errors.push(field.required(path.child('path')));
+    errors.push(...fileKeyRef(source.fileKeyRef, at.child('fileKeyRef')));
   }
-  if (sources === 0) {
-    errors.push(
-      field.invalid(
-        at,
-        '',
-        'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`',
-      ),
-    );
-  } else if (value !== undefined && value !== '') {
+  if (sources === 0) errors.push(field.invalid(at, '', `must specify one of: ${SOURCES}`));
+  else if (value !== undefined && value !== '') {
     errors.push(field.invalid(at, '', 'may not be specified when `value` is not empty'));
-  } else if (sources > 1) {
-    errors.push(field.invalid(at, '', 'may not have more than one field specified at a time'));
-  }
+  } else if (sources > 1) errors.push(field.invalid(at, '', 'may not have more than one field specified at a time'));
   return errors;
+}
+
+function fileKeyRef({ key, volumeName, path }: FileKeySelector, at: FieldPath): FieldErrorList {
+  return [
+    ...(key === '' ? [field.required(at.child('key'))] : invalidEach(at.child('key'), key, validation.isRelaxedEnvVarName(key))),
+    ...nonEmpty(volumeName, at.child('volumeName')),
+    ...(path === '' ? [field.required(at.child('path'))] : localNonReservedPath(path, at.child('path'))),
+  ];
 }
 
 /** The key in a path such as metadata.labels['app'], and the path without it. */
 export function splitSubscript(path: string): { readonly path: string; readonly subscript?: string } {
-  const match = /^(.*)\['(.*)'\]$/.exec(path);
-  return match === null ? { path } : { path: match[1] as string, subscript: match[2] };
+  const match = /^(.+?)\['(.*)'\]$/s.exec(path);
+  return match === null ? { path } : { path: match[1] as string, subscript: match[2] as string };
 }
 
 export function fieldRef(reference: ObjectFieldSelector, allowed: readonly string[], at: FieldPath): FieldErrorList {
-  if (reference.apiVersion === undefined || reference.apiVersion === '') return [field.required(at.child('apiVersion'))];
-  if (reference.fieldPath === '') return [field.required(at.child('fieldPath'))];
-  const path = at.child('fieldPath');
-  const split = splitSubscript(reference.fieldPath);
-  if (reference.apiVersion !== 'v1' || !KNOWN_FIELD_PATHS.has(split.path)) {
-    const problem =
-      reference.apiVersion === 'v1'
-        ? `field label not supported: ${split.path}`
-        : `unsupported pod version: ${reference.apiVersion}`;
-    return [field.invalid(path, reference.fieldPath, `error converting fieldPath: ${problem}`)];
+  const { apiVersion, fieldPath } = reference;
+  if (apiVersion === undefined || apiVersion === '') return [field.required(at.child('apiVersion'))];
+  if (fieldPath === '') return [field.required(at.child('fieldPath'))];
+  const converted = convertFieldPath(apiVersion, fieldPath);
+  if ('problem' in converted) {
+    return [field.invalid(at.child('fieldPath'), fieldPath, `error converting fieldPath: ${converted.problem}`)];
   }
-  if (split.subscript !== undefined) {
-    if (split.path === 'metadata.annotations')
-      return invalidEach(path, reference.fieldPath, validation.isQualifiedName(split.subscript.toLowerCase()));
-    if (split.path === 'metadata.labels')
-      return invalidEach(path, reference.fieldPath, validation.isQualifiedName(split.subscript));
-    return [field.invalid(path, reference.fieldPath, 'does not support subscript')];
+  const { path, subscript } = converted;
+  if (subscript === undefined) {
+    return allowed.includes(path) ? [] : [field.notSupported(at.child('fieldPath'), path, allowed)];
   }
-  return allowed.includes(split.path) ? [] : [field.notSupported(path, split.path, allowed)];
+  const key = path === 'metadata.annotations' ? subscript.toLowerCase() : subscript;
+  return invalidEach(at, key, validation.isQualifiedName(key));
 }
 
+type Converted = { readonly problem: string } | { readonly path: string; readonly subscript?: string };
+
+/** The name that a field has today. */
+function convertFieldPath(version: string, given: string): Converted {
+  if (version !== 'v1') return { problem: `unsupported pod version: ${version}` };
+  const split = splitSubscript(given);
+  if (split.subscript !== undefined) {
+    if (split.path === 'metadata.annotations' || split.path === 'metadata.labels') return split;
+    return { problem: `field label does not support subscript: ${given}` };
+  }
+  if (given === 'spec.host') return { path: 'spec.nodeName' };
+  return KNOWN_FIELD_PATHS.has(given) ? { path: given } : { problem: `field label not supported: ${given}` };
+}
+
+const HUGE_PAGES = /^(limits|requests)\.hugepages-/;
+
 export function resourceFieldRef(reference: ResourceFieldSelector, inVolume: boolean, at: FieldPath): FieldErrorList {
-  if (inVolume && (reference.containerName === undefined || reference.containerName === ''))
-    return [field.required(at.child('containerName'))];
-  if (reference.resource === '') return [field.required(at.child('resource'))];
-  const hugePages = /^(limits|requests)\.hugepages-/.test(reference.resource);
-  if (!hugePages && !CONTAINER_RESOURCE_PATHS.includes(reference.resource)) {
-    return [field.notSupported(at.child('resource'), reference.resource, CONTAINER_RESOURCE_PATHS)];
+  const { containerName = '', resource } = reference;
+  const errors: FieldErrorList = [];
+  if (inVolume && containerName === '') errors.push(field.required(at.child('containerName')));
+  else if (resource === '') errors.push(field.required(at.child('resource')));
+  else if (!CONTAINER_RESOURCE_PATHS.includes(resource) && !HUGE_PAGES.test(resource)) {
+    errors.push(field.notSupported(at.child('resource'), resource, CONTAINER_RESOURCE_PATHS));
   }
-  const divisor = parseQuantity(reference.divisor ?? '0');
-  if (divisor.sign() === 0) return [];
-  const resource = reference.resource.slice(reference.resource.indexOf('.') + 1);
-  const at1 = at.child('divisor');
-  const is = (text: string): boolean => divisor.cmp(parseQuantity(text)) === 0;
-  if (resource === 'cpu') {
-    return is('1m') || is('1')
-      ? []
-      : [field.invalid(at1, resource, "only divisor's values 1m and 1 are supported with the cpu resource")];
+  errors.push(...divisor(reference, at.child('divisor')));
+  return errors;
+}
+
+function divisor({ resource, divisor: text = '0' }: ResourceFieldSelector, at: FieldPath): FieldErrorList {
+  const quantity = parseQuantity(text);
+  if (quantity.isZero()) return [];
+  const check = (known: readonly string[], what: string): FieldErrorList => {
+    if (known.includes(quantity.toString())) return [];
+    const list = known === CPU_DIVISORS ? '1m and 1' : known.join(', ');
+    return [field.invalid(at, resource, `only divisor's values ${list} are supported with the ${what} resource`)];
+  };
+  if (HUGE_PAGES.test(resource)) return check(DIVISORS, 'hugepages');
+  switch (resource) {
+    case 'limits.cpu':
+    case 'requests.cpu':
+      return check(CPU_DIVISORS, 'cpu');
+    case 'limits.memory':
+    case 'requests.memory':
+      return check(DIVISORS, 'memory');
+    case 'limits.ephemeral-storage':
+    case 'requests.ephemeral-storage':
+      return check(DIVISORS, 'local ephemeral storage');
+    default:
+      return [];
   }
-  return DIVISORS.some(is)
-    ? []
-    : [
-        field.invalid(
-          at1,
-          resource,
-          `only divisor's values ${DIVISORS.join(', ')} are supported with the ${hugePages ? 'hugepages' : resource === 'memory' ? 'memory' : 'local ephemeral storage'} resource`,
-        ),
-      ];
 }
 
 export function envFrom(sources: readonly EnvFromSource[] | undefined, at: FieldPath): FieldErrorList {
@@ -169,15 +191,15 @@ export function envFrom(sources: readonly EnvFromSource[] | undefined, at: Field
     if (source.prefix !== undefined && source.prefix !== '') {
       errors.push(...invalidEach(path.child('prefix'), source.prefix, validation.isRelaxedEnvVarName(source.prefix)));
     }
-    let sourceCount = 0;
+    let count = 0;
     for (const kind of ['configMapRef', 'secretRef'] as const) {
       const reference = source[kind];
       if (reference === undefined) continue;
-      sourceCount++;
-      errors.push(...referenceName(reference.name, path.child(kind).child('name')));
+      count++;
+      errors.push(...referenceName(reference.name, path.child(kind, 'name')));
     }
-    if (sourceCount === 0) errors.push(field.invalid(path, '', 'must specify one of: `configMapRef` or `secretRef`'));
-    else if (sourceCount > 1) errors.push(field.invalid(path, '', 'may not have more than one field specified at a time'));
+    if (count === 0) errors.push(field.invalid(at, '', 'must specify one of: `configMapRef` or `secretRef`'));
+    else if (count > 1) errors.push(field.invalid(at, '', 'may not have more than one field specified at a time'));
     return errors;
   });
 }

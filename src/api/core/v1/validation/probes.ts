@@ -4,7 +4,7 @@ import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
 import type { ExecAction, GRPCAction, HTTPGetAction, Lifecycle, Probe, TCPSocketAction } from './types.ts';
-import { invalidEach, nonNegative, oneOf, portNumberOrName } from './common.ts';
+import { invalidEach, nonNegative, optionalOneOf, portNumberOrName } from './common.ts';
 
 /** The actions that a probe or a hook can take. */
 interface Actions {
@@ -29,15 +29,12 @@ function handler(actions: Actions, graceSeconds: number | undefined, at: FieldPa
   one('exec', (path) => ((actions.exec?.command ?? []).length === 0 ? [field.required(path.child('command'))] : []));
   one('httpGet', (path) => httpGet(actions.httpGet as HTTPGetAction, path));
   one('tcpSocket', (path) => portNumberOrName((actions.tcpSocket as TCPSocketAction).port, path.child('port')));
-  one('grpc', (path) =>
-    invalidEach(path.child('port'), actions.grpc?.port, validation.isValidPortNum((actions.grpc as GRPCAction).port)),
-  );
+  one('grpc', (path) => portNumberOrName((actions.grpc as GRPCAction).port, path.child('port')));
   one('sleep', (path) => {
     const seconds = actions.sleep?.seconds ?? 0;
-    const grace = graceSeconds ?? 30;
-    return seconds < 0 || seconds > grace
-      ? [field.invalid(path, seconds, `must be non-negative and less than terminationGracePeriodSeconds (${grace})`)]
-      : [];
+    // Without a grace period another error has been found already.
+    if (graceSeconds === undefined || (seconds >= 0 && seconds <= graceSeconds)) return [];
+    return [field.invalid(path, seconds, `must be non-negative and less than terminationGracePeriodSeconds (${graceSeconds})`)];
   });
   if (handlers === 0) errors.push(field.required(at, 'must specify a handler type'));
   return errors;
@@ -47,7 +44,7 @@ function httpGet(action: HTTPGetAction, at: FieldPath): FieldErrorList {
   return [
     ...(action.path === undefined || action.path === '' ? [field.required(at.child('path'))] : []),
     ...portNumberOrName(action.port, at.child('port')),
-    ...oneOf(action.scheme, ['HTTP', 'HTTPS'], at.child('scheme')),
+    ...optionalOneOf(action.scheme ?? '', ['HTTP', 'HTTPS'], at.child('scheme')),
     ...(action.httpHeaders ?? []).flatMap((header) =>
       invalidEach(at.child('httpHeaders'), header.name, validation.isHTTPHeaderName(header.name)),
     ),

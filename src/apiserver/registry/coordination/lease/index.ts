@@ -21,5 +21,9 @@ export const leaseStrategy: ResourceStrategy<Lease> = {
 };
 
 export function leaseResource(services: RegistryServices): ServedResource {
-  return { type: leases, rest: new ResourceStore<Lease>({ ...services, type: leases, strategy: leaseStrategy }), table: leaseTable };
+  return {
+    type: leases,
+    rest: new ResourceStore<Lease>({ ...services, type: leases, strategy: leaseStrategy }),
+    table: leaseTable,
+  };
 }

@@ -8,5 +8,9 @@ import type { RegistryServices } from '../../services.ts';
 import { configMapStrategy } from './strategy.ts';
 
 export function configMapResource(services: RegistryServices): ServedResource {
-  return { type: configMaps, rest: new ResourceStore({ ...services, type: configMaps, strategy: configMapStrategy }), table: configMapTable };
+  return {
+    type: configMaps,
+    rest: new ResourceStore({ ...services, type: configMaps, strategy: configMapStrategy }),
+    table: configMapTable,
+  };
 }

@@ -49,5 +49,9 @@ export const eventStrategy: ResourceStrategy<Event> = {
 };
 
 export function eventResource(services: RegistryServices): ServedResource {
-  return { type: events, rest: new ResourceStore<Event>({ ...services, type: events, strategy: eventStrategy }), table: eventTable };
+  return {
+    type: events,
+    rest: new ResourceStore<Event>({ ...services, type: events, strategy: eventStrategy }),
+    table: eventTable,
+  };
 }

@@ -25,7 +25,11 @@ export function namespaceResource(services: RegistryServices): ServedResource {
     table: namespaceTable,
     subresources: [
       { name: 'status', kind, rest: store.view(namespaceStatusStrategy) },
-      { name: 'finalize', kind, rest: { update: (context, name, update, options) => finalize.update(context, name, update, options) } },
+      {
+        name: 'finalize',
+        kind,
+        rest: { update: (context, name, update, options) => finalize.update(context, name, update, options) },
+      },
     ],
   };
 }

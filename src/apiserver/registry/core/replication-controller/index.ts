@@ -32,7 +32,11 @@ const replicationControllerStatusStrategy: SubresourceStrategy<ReplicationContro
 };
 
 export function replicationControllerResource(services: RegistryServices): ServedResource {
-  const store = new ResourceStore<ReplicationController>({ ...services, type: replicationControllers, strategy: replicationControllerStrategy });
+  const store = new ResourceStore<ReplicationController>({
+    ...services,
+    type: replicationControllers,
+    strategy: replicationControllerStrategy,
+  });
   return {
     type: replicationControllers,
     rest: store,

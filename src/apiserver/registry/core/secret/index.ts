@@ -20,5 +20,9 @@ export const secretStrategy: ResourceStrategy<Secret> = {
 };
 
 export function secretResource(services: RegistryServices): ServedResource {
-  return { type: secrets, rest: new ResourceStore<Secret>({ ...services, type: secrets, strategy: secretStrategy }), table: secretTable };
+  return {
+    type: secrets,
+    rest: new ResourceStore<Secret>({ ...services, type: secrets, strategy: secretStrategy }),
+    table: secretTable,
+  };
 }

@@ -18,10 +18,17 @@ const SPEC = field.path('spec');
 function validateFamilies(service: Service): FieldErrorList {
   const errors: FieldErrorList = [];
   (service.spec.ipFamilies ?? []).forEach((family, index) => {
-    if (family !== 'IPv4') errors.push(field.invalid(SPEC.child('ipFamilies').index(index), family, 'not configured on this cluster'));
+    if (family !== 'IPv4')
+      errors.push(field.invalid(SPEC.child('ipFamilies').index(index), family, 'not configured on this cluster'));
   });
   if (service.spec.ipFamilyPolicy === 'RequireDualStack') {
-    errors.push(field.invalid(SPEC.child('ipFamilyPolicy'), service.spec.ipFamilyPolicy, 'this cluster is not configured for dual-stack services'));
+    errors.push(
+      field.invalid(
+        SPEC.child('ipFamilyPolicy'),
+        service.spec.ipFamilyPolicy,
+        'this cluster is not configured for dual-stack services',
+      ),
+    );
   }
   return errors;
 }
@@ -42,7 +49,11 @@ function keepAllocated(service: Service, old: Service): Service {
       }),
     };
   }
-  if (spec.type === 'ClusterIP' && (old.spec.type === 'NodePort' || old.spec.type === 'LoadBalancer') && spec.ports !== undefined) {
+  if (
+    spec.type === 'ClusterIP' &&
+    (old.spec.type === 'NodePort' || old.spec.type === 'LoadBalancer') &&
+    spec.ports !== undefined
+  ) {
     // The node ports that came from the old type go, if the client only sends back what it has read.
     const before = new Set((old.spec.ports ?? []).map((port) => port.nodePort));
     spec = {
@@ -71,7 +82,8 @@ function keepAllocated(service: Service, old: Service): Service {
 /** clusterIP and the first of clusterIPs are one field under two names. */
 function withClusterIPs(service: Service): Service {
   const { clusterIP, clusterIPs } = service.spec;
-  if (clusterIP !== undefined && clusterIPs === undefined) return { ...service, spec: { ...service.spec, clusterIPs: [clusterIP] } };
+  if (clusterIP !== undefined && clusterIPs === undefined)
+    return { ...service, spec: { ...service.spec, clusterIPs: [clusterIP] } };
   return service;
 }
 
@@ -107,6 +119,8 @@ export function serviceResource(services: RegistryServices): ServedResource {
     type: serviceType,
     rest: store,
     table: serviceTable,
-    subresources: [{ name: 'status', kind: { group: '', version: 'v1', kind: 'Service' }, rest: store.view(serviceStatusStrategy) }],
+    subresources: [
+      { name: 'status', kind: { group: '', version: 'v1', kind: 'Service' }, rest: store.view(serviceStatusStrategy) },
+    ],
   };
 }

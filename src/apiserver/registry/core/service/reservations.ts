@@ -22,9 +22,11 @@ export interface ServiceReservationsConfig {
   listServices(): Promise<readonly Service[]>;
 }
 
-export const hasClusterIP = (service: Service): boolean => service.spec.type !== 'ExternalName' && service.spec.clusterIP !== 'None';
+export const hasClusterIP = (service: Service): boolean =>
+  service.spec.type !== 'ExternalName' && service.spec.clusterIP !== 'None';
 const hasNodePorts = (service: Service): boolean =>
-  service.spec.type === 'NodePort' || (service.spec.type === 'LoadBalancer' && service.spec.allocateLoadBalancerNodePorts !== false);
+  service.spec.type === 'NodePort' ||
+  (service.spec.type === 'LoadBalancer' && service.spec.allocateLoadBalancerNodePorts !== false);
 
 export class ServiceReservations {
   readonly #cidr: string;
@@ -92,9 +94,13 @@ export class ServiceReservations {
     }
     const number = parseIPv4(wanted);
     const refuse = (message: string) =>
-      apierrors.invalid({ group: '', kind: 'Service' }, service.metadata.name, [field.invalid(SPEC.child('clusterIPs').index(0), wanted, message)]);
+      apierrors.invalid({ group: '', kind: 'Service' }, service.metadata.name, [
+        field.invalid(SPEC.child('clusterIPs').index(0), wanted, message),
+      ]);
     if (number === undefined || !this.#addresses.inRange(number)) {
-      throw refuse(`failed to allocate IP ${wanted}: the provided IP (${wanted}) is not in the valid range. The range of valid IPs is ${this.#cidr}`);
+      throw refuse(
+        `failed to allocate IP ${wanted}: the provided IP (${wanted}) is not in the valid range. The range of valid IPs is ${this.#cidr}`,
+      );
     }
     if (!this.#addresses.take(number)) throw refuse(`failed to allocate IP ${wanted}: provided IP is already allocated`);
     undo.push(() => this.#addresses.release(number));
@@ -116,8 +122,13 @@ export class ServiceReservations {
         undo.push(() => this.#ports.release(free));
       } else if (!kept.has(number) && own.get(number)?.has(protocol) !== false) {
         const refuse = (message: string) =>
-          apierrors.invalid({ group: '', kind: 'Service' }, service.metadata.name, [field.invalid(SPEC.child('ports').index(index).child('nodePort'), number, message)]);
-        if (!this.#ports.inRange(number)) throw refuse(`provided port is not in the valid range. The range of valid ports is ${NODE_PORTS.first}-${NODE_PORTS.last}`);
+          apierrors.invalid({ group: '', kind: 'Service' }, service.metadata.name, [
+            field.invalid(SPEC.child('ports').index(index).child('nodePort'), number, message),
+          ]);
+        if (!this.#ports.inRange(number))
+          throw refuse(
+            `provided port is not in the valid range. The range of valid ports is ${NODE_PORTS.first}-${NODE_PORTS.last}`,
+          );
         if (!this.#ports.take(number)) throw refuse('provided port is already allocated');
         const taken = number;
         undo.push(() => this.#ports.release(taken));
@@ -150,5 +161,7 @@ function addressesOf(service: Service): number[] {
 }
 
 function nodePortsOf(service: Service): number[] {
-  return (service.spec.ports ?? []).flatMap((port) => (port.nodePort === undefined || port.nodePort === 0 ? [] : [port.nodePort]));
+  return (service.spec.ports ?? []).flatMap((port) =>
+    port.nodePort === undefined || port.nodePort === 0 ? [] : [port.nodePort],
+  );
 }
