@@ -1,0 +1,190 @@
+// InterPodAffinity and PodTopologySpread against the plain reference, for random clusters that change.
+
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { namespaces, type PodSpec } from '../../api/core/v1/index.ts';
+import { SharedInformerFactory } from '../../client/informers/index.ts';
+import { SeededRandom } from '../../machinery/random.ts';
+import { CycleState } from '../framework/cycle-state.ts';
+import type { Handle, PluginRegistration } from '../framework/handle.ts';
+import type { NodeInfo } from '../framework/node-info.ts';
+import type { Node, Pod } from '../framework/objects.ts';
+import type { FilterPlugin, PreFilterPlugin, PreScorePlugin, ScorePlugin } from '../framework/plugin.ts';
+import { PodInfo } from '../framework/pod-info.ts';
+import { Status } from '../framework/status.ts';
+import { startTestCluster, type TestCluster } from '../testing/cluster.ts';
+import { makeHandle, RecordingLogger } from '../testing/handle.ts';
+import {
+  affinitySpec,
+  NAMESPACES,
+  RandomCluster,
+  randomNode,
+  randomPod,
+  randomSteps,
+  spreadSpec,
+} from '../testing/random-cluster.ts';
+import { affinityScores, affinityVerdict, type ReferenceWorld, spreadScores, spreadVerdict } from '../testing/reference.ts';
+import { interPodAffinity } from './inter-pod-affinity/inter-pod-affinity.ts';
+import { podTopologySpread } from './pod-topology-spread/pod-topology-spread.ts';
+
+type FullPlugin = PreFilterPlugin & FilterPlugin & PreScorePlugin & ScorePlugin;
+
+const RUNS = 300;
+
+function verdicts(plugin: FullPlugin, state: CycleState, pod: PodInfo, nodes: readonly NodeInfo[]): readonly string[] {
+  return nodes.map((node) => plugin.filter(state, pod, node)?.message ?? 'ok');
+}
+
+/** All 0 if the plugin has nothing to say. */
+function scores(plugin: FullPlugin, pod: PodInfo, nodes: readonly NodeInfo[]): readonly number[] {
+  const state = new CycleState();
+  if (plugin.preScore(state, pod, nodes)?.code === 'Skip') return nodes.map(() => 0);
+  const made = nodes.map((node) => plugin.score(state, pod, node));
+  plugin.normalizeScore?.(state, pod, made, nodes);
+  return made;
+}
+
+interface Reference {
+  verdict(pod: Pod, node: Node, world: ReferenceWorld): string;
+  scores(pod: Pod, nodes: readonly Node[], world: ReferenceWorld): readonly number[];
+}
+
+describe('plugins that look at other pods', () => {
+  let cluster: TestCluster;
+  let informers: SharedInformerFactory;
+  const stop = new AbortController();
+
+  beforeAll(async () => {
+    cluster = await startTestCluster();
+    const colors = { red: { color: 'warm' }, green: { color: 'cold' }, blue: {} };
+    for (const name of NAMESPACES) {
+      await cluster.client.resource(namespaces).create({ metadata: { name, labels: colors[name] } });
+    }
+    const random = new SeededRandom('informers');
+    informers = new SharedInformerFactory({
+      client: cluster.client,
+      clock: cluster.clock,
+      random,
+      logger: new RecordingLogger(),
+    });
+    informers.informerFor(namespaces);
+    informers.start(stop.signal);
+    await informers.waitForCacheSync(stop.signal);
+  });
+  afterAll(async () => {
+    stop.abort();
+    await informers.stopped();
+    await cluster.stop();
+  });
+
+  function worldOf(
+    nodes: readonly NodeInfo[],
+    podsOn: (node: NodeInfo) => readonly PodInfo[] = ({ pods }) => pods,
+  ): ReferenceWorld {
+    const byName = new Map(nodes.map((node) => [node.name, podsOn(node).map(({ pod }) => pod)]));
+    return {
+      nodes: nodes.map(({ node }) => node as Node),
+      podsOn: (name) => byName.get(name) ?? [],
+      namespaceLabels: (name) => informers.informerFor(namespaces).lister.get('', name)?.metadata.labels ?? {},
+    };
+  }
+
+  /** The plugin agrees with the reference on a cluster, after each step, and with pods added and removed on trial. */
+  function agrees(registration: PluginRegistration, spec: fc.Arbitrary<Partial<PodSpec>>, reference: Reference): void {
+    const worlds = fc.record({
+      nodes: fc.array(randomNode, { minLength: 1, maxLength: 6 }),
+      steps: randomSteps(spec),
+      incoming: fc.array(randomPod(spec), { minLength: 1, maxLength: 2 }),
+      tried: randomPod(spec),
+      at: fc.nat({ max: 20 }),
+    });
+    let [refused, passed, different] = [0, 0, 0];
+    const property = fc.property(worlds, ({ nodes, steps, incoming, tried, at }) => {
+      const random = new RandomCluster(nodes);
+      const handle: Partial<Handle> = { snapshot: random.snapshot, informers };
+      const plugin = registration.create({ value: undefined, path: 'args' }, makeHandle(handle)) as FullPlugin;
+      const pods = incoming.map((pod) => new PodInfo(random.make({ ...pod, deleting: false })));
+      const check = (): void => {
+        const infos = random.snapshot.nodes;
+        const world = worldOf(infos);
+        for (const pod of pods) {
+          const expected = infos.map(({ node }) => reference.verdict(pod.pod, node as Node, world));
+          const state = new CycleState();
+          const answer = plugin.preFilter(state, pod, infos);
+          if (answer instanceof Status) {
+            expect(answer.code).toBe('Skip');
+            expect(expected.every((verdict) => verdict === 'ok')).toBe(true);
+          } else {
+            expect(verdicts(plugin, state, pod, infos)).toEqual(expected);
+            tryOut(state, pod, infos);
+            expect(verdicts(plugin, state, pod, infos)).toEqual(expected);
+          }
+          for (const verdict of expected)
+            if (verdict === 'ok') passed++;
+            else refused++;
+          // Some of the nodes, as if the others had been refused.
+          const scored = infos.filter((_, i) => i % 3 !== at % 3);
+          if (scored.length === 0) continue;
+          const wanted = reference.scores(
+            pod.pod,
+            scored.map(({ node }) => node as Node),
+            world,
+          );
+          expect(scores(plugin, pod, scored)).toEqual(wanted);
+          if (new Set(wanted).size > 1) different++;
+        }
+      };
+      /** One pod more, and one that is there less, on the same node. */
+      const tryOut = (state: CycleState, pod: PodInfo, infos: readonly NodeInfo[]): void => {
+        const target = infos[at % infos.length] as NodeInfo;
+        const more = new PodInfo(random.make(tried, { nodeName: target.name }));
+        const less = target.pods[at % Math.max(1, target.pods.length)];
+        const trial = state.clone();
+        plugin.addPod?.(trial, pod, more, target);
+        if (less !== undefined) plugin.removePod?.(trial, pod, less, target);
+        const world = worldOf(infos, (node) =>
+          node === target ? [...node.pods.filter((other) => other !== less), more] : node.pods,
+        );
+        expect(verdicts(plugin, trial, pod, infos)).toEqual(
+          infos.map(({ node }) => reference.verdict(pod.pod, node as Node, world)),
+        );
+      };
+      check();
+      for (const step of steps) {
+        random.apply(step);
+        random.refresh();
+        if (random.snapshot.nodes.length > 0) check();
+      }
+    });
+    fc.assert(property, { numRuns: RUNS });
+    // The clusters are such that there is something to agree on.
+    expect(Math.min(refused, passed, different)).toBeGreaterThan(RUNS / 3);
+  }
+
+  it('InterPodAffinity agrees with the rules', () => {
+    const words = {
+      ok: 'ok',
+      affinity: "node(s) didn't match pod affinity rules",
+      'anti-affinity': "node(s) didn't match pod anti-affinity rules",
+      existing: "node(s) didn't satisfy existing pods anti-affinity rules",
+    };
+    agrees(interPodAffinity, affinitySpec, {
+      verdict: (pod, node, world) => words[affinityVerdict(pod, node, world)],
+      scores: (pod, nodes, world) => affinityScores(pod, nodes, world, 1),
+    });
+  });
+
+  it('PodTopologySpread agrees with the rules', () => {
+    const words = {
+      ok: 'ok',
+      skewed: "node(s) didn't match pod topology spread constraints",
+      'missing label': "node(s) didn't match pod topology spread constraints (missing required label)",
+    };
+    const soft = (pod: Pod): boolean =>
+      (pod.spec.topologySpreadConstraints ?? []).some((constraint) => constraint.whenUnsatisfiable === 'ScheduleAnyway');
+    agrees(podTopologySpread, spreadSpec, {
+      verdict: (pod, node, world) => words[spreadVerdict(pod, node, world)],
+      scores: (pod, nodes, world) => (soft(pod) ? spreadScores(pod, nodes, world) : nodes.map(() => 0)),
+    });
+  });
+});
