@@ -69,7 +69,9 @@ describe('update', () => {
       'the name of the object (b) does not match the name on the URL (a)',
     );
     expect((await put({ metadata: { name: 'a', namespace: 'x' } })).code).toBe(400);
-    expect((await put({ metadata: {} })).code).toBe(400);
+    expect((await put({ metadata: {} })).json.message).toBe(
+      'the name of the object (a based on URL) was undeterminable: name must be provided',
+    );
   });
 
   test('refuses to change what cannot change', async () => {

@@ -53,7 +53,7 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
     kind: scope.kind,
     fieldValidation: query.fieldValidation,
   });
-  const object = withNamespace(scope, request, checkName(scope, request, decoded));
+  const object = withNamespace(scope, request, checkName(request, decoded));
   const { uid } = object.metadata;
   const update: ObjectUpdate = {
     apply: (current) => admitUpdate(scope, request, query, object, current),
@@ -77,7 +77,7 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
       // Warnings of an attempt that met a conflict are not repeated.
       request.warnings.length = warnings;
       const patched = decodePatched(scope, request, query, patch(current as unknown as Record<string, unknown>));
-      return admitUpdate(scope, request, query, withNamespace(scope, request, checkName(scope, request, patched)), current);
+      return admitUpdate(scope, request, query, withNamespace(scope, request, checkName(request, patched)), current);
     },
   };
   const options = { ...updateOptions(scope, request, query), forceAllowCreate: false };
@@ -136,16 +136,16 @@ function updateOptions(scope: Scope, request: ApiRequest, query: WriteQuery): Up
 }
 
 /** Throws BadRequest if the object is not the one that the path names. */
-function checkName(scope: Scope, request: ApiRequest, object: KubeObject): KubeObject {
+function checkName(request: ApiRequest, object: KubeObject): KubeObject {
   const { name } = request.info;
   const given = object.metadata.name ?? '';
-  if (given === '' && scope.subresource === '') {
-    throw apierrors.badRequest('the name of the object (metadata.name) must be provided');
+  if (given === '') {
+    throw apierrors.badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
   }
-  if (given !== '' && given !== name) {
+  if (given !== name) {
     throw apierrors.badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
   }
-  return given === '' ? { ...object, metadata: { ...object.metadata, name } } : object;
+  return object;
 }
 
 /** Admission sees the object with its namespace. Throws BadRequest if it says another than the path. */
