@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join, relative, resolve } from 'node:path';
-import pc from 'picocolors';
+import picocolors from 'picocolors';
 import { createLogger, type LogLevel } from '../machinery/log.ts';
 import { dataDirLayout } from '../cluster/data-dir.ts';
 import { mergeKubeconfig } from '../cluster/kubeconfig.ts';
@@ -31,6 +31,10 @@ export interface UpOptions {
   readonly logFormat: 'text' | 'json';
   readonly verbose: boolean;
 }
+
+/** Colours only for a person at a terminal: never into a pipe or a file, in CI either. */
+const coloursFor = (stream: NodeJS.WriteStream): ReturnType<typeof picocolors.createColors> =>
+  picocolors.createColors(stream.isTTY && picocolors.isColorSupported);
 
 /** What a detached cluster tells the process that started it. */
 type DetachMessage = { readonly ready: string } | { readonly failed: string; readonly exitCode: number };
@@ -106,7 +110,8 @@ function readyText(cluster: LaunchedCluster, options: UpOptions): string {
   const next = options.mergeKubeconfig
     ? 'kubectl get nodes'
     : `export KUBECONFIG=${shown.startsWith('/') ? shown : `$PWD/${shown}`} && kubectl get nodes`;
-  return ready + rows.map(([name, value]) => `  ${pc.dim(name.padEnd(11))} ${value}\n`).join('') + `next: ${next}\n`;
+  const { dim } = coloursFor(process.stdout);
+  return ready + rows.map(([name, value]) => `  ${dim(name.padEnd(11))} ${value}\n`).join('') + `next: ${next}\n`;
 }
 
 /** A path as one would type it here. */
@@ -128,11 +133,12 @@ function readSchedulerConfig(path: string): string {
 /** One line that is overwritten on a terminal; on anything else a line for each step. */
 function progressLine(quiet: boolean): { show(text: string): void; clear(): void } {
   const terminal = process.stderr.isTTY;
+  const { dim } = coloursFor(process.stderr);
   let shown = false;
   return {
     show(text) {
       if (quiet) return;
-      process.stderr.write(terminal ? `\r\x1b[K${pc.dim(`${text} …`)}` : `${text}\n`);
+      process.stderr.write(terminal ? `\r\x1b[K${dim(`${text} …`)}` : `${text}\n`);
       shown = true;
     },
     clear() {
