@@ -60,7 +60,10 @@ export interface KubeletConfig {
   /** Default: 'v1.36.0'. */
   readonly kubeletVersion?: string;
 
-  /** Addresses of the cluster's DNS service. Default: none, so pods get the node's DNS. */
+  /**
+   * Addresses of the cluster's DNS service. Default: the cluster has none, and pods get the node's DNS. An empty list: it should
+   * have one, and pods that would use it are told by an event.
+   */
   readonly clusterDNS?: readonly string[];
   /** Default: 'cluster.local'. */
   readonly clusterDomain?: string;

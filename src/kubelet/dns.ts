@@ -12,8 +12,8 @@ const MAX_SEARCH_PATHS = 32;
 const MAX_SEARCH_LENGTH = 2048;
 
 export interface DnsSettings {
-  /** Addresses of the cluster's DNS service; none: pods get the node's DNS. */
-  readonly clusterDNS: readonly string[];
+  /** Addresses of the cluster's DNS service. None: pods get the node's DNS, with a warning; undefined: the same, without one. */
+  readonly clusterDNS: readonly string[] | undefined;
   /** 'cluster.local'; '' for none. */
   readonly clusterDomain: string;
   /** The node's own. */
@@ -64,6 +64,7 @@ function basePolicy(pod: Pod, settings: DnsSettings, events: PodEvents): ResolvC
   if (policy === 'None') return { servers: [], searches: [], options: [] };
   const wantsCluster = policy === 'ClusterFirstWithHostNet' || (policy === 'ClusterFirst' && pod.spec.hostNetwork !== true);
   if (!wantsCluster) return node;
+  if (settings.clusterDNS === undefined) return node;
   if (settings.clusterDNS.length === 0) {
     events.warning(
       pod,

@@ -193,7 +193,7 @@ export class Kubelet {
       lastRelist: () => pleg.lastRelist,
     });
     const dns: DnsSettings = {
-      clusterDNS: config.clusterDNS ?? [],
+      clusterDNS: config.clusterDNS,
       clusterDomain: config.clusterDomain ?? 'cluster.local',
       node: parseResolvConf(hostFiles ? await readResolvConf(config.resolvConf ?? '/etc/resolv.conf') : ''),
     };

@@ -49,6 +49,7 @@ describe('DNS', () => {
   test('without a DNS of the cluster, the node has to do', () => {
     const { config, told } = dns({}, { clusterDNS: [] });
     expect(config).toEqual(node);
+    expect(dns({}, { clusterDNS: undefined })).toEqual({ config: node, told: [] });
     expect(told[0]).toContain('MissingClusterDNS: pod: "web_default(uid-1)". kubelet does not have ClusterDNS IP configured');
   });
 
