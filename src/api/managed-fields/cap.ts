@@ -1,0 +1,38 @@
+// Many clients that each update an object once must not make it grow without end: beyond a number of updaters, the oldest
+// become one.
+
+import { managerId, seconds } from './managers.ts';
+import type { Manager, Managers } from './managers.ts';
+import { compareText } from './path-element.ts';
+
+const MAX_UPDATERS = 10;
+const OLD_UPDATES_MANAGER = 'ancient-changes';
+
+/** Appliers are not counted, and stay. Updaters are only put together with others of their version. */
+export function capUpdaters(managers: Managers, max: number = MAX_UPDATERS): Managers {
+  const updaters = [...managers].filter(([, { operation }]) => operation === 'Update');
+  if (updaters.length <= max) return managers;
+  updaters.sort(([idA, a], [idB, b]) => seconds(a) - seconds(b) || compareText(idA, idB));
+
+  const result = new Map(managers);
+  const firstOfVersion = new Map<string, string>();
+  let count = updaters.length;
+  for (const [id, updater] of updaters) {
+    if (count <= max) break;
+    const { apiVersion } = updater;
+    const first = firstOfVersion.get(apiVersion);
+    if (first === undefined) {
+      firstOfVersion.set(apiVersion, id);
+      continue;
+    }
+    const bucket = { manager: OLD_UPDATES_MANAGER, operation: 'Update', apiVersion, subresource: '' } as const;
+    const bucketId = managerId(bucket);
+    const gathered = result.get(bucketId) ?? (result.get(first) as Manager);
+    if (!result.has(bucketId)) result.delete(first);
+    result.delete(id);
+    // The time is that of the youngest change in it.
+    result.set(bucketId, { ...bucket, time: updater.time, fields: updater.fields.union(gathered.fields) });
+    count--;
+  }
+  return result;
+}

@@ -1,0 +1,299 @@
+// Keeps metadata.managedFields right through every write of one endpoint, and applies. What an endpoint calls; the parts:
+//   updater.ts      who owns what after a write
+//   managers.ts     entries and their JSON
+//   last-applied.ts the upgrade from client-side apply
+//   cap.ts          a bound for the number of updaters
+
+import * as apierrors from '../../machinery/apierrors.ts';
+import { deepEqual, isPlainObject } from '../../machinery/deep.ts';
+import { emptyObject } from '../codec/decode.ts';
+import type { GroupVersionKind, MessageDescriptor } from '../descriptor.ts';
+import { capUpdaters } from './cap.ts';
+import { ConflictsError } from './conflicts.ts';
+import { FieldSet } from './field-set.ts';
+import { fieldsLastApplied, UPGRADING_MANAGER, withLastApplied } from './last-applied.ts';
+import { decodeManagers, encodeManagers, isReset, ManagedFieldsError, managerId, noManagers } from './managers.ts';
+import type { ManagedFieldsEntry, Manager, Managers, Operation } from './managers.ts';
+import { mergeTypeOf } from './merge-type.ts';
+import type { MergeType } from './merge-type.ts';
+import { applyManagers, updateManagers } from './updater.ts';
+import type { Applied, Merging, Versions } from './updater.ts';
+import { TypedValueError, validateTyped } from './validate.ts';
+
+export interface FieldManagerConfig {
+  /** Of the objects that the endpoint takes. */
+  readonly kind: GroupVersionKind;
+  readonly message: MessageDescriptor;
+  /** '' for the resource itself. */
+  readonly subresource: string;
+  /** Fields that the endpoint does not write. Default: none. */
+  readonly reset?: FieldSet;
+  /** Wall-clock time in milliseconds. */
+  now(): number;
+  /** Other versions in which objects may have been written. Default: there is only the endpoint's. */
+  readonly versions?: Versions;
+}
+
+/** An API object, as far as this code needs to know it. */
+export interface ManagedObject {
+  readonly metadata: object;
+}
+
+interface Metadata {
+  readonly uid?: string;
+  readonly managedFields?: readonly ManagedFieldsEntry[];
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Fields that nobody owns: who they are about is in the path, or the server alone writes them. */
+const NEVER_OWNED = FieldSet.of(
+  ['f:apiVersion'],
+  ['f:kind'],
+  ['f:metadata'],
+  ...[
+    'name',
+    'namespace',
+    'creationTimestamp',
+    'selfLink',
+    'uid',
+    'clusterName',
+    'generation',
+    'managedFields',
+    'resourceVersion',
+  ].map((name) => ['f:metadata', `f:${name}`]),
+);
+
+const UNNAMED_MANAGER = 'unknown';
+/** Owner of what was there before anybody applied, where nothing is known of who wrote it. */
+const BEFORE_FIRST_APPLY = 'before-first-apply';
+
+export class FieldManager {
+  readonly #config: FieldManagerConfig;
+  readonly #apiVersion: string;
+  readonly #type: MergeType;
+  readonly #merging: Merging;
+  #empty: ManagedObject | undefined;
+
+  constructor(config: FieldManagerConfig) {
+    const { kind, message } = config;
+    this.#config = config;
+    this.#apiVersion = kind.group === '' ? kind.version : `${kind.group}/${kind.version}`;
+    const type = mergeTypeOf(message);
+    this.#type = type;
+    this.#merging = {
+      apiVersion: this.#apiVersion,
+      versions: config.versions ?? {
+        typeOf: (apiVersion) => (apiVersion === this.#apiVersion ? type : undefined),
+        convert: (value) => value,
+      },
+      reset: config.reset ?? FieldSet.empty,
+    };
+  }
+
+  /**
+   * The object with the managedFields that it has after `manager` has made it of `live` (undefined: it is new). `reset`: the
+   * client has sent an empty list, which a decoder may have dropped. Nobody is tracked in an object that has no managedFields
+   * until it is applied to.
+   */
+  update<T extends ManagedObject>(live: T | undefined, object: T, manager: string, { reset = false } = {}): T {
+    const liveEntries = entriesOf(live);
+    const before = this.#managersBefore(liveEntries, entriesOf(object), reset);
+    if (live !== undefined && before.managers.size === 0) return withEntries(object, undefined);
+    const { managers } = this.#updated(live, object, before.managers, manager);
+    if (before.isLive && managers === before.managers) return withEntries(object, liveEntries);
+    return withEntries(object, encodeManagers(capUpdaters(managers)));
+  }
+
+  /**
+   * What a configuration makes of `live` (undefined: there is nothing yet), not decoded and without new defaults; `live`
+   * itself if nothing changes. Throws StatusError: Conflict (409) if others own what it would change, BadRequest (400) if it
+   * is no such configuration.
+   */
+  apply(live: ManagedObject | undefined, config: unknown, manager: string, force: boolean): Json {
+    const applied = this.#checkedConfig(config);
+    let managers: Managers;
+    try {
+      managers = decodeManagers(entriesOf(live), true);
+    } catch (error) {
+      if (!(error instanceof ManagedFieldsError)) throw error;
+      throw apierrors.internalError(`failed to decode managed fields: ${error.message}`);
+    }
+    if (live !== undefined && managers.size === 0) {
+      managers = capUpdaters(this.#updated(undefined, live, noManagers, BEFORE_FIRST_APPLY).managers);
+    }
+    const base = unmanaged(live ?? this.#emptyObject());
+    const result = this.#applied(base, applied, managers, manager, force);
+    const owners = this.#settled(managers, result, this.#manager(manager, 'Apply'), deepEqual(base, result.object));
+    let object = result.object as Json;
+    if (manager === UPGRADING_MANAGER) object = withLastApplied(object, applied);
+    return withEntries(object as unknown as ManagedObject, encodeManagers(owners)) as unknown as Json;
+  }
+
+  /** Whose entries count: those that the client sends, if it means them; else those that are there. */
+  #managersBefore(
+    liveEntries: readonly ManagedFieldsEntry[] | undefined,
+    entries: readonly ManagedFieldsEntry[] | undefined,
+    reset: boolean,
+  ): { managers: Managers; isLive: boolean } {
+    const ofLive = (): { managers: Managers; isLive: boolean } => {
+      try {
+        return { managers: decodeManagers(liveEntries, true), isLive: true };
+      } catch (error) {
+        if (!(error instanceof ManagedFieldsError)) throw error;
+        return { managers: noManagers, isLive: false };
+      }
+    };
+    if (this.#config.subresource !== '') return ofLive();
+    if (reset || isReset(entries)) return { managers: noManagers, isLive: false };
+    if (entries === undefined || entries === liveEntries || deepEqual(entries, liveEntries)) return ofLive();
+    try {
+      return { managers: decodeManagers(entries), isLive: false };
+    } catch (error) {
+      // Clients that do not understand managedFields must not be able to destroy them.
+      if (!(error instanceof ManagedFieldsError)) throw error;
+      return ofLive();
+    }
+  }
+
+  #updated(
+    live: ManagedObject | undefined,
+    object: ManagedObject,
+    before: Managers,
+    name: string,
+  ): { readonly managers: Managers } {
+    const { managers, changed } = updateManagers(
+      this.#merging,
+      unmanaged(live ?? this.#emptyObject()),
+      unmanaged(object),
+      before,
+    );
+    const owned = changed.difference(NEVER_OWNED);
+    if (owned.isEmpty) return { managers };
+    const manager = this.#manager(name, 'Update');
+    const id = managerId(manager);
+    const previous = managers.get(id);
+    const fields = previous === undefined ? owned : owned.union(previous.fields);
+    return { managers: new Map(managers).set(id, { ...manager, fields, time: this.#time() }) };
+  }
+
+  #applied(live: object, config: Json, managers: Managers, name: string, force: boolean): Applied {
+    const manager = this.#manager(name, 'Apply');
+    const applier = { id: managerId(manager), manager };
+    try {
+      return applyManagers(this.#merging, live, config, managers, { ...applier, force });
+    } catch (error) {
+      if (!(error instanceof ConflictsError)) throw error;
+      const conflicts = name === UPGRADING_MANAGER ? this.#withoutUpgrade(error, live) : error;
+      if (conflicts !== undefined) throw conflicts.toStatus();
+      return applyManagers(this.#merging, live, config, managers, { ...applier, force: true });
+    }
+  }
+
+  /** The conflicts that are none with what was applied client-side; undefined: there are none left. */
+  #withoutUpgrade(error: ConflictsError, live: object): ConflictsError | undefined {
+    const allowed = fieldsLastApplied(this.#type, this.#apiVersion, live);
+    const conflicts = error.conflicts.filter(({ path }) => !allowed.has(path));
+    if (conflicts.length === 0) return undefined;
+    return conflicts.length === error.conflicts.length ? error : new ConflictsError(conflicts);
+  }
+
+  /** The applier's entry as it is kept: its time only changes with the object or with what it owns. */
+  #settled(before: Managers, applied: Applied, applier: Manager, objectUnchanged: boolean): Managers {
+    const id = managerId(applier);
+    const managers = new Map(applied.managers);
+    const entry = managers.get(id);
+    if (entry === undefined) return managers;
+    const fields = entry.fields.difference(NEVER_OWNED);
+    if (fields.isEmpty) {
+      managers.delete(id);
+      return managers;
+    }
+    const previous = before.get(id);
+    const unchanged = objectUnchanged && previous?.apiVersion === entry.apiVersion && previous.fields.equals(fields);
+    managers.set(id, { ...entry, fields, time: unchanged ? previous.time : this.#time() });
+    return managers;
+  }
+
+  #checkedConfig(config: unknown): Json {
+    if (!isPlainObject(config)) throw apierrors.badRequest('error decoding YAML: expected an object');
+    const { kind } = this.#config;
+    if (config['apiVersion'] !== this.#apiVersion || config['kind'] !== kind.kind) {
+      throw apierrors.badRequest(`invalid object type: ${describeKind(config['apiVersion'], config['kind'])}`);
+    }
+    const metadata = isPlainObject(config['metadata']) ? config['metadata'] : {};
+    if (Array.isArray(metadata['managedFields'])) throw apierrors.badRequest('metadata.managedFields must be nil');
+    try {
+      validateTyped(this.#type, config);
+    } catch (error) {
+      if (!(error instanceof TypedValueError)) throw error;
+      const which = `${stringOr(metadata['namespace'])}/${stringOr(metadata['name'])}; ${describeKind(this.#apiVersion, kind.kind)}`;
+      throw apierrors.badRequest(`failed to create typed patch object (${which}): ${error.message}`);
+    }
+    return config;
+  }
+
+  #manager(name: string, operation: Operation): Manager {
+    return {
+      manager: name === '' ? UNNAMED_MANAGER : name,
+      operation,
+      apiVersion: this.#apiVersion,
+      subresource: this.#config.subresource,
+      time: undefined,
+      fields: FieldSet.empty,
+    };
+  }
+
+  /** Seconds, UTC. */
+  #time(): string {
+    return `${new Date(this.#config.now()).toISOString().slice(0, 19)}Z`;
+  }
+
+  #emptyObject(): ManagedObject {
+    this.#empty ??= emptyObject<ManagedObject>(this.#config.message);
+    return this.#empty;
+  }
+}
+
+/**
+ * `object` with the times of `live`'s entries, if nothing but these times would change: who writes what is there already has
+ * written nothing.
+ */
+export function withoutNewTimes<T extends ManagedObject>(object: T, live: T): T {
+  const entries = entriesOf(object);
+  const liveEntries = entriesOf(live);
+  if (entries === undefined || liveEntries === undefined || entries.length !== liveEntries.length) return object;
+  if (entries === liveEntries || entries.every(({ time }, index) => time === liveEntries[index]?.time)) return object;
+  const sameButTimes = entries.every((entry, index) => deepEqual({ ...entry, time: '' }, { ...liveEntries[index], time: '' }));
+  if (!sameButTimes || !deepEqual(unmanaged(object), unmanaged(live))) return object;
+  return withEntries(object, liveEntries);
+}
+
+function entriesOf(object: ManagedObject | undefined): readonly ManagedFieldsEntry[] | undefined {
+  return (object?.metadata as Metadata | undefined)?.managedFields;
+}
+
+function unmanaged(object: ManagedObject): ManagedObject {
+  const metadata = object.metadata as Metadata;
+  if (metadata.managedFields === undefined) return object;
+  const { managedFields: _, ...rest } = metadata;
+  return { ...object, metadata: rest };
+}
+
+/** managedFields stay the last of the metadata, as in the schema. */
+function withEntries<T extends ManagedObject>(object: T, entries: readonly ManagedFieldsEntry[] | undefined): T {
+  const known = entriesOf(object);
+  if (known === entries) return object;
+  const { managedFields: _, ...metadata } = object.metadata as Metadata;
+  return { ...object, metadata: entries === undefined ? metadata : { ...metadata, managedFields: entries } };
+}
+
+/** A group, version and kind as Go prints it: 'apps/v1, Kind=Deployment', '/v1, Kind=Pod'. */
+function describeKind(apiVersion: unknown, kind: unknown): string {
+  const version = stringOr(apiVersion);
+  return `${version.includes('/') ? version : `/${version}`}, Kind=${stringOr(kind)}`;
+}
+
+function stringOr(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

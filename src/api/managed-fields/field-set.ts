@@ -1,0 +1,211 @@
+// A set of fields, as a tree. A field can be a member itself, have members below it, or both: owning `metadata.labels` (that
+// the map exists) is something else than owning `metadata.labels.app`.
+//
+// Sets are immutable for all who get one; only who builds a new one may `insert` into it. Results share subtrees with what
+// they were made of.
+
+import { describePath, sortElements } from './path-element.ts';
+import type { PathElement } from './path-element.ts';
+
+export type Path = readonly PathElement[];
+
+export interface FieldNode {
+  readonly member: boolean;
+  /** Never an empty set. A node without children is a member. */
+  readonly children: FieldSet | undefined;
+}
+
+const LEAF: FieldNode = { member: true, children: undefined };
+
+export class FieldSet {
+  static readonly empty: FieldSet = new FieldSet();
+
+  readonly #nodes: Map<PathElement, FieldNode>;
+
+  private constructor(nodes: Map<PathElement, FieldNode> = new Map()) {
+    this.#nodes = nodes;
+  }
+
+  /** A set with these members. Their parents are no members. */
+  static of(...paths: readonly Path[]): FieldSet {
+    const set = FieldSet.building();
+    for (const path of paths) set.insertPath(path);
+    return set;
+  }
+
+  /** An empty set that may be built on. */
+  static building(): FieldSet {
+    return new FieldSet();
+  }
+
+  /** The whole object is never a member: an empty path adds nothing. */
+  insertPath(path: Path): void {
+    const [first, ...rest] = path;
+    if (first === undefined) return;
+    if (rest.length === 0) return this.insert(first);
+    const existing = this.#nodes.get(first);
+    const children = existing?.children === undefined ? FieldSet.building() : existing.children.#copy();
+    children.insertPath(rest);
+    this.#nodes.set(first, { member: existing?.member ?? false, children });
+  }
+
+  /** For who builds the set. */
+  insert(element: PathElement): void {
+    const existing = this.#nodes.get(element);
+    if (existing === undefined) this.#nodes.set(element, LEAF);
+    else if (!existing.member) this.#nodes.set(element, { member: true, children: existing.children });
+  }
+
+  /** For who builds the set: what is at the element is replaced. A node that says nothing is left out. */
+  put(element: PathElement, member: boolean, children: FieldSet | undefined): void {
+    if (children === undefined || children.isEmpty) {
+      if (member) this.#nodes.set(element, LEAF);
+    } else this.#nodes.set(element, { member, children });
+  }
+
+  get isEmpty(): boolean {
+    return this.#nodes.size === 0;
+  }
+
+  /** How many members it has. */
+  get size(): number {
+    let size = 0;
+    for (const { member, children } of this.#nodes.values()) size += (member ? 1 : 0) + (children?.size ?? 0);
+    return size;
+  }
+
+  /** In the order in which FieldsV1 is written. */
+  *entries(): IterableIterator<readonly [PathElement, FieldNode]> {
+    for (const element of sortElements([...this.#nodes.keys()])) yield [element, this.#nodes.get(element) as FieldNode];
+  }
+
+  node(element: PathElement): FieldNode | undefined {
+    return this.#nodes.get(element);
+  }
+
+  hasMember(element: PathElement): boolean {
+    return this.#nodes.get(element)?.member === true;
+  }
+
+  has(path: Path): boolean {
+    let nodes: FieldSet | undefined = this;
+    for (let i = 0; i < path.length; i++) {
+      const node: FieldNode | undefined = nodes.#nodes.get(path[i] as PathElement);
+      if (node === undefined) return false;
+      if (i === path.length - 1) return node.member;
+      if (node.children === undefined) return false;
+      nodes = node.children;
+    }
+    return false;
+  }
+
+  /** What is below the element, the element not included. */
+  withPrefix(element: PathElement): FieldSet {
+    return this.#nodes.get(element)?.children ?? FieldSet.empty;
+  }
+
+  union(other: FieldSet): FieldSet {
+    if (this === other || other.isEmpty) return this;
+    if (this.isEmpty) return other;
+    const result = this.#copy();
+    for (const [element, node] of other.#nodes) {
+      const mine = this.#nodes.get(element);
+      if (mine === undefined) result.#nodes.set(element, node);
+      else {
+        const children =
+          mine.children === undefined
+            ? node.children
+            : node.children === undefined
+              ? mine.children
+              : mine.children.union(node.children);
+        result.put(element, mine.member || node.member, children);
+      }
+    }
+    return result;
+  }
+
+  /** The members of both. */
+  intersection(other: FieldSet): FieldSet {
+    if (this === other) return this;
+    const result = FieldSet.building();
+    const [small, large] = this.#nodes.size <= other.#nodes.size ? [this, other] : [other, this];
+    for (const [element, a] of small.#nodes) {
+      const b = large.#nodes.get(element);
+      if (b === undefined) continue;
+      const children = a.children === undefined || b.children === undefined ? undefined : a.children.intersection(b.children);
+      result.put(element, a.member && b.member, children);
+    }
+    return result;
+  }
+
+  /** The members that the other does not have. That it has a parent takes no child away, nor the reverse. */
+  difference(other: FieldSet): FieldSet {
+    return this.#without(other, false);
+  }
+
+  /** As `difference`, but with a member all that is below it goes too. */
+  recursiveDifference(other: FieldSet): FieldSet {
+    return this.#without(other, true);
+  }
+
+  #without(other: FieldSet, recursive: boolean): FieldSet {
+    if (this.isEmpty || other.isEmpty) return this;
+    let result: FieldSet | undefined;
+    const [small, large] = this.#nodes.size <= other.#nodes.size ? [this, other] : [other, this];
+    for (const element of small.#nodes.keys()) {
+      if (!large.#nodes.has(element)) continue;
+      const mine = this.#nodes.get(element) as FieldNode;
+      const theirs = other.#nodes.get(element) as FieldNode;
+      const member = mine.member && !theirs.member;
+      const children =
+        mine.children === undefined || (recursive && theirs.member)
+          ? undefined
+          : theirs.children === undefined
+            ? mine.children
+            : mine.children.#without(theirs.children, recursive);
+      if (member === mine.member && children === mine.children) continue;
+      result ??= this.#copy();
+      result.#nodes.delete(element);
+      result.put(element, member, children);
+    }
+    return result ?? this;
+  }
+
+  /** The members that have no members below them. */
+  leaves(): FieldSet {
+    const result = FieldSet.building();
+    for (const [element, { member, children }] of this.#nodes) {
+      result.put(element, member && children === undefined, children?.leaves());
+    }
+    return result;
+  }
+
+  equals(other: FieldSet): boolean {
+    if (this === other) return true;
+    if (this.#nodes.size !== other.#nodes.size) return false;
+    for (const [element, a] of this.#nodes) {
+      const b = other.#nodes.get(element);
+      if (b === undefined || a.member !== b.member) return false;
+      if (a.children === undefined || b.children === undefined) {
+        if (a.children !== b.children) return false;
+      } else if (!a.children.equals(b.children)) return false;
+    }
+    return true;
+  }
+
+  /** Every member: those of a level in order, before those below them. */
+  *paths(prefix: Path = []): IterableIterator<Path> {
+    const entries = [...this.entries()];
+    for (const [element, { member }] of entries) if (member) yield [...prefix, element];
+    for (const [element, { children }] of entries) if (children !== undefined) yield* children.paths([...prefix, element]);
+  }
+
+  /** One member a line, for tests and messages. */
+  toString(): string {
+    return [...this.paths()].map(describePath).join('\n');
+  }
+
+  #copy(): FieldSet {
+    return new FieldSet(new Map(this.#nodes));
+  }
+}

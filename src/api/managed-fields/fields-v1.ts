@@ -1,0 +1,72 @@
+// FieldsV1: a set of fields as JSON. A member without members below it is `{}`; one with members below has '.' beside them:
+//   {"f:metadata":{"f:labels":{".":{},"f:app":{}}}}
+//
+// Objects are immutable and pass through here again and again, so what was read or written is remembered as long as the JSON
+// value lives.
+
+import { isPlainObject } from '../../machinery/deep.ts';
+import { FieldSet } from './field-set.ts';
+import { parsePathElement, PathElementError } from './path-element.ts';
+
+export type FieldsV1 = Readonly<Record<string, unknown>>;
+
+const SELF = '.';
+const EMPTY: FieldsV1 = Object.freeze({});
+
+const setsByJson = new WeakMap<object, FieldSet>();
+const jsonBySet = new WeakMap<FieldSet, FieldsV1>();
+
+/**
+ * Throws PathElementError if the JSON is no set. Absent is the empty set. `canonical`: it is known to be as `fieldsOfSet`
+ * writes it, and may be written again as it is.
+ */
+export function setOfFields(fields: unknown, canonical = false): FieldSet {
+  if (fields === undefined || fields === null) return FieldSet.empty;
+  if (!isPlainObject(fields)) throw new PathElementError('expected an object');
+  const known = setsByJson.get(fields);
+  if (known !== undefined) return known;
+  const set = read(fields).children ?? FieldSet.empty;
+  setsByJson.set(fields, set);
+  if (canonical && !set.isEmpty) jsonBySet.set(set, fields);
+  return set;
+}
+
+function read(fields: Readonly<Record<string, unknown>>): { member: boolean; children: FieldSet | undefined } {
+  let member = false;
+  let children: FieldSet | undefined;
+  for (const key in fields) {
+    if (key === SELF) {
+      member = true;
+      continue;
+    }
+    const element = parsePathElement(key);
+    if (element === undefined) continue;
+    const below = fields[key];
+    if (below !== null && !isPlainObject(below)) throw new PathElementError(`expected an object at ${key}`);
+    const node = read(below ?? {});
+    children ??= FieldSet.building();
+    const twin = children.node(element);
+    if (twin === undefined) children.put(element, node.member, node.children);
+    else children.put(element, twin.member || node.member, node.children ?? twin.children);
+  }
+  return { member: member || children === undefined, children };
+}
+
+export function fieldsOfSet(set: FieldSet): FieldsV1 {
+  const known = jsonBySet.get(set);
+  if (known !== undefined) return known;
+  const fields = write(set, false);
+  jsonBySet.set(set, fields);
+  setsByJson.set(fields, set);
+  return fields;
+}
+
+function write(set: FieldSet, member: boolean): FieldsV1 {
+  const fields: Record<string, unknown> = {};
+  if (member) fields[SELF] = EMPTY;
+  // The prefix of every key (f:, k: …) keeps names such as __proto__ harmless.
+  for (const [element, node] of set.entries()) {
+    fields[element] = node.children === undefined ? EMPTY : write(node.children, node.member);
+  }
+  return fields;
+}
