@@ -18,8 +18,6 @@ export interface PodFacts {
   readonly claimNames: ReadonlySet<string>;
   readonly graceSeconds: number | undefined;
   readonly spec: PodSpec;
-  /** A pod, not the template of one: what it has is final. */
-  readonly isPod: boolean;
 }
 
 export const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];

@@ -1,22 +1,51 @@
-// Rules of pods: when they are made, changed, and when their status is.
+// Rules of pods: when they are made, and when they are changed.
 
-import { deepEqual } from '../../../../machinery/deep.ts';
+import { semanticEqual } from '../../../../machinery/deep.ts';
 import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
-import type { Container, ContainerStatus, Pod, PodSpec, Toleration } from './types.ts';
+import * as validation from '../../../../machinery/validation.ts';
+import type { Affinity, Container, NodeAffinity, NodeSelectorTerm, Pod, PodSpec, Toleration } from './types.ts';
+import { podAnnotations, podAnnotationsUpdate } from './annotations.ts';
+import { invalidEach, MAX_INT32 } from './common.ts';
+import { containersOfPod, image } from './containers.ts';
 import { podSpec } from './pod-spec.ts';
+import { tolerations } from './scheduling.ts';
 
 const SPEC = new field.FieldPath('spec');
+const ANNOTATIONS = new field.FieldPath('metadata', 'annotations');
 
 export function validatePod(pod: Pod): FieldErrorList {
-  const errors = podSpec(pod.spec, SPEC);
-  if ((pod.spec.ephemeralContainers ?? []).length > 0) {
+  const errors = anyPod(pod);
+  const { spec } = pod;
+  if ((spec.ephemeralContainers ?? []).length > 0) {
     errors.push(field.forbidden(SPEC.child('ephemeralContainers'), 'cannot be set on create'));
   }
-  if ((pod.spec.schedulingGates ?? []).length > 0 && pod.spec.nodeName !== undefined) {
+  if ((spec.schedulingGates ?? []).length > 0 && (spec.nodeName ?? '') !== '') {
     errors.push(field.forbidden(SPEC.child('nodeName'), 'cannot be set until all schedulingGates have been cleared'));
   }
   return errors;
+}
+
+/** What holds of a pod at any time. */
+function anyPod({ metadata, spec }: Pod): FieldErrorList {
+  return [
+    ...podAnnotations(metadata.annotations, spec, ANNOTATIONS),
+    ...podSpec(spec, SPEC, { podName: metadata.name ?? '', isPod: true }),
+    ...tokensWithoutAccount(spec),
+    ...containersOfPod(spec.containers, SPEC.child('containers')),
+    ...containersOfPod(spec.initContainers, SPEC.child('initContainers')),
+  ];
+}
+
+function tokensWithoutAccount({ serviceAccountName = '', volumes = [] }: PodSpec): FieldErrorList {
+  if (serviceAccountName !== '') return [];
+  return volumes.flatMap(({ projected }, index) =>
+    (projected?.sources ?? []).flatMap((source, sourceIndex) => {
+      if (source.serviceAccountToken === undefined) return [];
+      const path = SPEC.child('volumes').index(index).child('projected', 'sources').index(sourceIndex);
+      return [field.forbidden(path.child('serviceAccountToken'), 'must not be specified when serviceAccountName is not set')];
+    }),
+  );
 }
 
 const UPDATE_MESSAGE =
@@ -24,80 +53,49 @@ const UPDATE_MESSAGE =
 
 /** Almost all of a pod's spec is fixed when it is made. */
 export function validatePodUpdate(pod: Pod, old: Pod): FieldErrorList {
-  const errors: FieldErrorList = [];
   const { spec } = pod;
-  errors.push(...sameContainers(spec, old.spec, 'containers'), ...sameContainers(spec, old.spec, 'initContainers'));
+  const errors = [...anyPod(pod), ...podAnnotationsUpdate(pod.metadata.annotations, old.metadata.annotations, ANNOTATIONS)];
   for (const name of ['containers', 'initContainers'] as const) {
-    (spec[name] ?? []).forEach((container, index) => {
-      const image = container.image ?? '';
-      if (image.trim() === '') errors.push(field.required(SPEC.child(name).index(index).child('image')));
-    });
-  }
-  if (errors.length > 0) return errors;
-  if (spec.activeDeadlineSeconds !== undefined && (spec.activeDeadlineSeconds < 1 || spec.activeDeadlineSeconds > 2 ** 31 - 1)) {
-    errors.push(
-      field.invalid(
-        SPEC.child('activeDeadlineSeconds'),
-        spec.activeDeadlineSeconds,
-        'must be between 1 and 2147483647, inclusive',
-      ),
-    );
-    return errors;
-  }
-  if (old.spec.activeDeadlineSeconds !== undefined) {
-    const before = old.spec.activeDeadlineSeconds;
-    if (spec.activeDeadlineSeconds === undefined) {
-      errors.push(field.invalid(SPEC.child('activeDeadlineSeconds'), '', 'must not update from a positive integer to nil value'));
-    } else if (spec.activeDeadlineSeconds > before) {
-      errors.push(
-        field.invalid(
-          SPEC.child('activeDeadlineSeconds'),
-          spec.activeDeadlineSeconds,
-          `must be less than or equal to previous value`,
-        ),
-      );
+    const path = SPEC.child(name);
+    const list = spec[name] ?? [];
+    if (list.length !== (old.spec[name] ?? []).length) {
+      return unique([...errors, field.forbidden(path, 'pod updates may not add or remove containers')]);
     }
-  }
-  errors.push(...onlyAddedTolerations(spec.tolerations, old.spec.tolerations, SPEC.child('tolerations')));
-  errors.push(...onlyRemovedGates(pod, old));
-  const gated = (old.spec.schedulingGates ?? []).length > 0;
-  if (!deepEqual(withOldMutable(pod.spec, old.spec, gated), old.spec)) errors.push(field.forbidden(SPEC, UPDATE_MESSAGE));
-  return errors;
-}
-
-function sameContainers(spec: PodSpec, old: PodSpec, name: 'containers' | 'initContainers'): FieldErrorList {
-  return (spec[name] ?? []).length === (old[name] ?? []).length
-    ? []
-    : [field.forbidden(SPEC.child(name), 'pod updates may not add or remove containers')];
-}
-
-/** The new spec with every field that may change put back: what remains must be equal. */
-function withOldMutable(spec: PodSpec, old: PodSpec, gated: boolean): PodSpec {
-  const put = (list: readonly Container[] | undefined, before: readonly Container[] | undefined): Container[] | undefined =>
-    list?.map((container, index) => {
-      const { image: _image, ...rest } = container;
-      const image = before?.[index]?.image;
-      return image === undefined ? rest : { ...rest, image };
+    list.forEach((container, index) => {
+      if ((container.image ?? '') === '') errors.push(field.required(path.index(index).child('image')));
+      errors.push(...image(container, path.index(index)));
     });
-  const result: Record<string, unknown> = { ...spec, containers: put(spec.containers, old.containers) };
-  const restore = (name: keyof PodSpec, value: unknown): void => {
-    if (value === undefined) delete result[name];
-    else result[name] = value;
-  };
-  restore('initContainers', put(spec.initContainers, old.initContainers));
-  restore('activeDeadlineSeconds', old.activeDeadlineSeconds);
-  restore('tolerations', old.tolerations);
-  restore('schedulingGates', old.schedulingGates);
-  if (spec.terminationGracePeriodSeconds === 1 && (old.terminationGracePeriodSeconds ?? 0) < 0) {
-    restore('terminationGracePeriodSeconds', old.terminationGracePeriodSeconds);
   }
-  // While a pod is gated, where it may go can be narrowed.
-  if (gated && narrowsNodeSelector(spec, old)) restore('nodeSelector', old.nodeSelector);
-  return result as unknown as PodSpec;
+  const deadline = activeDeadlineUpdate(spec.activeDeadlineSeconds, old.spec.activeDeadlineSeconds);
+  errors.push(...deadline.errors);
+  if (deadline.stop) return unique(errors);
+  errors.push(
+    ...onlyAddedTolerations(spec.tolerations, old.spec.tolerations, SPEC.child('tolerations')),
+    ...onlyRemovedGates(pod, old),
+  );
+  const gated = (old.spec.schedulingGates ?? []).length > 0;
+  if (gated) errors.push(...narrowing(spec, old.spec));
+  if (!semanticEqual(withOldMutable(spec, old.spec, gated), old.spec)) errors.push(field.forbidden(SPEC, UPDATE_MESSAGE));
+  return unique(errors);
 }
 
-function narrowsNodeSelector(spec: PodSpec, old: PodSpec): boolean {
-  return Object.entries(old.nodeSelector ?? {}).every(([key, value]) => spec.nodeSelector?.[key] === value);
+/** Some things are looked at twice. */
+function unique(errors: FieldErrorList): FieldErrorList {
+  return [...new Map(errors.map((error) => [error.message, error])).values()];
+}
+
+/** A deadline can be set, and come nearer. */
+function activeDeadlineUpdate(seconds: number | undefined, old: number | undefined): { errors: FieldErrorList; stop: boolean } {
+  const path = SPEC.child('activeDeadlineSeconds');
+  if (seconds === undefined) {
+    if (old === undefined) return { errors: [], stop: false };
+    const message = 'must not update from a positive integer to nil value';
+    return { errors: [field.invalid(path, null, message)], stop: false };
+  }
+  const problems = validation.isInRange(seconds, 0, MAX_INT32);
+  if (problems.length > 0) return { errors: invalidEach(path, seconds, problems), stop: true };
+  if (old === undefined || old >= seconds) return { errors: [], stop: false };
+  return { errors: [field.invalid(path, seconds, 'must be less than or equal to previous value')], stop: true };
 }
 
 function onlyAddedTolerations(
@@ -107,52 +105,90 @@ function onlyAddedTolerations(
 ): FieldErrorList {
   const withoutSeconds = ({ tolerationSeconds: _seconds, ...rest }: Toleration): Omit<Toleration, 'tolerationSeconds'> => rest;
   const kept = (old ?? []).every((before) =>
-    (list ?? []).some((after) => deepEqual(withoutSeconds(after), withoutSeconds(before))),
+    (list ?? []).some((after) => semanticEqual(withoutSeconds(after), withoutSeconds(before))),
   );
-  return kept ? [] : [field.forbidden(at, 'existing toleration can not be modified except its tolerationSeconds')];
+  if (!kept) return [field.forbidden(at, 'existing toleration can not be modified except its tolerationSeconds')];
+  return tolerations(list, at);
 }
 
 function onlyRemovedGates(pod: Pod, old: Pod): FieldErrorList {
   const before = new Set((old.spec.schedulingGates ?? []).map((gate) => gate.name));
-  const added = (pod.spec.schedulingGates ?? []).map((gate) => gate.name).filter((name) => !before.has(name));
-  return added.length === 0
-    ? []
-    : [field.forbidden(SPEC.child('schedulingGates'), `only deletion is allowed, but found new scheduling gate '${added[0]}'`)];
+  return (pod.spec.schedulingGates ?? []).flatMap(({ name }, index) => {
+    if (before.has(name)) return [];
+    const path = SPEC.child('schedulingGates').index(index).child('name');
+    return [field.forbidden(path, `only deletion is allowed, but found new scheduling gate '${name}'`)];
+  });
 }
 
-export function validatePodStatusUpdate(pod: Pod, old: Pod): FieldErrorList {
-  const at = new field.FieldPath('status');
+/** While a pod is gated, where it may go can be narrowed, never widened. */
+function narrowing(spec: PodSpec, old: PodSpec): FieldErrorList {
   const errors: FieldErrorList = [];
-  if (pod.spec.nodeName !== old.spec.nodeName) errors.push(field.forbidden(at.child('nodeName'), 'may not be changed directly'));
-  if (pod.spec.restartPolicy === 'Never' || pod.spec.restartPolicy === 'OnFailure') {
-    for (const name of ['containerStatuses', 'initContainerStatuses'] as const) {
-      errors.push(...noResurrection(pod.status[name], old.status[name], pod, at.child(name)));
-    }
+  const selector = spec.nodeSelector ?? {};
+  if (!Object.entries(old.nodeSelector ?? {}).every(([key, value]) => selector[key] === value)) {
+    const message = 'only additions to spec.nodeSelector are allowed (no mutations or deletions)';
+    errors.push(field.invalid(SPEC.child('nodeSelector'), selector, message));
   }
+  errors.push(...nodeAffinityNarrowing(spec.affinity?.nodeAffinity, old.affinity?.nodeAffinity));
   return errors;
 }
 
-/** A container that has ended for good does not run again. */
-function noResurrection(
-  list: readonly ContainerStatus[] | undefined,
-  old: readonly ContainerStatus[] | undefined,
-  pod: Pod,
-  at: FieldPath,
-): FieldErrorList {
-  const errors: FieldErrorList = [];
-  for (const before of old ?? []) {
-    const terminated = before.state?.terminated;
-    if (terminated === undefined) continue;
-    if (pod.spec.restartPolicy === 'OnFailure' && terminated.exitCode !== 0) continue;
-    const container = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find(
-      (candidate) => candidate.name === before.name,
-    );
-    if (container === undefined || container.restartPolicy !== undefined) continue;
-    const index = (list ?? []).findIndex((status) => status.name === before.name);
-    const after = list?.[index];
-    if (after !== undefined && after.state?.terminated === undefined) {
-      errors.push(field.forbidden(at.index(index).child('state'), 'may not be transitioned to non-terminated state'));
-    }
+function nodeAffinityNarrowing(affinity: NodeAffinity | undefined, old: NodeAffinity | undefined): FieldErrorList {
+  const before = old?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  const after = affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  if (before.length === 0) return [];
+  const path = SPEC.child('affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms');
+  if (before.length !== after.length) {
+    const message = 'no additions/deletions to non-empty NodeSelectorTerms list are allowed';
+    return [field.invalid(path, after, message)];
   }
-  return errors;
+  return before.flatMap((term, index) => {
+    const changed = after[index] as NodeSelectorTerm;
+    if (onlyAdds(changed, term)) return [];
+    return [field.invalid(path.index(index), changed, 'only additions are allowed (no mutations or deletions)')];
+  });
+}
+
+function onlyAdds(term: NodeSelectorTerm, old: NodeSelectorTerm): boolean {
+  const lists = ['matchExpressions', 'matchFields'] as const;
+  const sizeOf = (of: NodeSelectorTerm): number => lists.reduce((sum, name) => sum + (of[name] ?? []).length, 0);
+  // An empty term matches nothing: whatever is added to it widens.
+  if (sizeOf(old) === 0 && sizeOf(term) > 0) return false;
+  return lists.every((name) => {
+    const before = old[name] ?? [];
+    return semanticEqual((term[name] ?? []).slice(0, before.length), before);
+  });
+}
+
+/** The new spec with every field that may change put back: what remains must be equal. */
+function withOldMutable(spec: PodSpec, old: PodSpec, gated: boolean): PodSpec {
+  const put = (list: readonly Container[] | undefined, before: readonly Container[] | undefined): Container[] | undefined =>
+    list?.map((container, index) => withField(container, 'image', before?.[index]?.image));
+  let result = withField(
+    { ...spec, containers: put(spec.containers, old.containers) ?? [] },
+    'initContainers',
+    put(spec.initContainers, old.initContainers),
+  );
+  for (const name of ['activeDeadlineSeconds', 'tolerations', 'schedulingGates'] as const) {
+    result = withField(result, name, old[name]);
+  }
+  if (spec.terminationGracePeriodSeconds === 1 && (old.terminationGracePeriodSeconds ?? 0) < 0) {
+    result = withField(result, 'terminationGracePeriodSeconds', old.terminationGracePeriodSeconds);
+  }
+  if (!gated) return result;
+  return withField(
+    withField(result, 'nodeSelector', old.nodeSelector),
+    'affinity',
+    withOldNodeAffinity(spec.affinity, old.affinity),
+  );
+}
+
+function withOldNodeAffinity(affinity: Affinity | undefined, old: Affinity | undefined): Affinity | undefined {
+  const result = withField(affinity ?? {}, 'nodeAffinity', old?.nodeAffinity);
+  return old === undefined && Object.keys(result).length === 0 ? undefined : result;
+}
+
+/** A copy with another value; without the field if there is none. */
+function withField<T extends object, K extends keyof T>(object: T, name: K, value: T[K] | undefined): T {
+  const { [name]: _old, ...rest } = object;
+  return (value === undefined ? rest : { ...rest, [name]: value }) as T;
 }

@@ -2,12 +2,18 @@
 
 import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
-import { parseQuantity, type Quantity } from '../../../../machinery/quantity.ts';
+import { newQuantity, parseQuantity, tryParseQuantity, type Quantity } from '../../../../machinery/quantity.ts';
 import * as validation from '../../../../machinery/validation.ts';
-import type { ResourceList, ResourceRequirements } from './types.ts';
+import {
+  aggregateContainerResources,
+  isHugePages,
+  isNativeResource,
+  isOvercommitAllowed,
+  isPodLevelResource,
+} from '../pod-resources.ts';
+import type { PodSpec, ResourceList, ResourceRequirements } from './types.ts';
 import { invalidEach } from './common.ts';
 
-const HUGE_PAGES = 'hugepages-';
 const STANDARD_CONTAINER_RESOURCES = new Set(['cpu', 'memory', 'ephemeral-storage']);
 const STANDARD_RESOURCES = new Set([
   'cpu',
@@ -43,9 +49,7 @@ const INTEGER_RESOURCES = new Set([
   'services.nodeports',
   'services.loadbalancers',
 ]);
-
-/** Resources of Kubernetes itself: without a domain, or under kubernetes.io. */
-export const isNativeResource = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
+const POD_LEVEL_RESOURCES = ['cpu', 'hugepages-', 'memory'];
 
 /** Resources of others, such as example.com/gpu. */
 export function isExtendedResource(name: string): boolean {
@@ -53,100 +57,166 @@ export function isExtendedResource(name: string): boolean {
   return validation.isQualifiedName(`requests.${name}`).length === 0;
 }
 
-/** Resources of which more than there is can never be promised. */
-const isOvercommitAllowed = (name: string): boolean => isNativeResource(name) && !name.startsWith(HUGE_PAGES);
+type NameRule = (name: string, at: FieldPath) => FieldErrorList;
 
-function containerResourceName(name: string, at: FieldPath): FieldErrorList {
+export const resourceName: NameRule = (name, at) => {
+  const errors = invalidEach(at, name, validation.isQualifiedName(name));
+  if (errors.length > 0) return errors;
+  if (!name.includes('/') && !STANDARD_RESOURCES.has(name) && !isHugePages(name)) {
+    errors.push(field.invalid(at, name, 'must be a standard resource type or fully qualified'));
+  }
+  return errors;
+};
+
+const containerResourceName: NameRule = (name, at) => {
   const errors = resourceName(name, at);
   if (!name.includes('/')) {
-    if (!STANDARD_CONTAINER_RESOURCES.has(name) && !name.startsWith(HUGE_PAGES)) {
+    if (!STANDARD_CONTAINER_RESOURCES.has(name) && !isHugePages(name)) {
       errors.push(field.invalid(at, name, 'must be a standard resource for containers'));
     }
   } else if (!isNativeResource(name) && !isExtendedResource(name)) {
     errors.push(field.invalid(at, name, "doesn't follow extended resource name standard"));
   }
   return errors;
-}
+};
 
-export function resourceName(name: string, at: FieldPath): FieldErrorList {
-  const errors = invalidEach(at, name, validation.isQualifiedName(name));
-  if (errors.length > 0) return errors;
-  if (!name.includes('/') && !STANDARD_RESOURCES.has(name) && !name.startsWith(HUGE_PAGES)) {
-    errors.push(field.invalid(at, name, 'must be a standard resource type or fully qualified'));
-  }
-  return errors;
-}
-
-export function nonNegativeQuantity(value: Quantity, at: FieldPath): FieldErrorList {
-  return value.sign() < 0 ? [field.invalid(at, value.toString(), validation.IS_NEGATIVE_MESSAGE)] : [];
-}
+const podResourceName: NameRule = (name, at) => {
+  const errors = resourceName(name, at);
+  if (errors.length > 0 || isPodLevelResource(name)) return errors;
+  return [field.notSupported(at, name, POD_LEVEL_RESOURCES)];
+};
 
 /** An amount of a resource: not negative, and whole where only whole ones make sense. */
 export function resourceQuantity(name: string, value: Quantity, at: FieldPath): FieldErrorList {
-  const errors = nonNegativeQuantity(value, at);
+  const errors: FieldErrorList = [];
+  if (value.sign() < 0) errors.push(field.invalid(at, value.toString(), validation.IS_NEGATIVE_MESSAGE));
   if ((INTEGER_RESOURCES.has(name) || isExtendedResource(name)) && !value.equals(value.roundUp(0))) {
     errors.push(field.invalid(at, value.toString(), 'must be an integer'));
   }
   return errors;
 }
 
-/** A list of resources with nothing else to hold between them: capacities, overheads. */
-export function resourceList(list: ResourceList | undefined, at: FieldPath): FieldErrorList {
-  return Object.entries(list ?? {}).flatMap(([name, amount]) => [
-    ...resourceName(name, at.key(name)),
-    ...resourceQuantity(name, parseQuantity(amount), at.key(name)),
-  ]);
-}
-
-export function resourceRequirements(
+export function containerResourceRequirements(
   resources: ResourceRequirements,
   at: FieldPath,
   claimNames: ReadonlySet<string>,
 ): FieldErrorList {
+  return resourceRequirements(resources, at, claimNames, containerResourceName);
+}
+
+/** What a pod takes beside its containers. Its rules are those of limits. */
+export function overhead(list: ResourceList | undefined, at: FieldPath): FieldErrorList {
+  return list === undefined ? [] : resourceRequirements({ limits: list }, at, new Set(), containerResourceName);
+}
+
+/** Resources of the pod as a whole. */
+export function podResources(spec: PodSpec, at: FieldPath, claimNames: ReadonlySet<string>): FieldErrorList {
+  const { resources } = spec;
+  if (resources === undefined) return [];
   const errors: FieldErrorList = [];
-  const limits = new Map(Object.entries(resources.limits ?? {}).map(([name, amount]) => [name, parseQuantity(amount)]));
-  const requests = new Map(Object.entries(resources.requests ?? {}).map(([name, amount]) => [name, parseQuantity(amount)]));
-  const limitsPath = at.child('limits');
-  const requestsPath = at.child('requests');
-  let cpuOrMemory = false;
-  let hugePages = false;
-  const note = (name: string): void => {
-    if (name === 'cpu' || name === 'memory') cpuOrMemory = true;
-    if (name.startsWith(HUGE_PAGES)) hugePages = true;
-  };
-  for (const [name, limit] of limits) {
-    errors.push(...containerResourceName(name, limitsPath));
-    errors.push(...resourceQuantity(name, limit, limitsPath.key(name)));
-    note(name);
+  if (resources.claims !== undefined) {
+    errors.push(field.forbidden(at.child('claims'), 'claims cannot be set for Resources at pod-level'));
   }
-  for (const [name, request] of requests) {
-    errors.push(...containerResourceName(name, requestsPath));
-    errors.push(...resourceQuantity(name, request, requestsPath.key(name)));
-    note(name);
-    const limit = limits.get(name);
-    if (limit !== undefined) {
-      if (request.cmp(limit) !== 0 && !isOvercommitAllowed(name)) {
-        errors.push(field.invalid(requestsPath, request.toString(), `must be equal to ${name} limit of ${limit.toString()}`));
-      } else if (request.cmp(limit) > 0) {
-        errors.push(
-          field.invalid(requestsPath, request.toString(), `must be less than or equal to ${name} limit of ${limit.toString()}`),
-        );
-      }
-    } else if (!isOvercommitAllowed(name)) {
-      errors.push(field.required(limitsPath, 'Limit must be set for non overcommitable resources'));
-    }
+  errors.push(...resourceRequirements(resources, at, claimNames, podResourceName));
+  for (const [name, together] of aggregateContainerResources(spec, 'requests')) {
+    const requested = parseQuantity(resources.requests?.[name] ?? '0');
+    if (together.cmp(requested) <= 0) continue;
+    const message = `must be greater than or equal to aggregate container requests of ${together.toString()}`;
+    errors.push(field.invalid(at.child('requests').key(name), requested.toString(), message));
   }
-  if (hugePages && !cpuOrMemory) errors.push(field.forbidden(at, 'HugePages require cpu or memory'));
-  const seen = new Set<string>();
-  (resources.claims ?? []).forEach((claim, index) => {
-    const claimPath = at.child('claims').index(index);
-    if (claim.name === '') errors.push(field.required(claimPath));
-    else {
-      const key = `${claim.name}/${claim.request ?? ''}`;
-      if (seen.has(key)) errors.push(field.duplicate(claimPath, claim.name));
-      seen.add(key);
-      if (!claimNames.has(claim.name)) errors.push(field.notFound(claimPath, claim.name));
+  spec.containers.forEach((container, index) => {
+    for (const [name, amount] of Object.entries(container.resources.limits ?? {})) {
+      const limit = resources.limits?.[name];
+      if (limit === undefined || parseQuantity(amount).cmp(parseQuantity(limit)) <= 0) continue;
+      const path = at.child('containers').index(index).key(name).child('limits');
+      errors.push(field.invalid(path, amount, `must be less than or equal to pod limits of ${limit}`));
     }
   });
   return errors;
+}
+
+function resourceRequirements(
+  resources: ResourceRequirements,
+  at: FieldPath,
+  claimNames: ReadonlySet<string>,
+  nameRule: NameRule,
+): FieldErrorList {
+  const errors: FieldErrorList = [];
+  const limits = quantitiesOf(resources.limits);
+  const requests = quantitiesOf(resources.requests);
+  const limitsPath = at.child('limits');
+  const requestsPath = at.child('requests');
+  for (const [name, limit] of limits) errors.push(...namedQuantity(name, limit, limitsPath.key(name), nameRule));
+  for (const [name, request] of requests) {
+    const path = requestsPath.key(name);
+    errors.push(...nameRule(name, path), ...resourceQuantity(name, request, path));
+    const limit = limits.get(name);
+    if (limit === undefined) {
+      if (!isOvercommitAllowed(name)) {
+        errors.push(field.required(limitsPath, 'Limit must be set for non overcommitable resources'));
+      }
+    } else if (request.cmp(limit) !== 0 && !isOvercommitAllowed(name)) {
+      errors.push(field.invalid(requestsPath, request.toString(), `must be equal to ${name} limit of ${limit.toString()}`));
+    } else if (request.cmp(limit) > 0) {
+      const message = `must be less than or equal to ${name} limit of ${limit.toString()}`;
+      errors.push(field.invalid(requestsPath, request.toString(), message));
+    }
+    errors.push(...hugePages(name, request, path));
+  }
+  const names = [...limits.keys(), ...requests.keys()];
+  if (names.some(isHugePages) && !names.includes('cpu') && !names.includes('memory')) {
+    errors.push(field.forbidden(at, 'HugePages require cpu or memory'));
+  }
+  errors.push(...claims(resources, at.child('claims'), claimNames));
+  return errors;
+}
+
+function quantitiesOf(list: ResourceList | undefined): ReadonlyMap<string, Quantity> {
+  return new Map(Object.entries(list ?? {}).map(([name, amount]) => [name, parseQuantity(amount)]));
+}
+
+function namedQuantity(name: string, amount: Quantity, at: FieldPath, nameRule: NameRule): FieldErrorList {
+  return [...nameRule(name, at), ...resourceQuantity(name, amount, at), ...hugePages(name, amount, at)];
+}
+
+const HUGE_PAGES_PREFIX = 'hugepages-';
+const ONE = newQuantity(1, 'DecimalSI');
+
+/** There are only whole pages. */
+function hugePages(name: string, amount: Quantity, at: FieldPath): FieldErrorList {
+  if (!isHugePages(name)) return [];
+  const size = tryParseQuantity(name.slice(HUGE_PAGES_PREFIX.length));
+  if (size !== undefined && size.cmp(ONE) >= 0 && BigInt(amount.value()) % BigInt(size.value()) === 0n) return [];
+  return [field.invalid(at, amount.toString(), `${amount.toString()} is not positive integer multiple of ${name}`)];
+}
+
+function claims({ claims: list }: ResourceRequirements, at: FieldPath, claimNames: ReadonlySet<string>): FieldErrorList {
+  const errors: FieldErrorList = [];
+  const seen = new Set<string>();
+  (list ?? []).forEach(({ name, request = '' }, index) => {
+    const path = at.index(index);
+    if (name === '') {
+      errors.push(field.required(path));
+      return;
+    }
+    // A whole claim, or a request of one: neither twice, nor both.
+    if (seen.has(name)) errors.push(field.duplicate(path, name));
+    else {
+      const key = request === '' ? name : `${name}/${request}`;
+      if (request !== '') errors.push(...invalidEach(path.child('request'), request, validation.isDNS1123Label(request)));
+      if (seen.has(key)) errors.push(field.duplicate(path, key));
+      else if (request === '') {
+        for (const other of seen) if (other.startsWith(`${name}/`)) errors.push(field.duplicate(path, name));
+      }
+      seen.add(key);
+    }
+    if (!claimNames.has(name)) errors.push(unknownClaim(path, name, claimNames));
+  });
+  return errors;
+}
+
+function unknownClaim(at: FieldPath, name: string, claimNames: ReadonlySet<string>): field.FieldError {
+  const known = claimNames.size === 0 ? ' which is empty' : `: ${[...claimNames].sort().join(', ')}`;
+  const { type } = field.notFound(at, name);
+  return new field.FieldError(type, at, name, `must be one of the names in pod.spec.resourceClaims${known}`);
 }

@@ -4,148 +4,257 @@ import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
 import type { Service, ServicePort } from './types.ts';
-import { invalidEach, oneOf, portNumberOrName } from './common.ts';
+import { invalidEach, oneOf, optionalOneOf, portNumberOrName } from './common.ts';
+import { clusterAddresses, clusterAddressesUpdate, isHeadless, nonSpecialIP } from './service-addresses.ts';
 
-const AT = new field.FieldPath('spec');
+const SPEC = new field.FieldPath('spec');
+const ANNOTATIONS = new field.FieldPath('metadata', 'annotations');
+const TOPOLOGY_MODE = 'service.kubernetes.io/topology-mode';
+const TOPOLOGY_HINTS = 'service.kubernetes.io/topology-aware-hints';
+const SOURCE_RANGES = 'service.beta.kubernetes.io/load-balancer-source-ranges';
+const ONLY_LOAD_BALANCER = "may only be used when `type` is 'LoadBalancer'";
+const MAX_AFFINITY_SECONDS = 86_400;
+const TRAFFIC_DISTRIBUTIONS = ['PreferClose', 'PreferSameNode', 'PreferSameZone'];
 
 export function validateService(service: Service): FieldErrorList {
-  const errors: FieldErrorList = [];
   const { spec } = service;
-  const headless = spec.clusterIP === 'None';
-  if ((spec.ports ?? []).length === 0 && !headless && spec.type !== 'ExternalName')
-    errors.push(field.required(AT.child('ports')));
-  if (spec.type === 'ExternalName') {
-    const name = (spec.externalName ?? '').replace(/\.$/, '');
-    if (name === '') errors.push(field.required(AT.child('externalName')));
-    else errors.push(...invalidEach(AT.child('externalName'), spec.externalName, validation.isDNS1123Subdomain(name)));
-    if ((spec.clusterIP ?? '') !== '' && !headless)
-      errors.push(field.forbidden(AT.child('clusterIP'), 'may not be set for ExternalName services'));
-    if (headless) errors.push(field.forbidden(AT.child('clusterIP'), 'may not be set for ExternalName services'));
-  }
-  if (spec.type === 'LoadBalancer' && headless)
-    errors.push(field.invalid(AT.child('clusterIPs').index(0), 'None', "may not be set to 'None' for LoadBalancer services"));
-  if (spec.type === 'NodePort' && headless)
-    errors.push(field.invalid(AT.child('clusterIPs').index(0), 'None', "may not be set to 'None' for NodePort services"));
-  errors.push(...servicePorts(service), ...validation.validateLabels(spec.selector, AT.child('selector')));
-  if (spec.sessionAffinity === undefined) errors.push(field.required(AT.child('sessionAffinity')));
-  else errors.push(...oneOf(spec.sessionAffinity, ['ClientIP', 'None'], AT.child('sessionAffinity')));
-  const timeout = spec.sessionAffinityConfig?.clientIP?.timeoutSeconds;
-  if (spec.sessionAffinity === 'ClientIP' && timeout !== undefined && (timeout <= 0 || timeout > 86_400)) {
-    errors.push(
-      field.invalid(
-        AT.child('sessionAffinityConfig', 'clientIP', 'timeoutSeconds'),
-        timeout,
-        'must be greater than 0 and less than 86400',
-      ),
-    );
-  }
-  errors.push(...oneOf(spec.type, ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'], AT.child('type')));
-  (spec.externalIPs ?? []).forEach((address, index) =>
-    errors.push(...invalidEach(AT.child('externalIPs').index(index), address, validation.isValidIP(address))),
-  );
-  if (spec.internalTrafficPolicy !== undefined)
-    errors.push(...oneOf(spec.internalTrafficPolicy, ['Cluster', 'Local'], AT.child('internalTrafficPolicy')));
-  errors.push(...externalTraffic(service));
-  if ((spec.loadBalancerSourceRanges ?? []).length > 0) {
-    const path = AT.child('loadBalancerSourceRanges');
-    if (spec.type !== 'LoadBalancer') errors.push(field.forbidden(path, "may only be used when `type` is 'LoadBalancer'"));
-    (spec.loadBalancerSourceRanges ?? []).forEach((range, index) =>
-      errors.push(...invalidEach(path.index(index), range, validation.isValidCIDR(range.trim()))),
-    );
-  }
-  if (spec.loadBalancerClass !== undefined && spec.type !== 'LoadBalancer') {
-    errors.push(field.forbidden(AT.child('loadBalancerClass'), "may only be used when `type` is 'LoadBalancer'"));
-  }
-  errors.push(...clusterIPs(service));
-  return errors;
+  const headless = isHeadless(service);
+  const noPorts = (spec.ports ?? []).length === 0 && !headless && spec.type !== 'ExternalName';
+  return [
+    ...topologyAnnotations(service),
+    ...(noPorts ? [field.required(SPEC.child('ports'))] : []),
+    ...addressOfType(service, headless),
+    ...portsAlone(service),
+    ...validation.validateLabels(spec.selector, SPEC.child('selector')),
+    ...sessionAffinity(service),
+    ...clusterAddresses(service),
+    ...(spec.externalIPs ?? []).flatMap((address, index) => externalIP(address, SPEC.child('externalIPs').index(index))),
+    ...oneOf(spec.type, ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'], SPEC.child('type')),
+    ...portsTogether(service),
+    ...loadBalancer(service),
+    ...externalTraffic(service),
+    ...internalTraffic(service),
+    ...optionalOneOf(spec.trafficDistribution, TRAFFIC_DISTRIBUTIONS, SPEC.child('trafficDistribution')),
+  ];
 }
 
-function servicePorts(service: Service): FieldErrorList {
-  const errors: FieldErrorList = [];
-  const { spec } = service;
+function topologyAnnotations({ metadata }: Service): FieldErrorList {
+  const mode = metadata.annotations?.[TOPOLOGY_MODE];
+  const hints = metadata.annotations?.[TOPOLOGY_HINTS];
+  if (mode === undefined || hints === undefined || mode === hints) return [];
+  const message = `must match annotations[${TOPOLOGY_HINTS}] when both are specified`;
+  return [field.invalid(ANNOTATIONS.key(TOPOLOGY_MODE), mode, message)];
+}
+
+/** What a type may not have of the others. */
+function addressOfType({ spec }: Service, headless: boolean): FieldErrorList {
+  switch (spec.type) {
+    case 'LoadBalancer':
+    case 'NodePort': {
+      if (!headless) return [];
+      const message = `may not be set to 'None' for ${spec.type} services`;
+      return [field.invalid(SPEC.child('clusterIPs').index(0), 'None', message)];
+    }
+    case 'ExternalName': {
+      const message = 'may not be set for ExternalName services';
+      const errors: FieldErrorList = [];
+      for (const name of ['clusterIPs', 'ipFamilies'] as const) {
+        if ((spec[name] ?? []).length > 0) errors.push(field.forbidden(SPEC.child(name), message));
+      }
+      if (spec.ipFamilyPolicy !== undefined) errors.push(field.forbidden(SPEC.child('ipFamilyPolicy'), message));
+      const name = (spec.externalName ?? '').replace(/\.$/, '');
+      const at = SPEC.child('externalName');
+      errors.push(...(name === '' ? [field.required(at)] : invalidEach(at, name, validation.isDNS1123Subdomain(name))));
+      return errors;
+    }
+    default:
+      return [];
+  }
+}
+
+function portsAlone({ spec }: Service): FieldErrorList {
   const list = spec.ports ?? [];
   const names = new Set<string>();
-  const numbers = new Set<string>();
-  const nodePorts = new Set<string>();
-  list.forEach((port, index) => {
-    const path = AT.child('ports').index(index);
-    errors.push(...servicePort(port, list.length > 1, names, path));
-    const key = `${port.protocol}/${port.port}`;
-    if (numbers.has(key)) errors.push(field.duplicate(path, { protocol: port.protocol, port: port.port }));
-    numbers.add(key);
-    if (port.nodePort !== undefined && port.nodePort !== 0) {
-      if (spec.type !== 'NodePort' && spec.type !== 'LoadBalancer') {
-        errors.push(field.forbidden(path.child('nodePort'), "may not be used when `type` is 'ClusterIP'"));
-      }
-      const nodeKey = `${port.protocol}/${port.nodePort}`;
-      if (nodePorts.has(nodeKey)) errors.push(field.duplicate(path.child('nodePort'), port.nodePort));
-      nodePorts.add(nodeKey);
-    }
-  });
-  return errors;
+  return list.flatMap((port, index) => servicePort(port, list.length > 1, names, SPEC.child('ports').index(index)));
 }
 
 function servicePort(port: ServicePort, needsName: boolean, names: Set<string>, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
-  const name = port.name ?? '';
-  if (needsName && name === '') errors.push(field.required(at.child('name')));
-  else if (name !== '') {
+  const { name = '', appProtocol } = port;
+  if (name !== '') {
     errors.push(...invalidEach(at.child('name'), name, validation.isDNS1123Label(name)));
     if (names.has(name)) errors.push(field.duplicate(at.child('name'), name));
     names.add(name);
-  }
+  } else if (needsName) errors.push(field.required(at.child('name')));
   errors.push(
     ...invalidEach(at.child('port'), port.port, validation.isValidPortNum(port.port)),
     ...oneOf(port.protocol, ['SCTP', 'TCP', 'UDP'], at.child('protocol')),
-    ...portNumberOrName(port.targetPort ?? 0, at.child('targetPort')),
+    ...portNumberOrName(port.targetPort, at.child('targetPort')),
   );
-  if (port.appProtocol !== undefined)
-    errors.push(...invalidEach(at.child('appProtocol'), port.appProtocol, validation.isQualifiedName(port.appProtocol)));
+  if (appProtocol !== undefined) {
+    errors.push(...invalidEach(at.child('appProtocol'), appProtocol, validation.isQualifiedName(appProtocol)));
+  }
   return errors;
 }
 
-function externalTraffic(service: Service): FieldErrorList {
-  const { spec } = service;
-  const reachable =
-    spec.type === 'NodePort' ||
-    spec.type === 'LoadBalancer' ||
-    (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0);
-  const path = AT.child('externalTrafficPolicy');
-  if (!reachable) {
-    return spec.externalTrafficPolicy === undefined
-      ? []
-      : [field.invalid(path, spec.externalTrafficPolicy, 'may only be set for externally-accessible services')];
-  }
-  return oneOf(spec.externalTrafficPolicy, ['Cluster', 'Local'], path);
-}
-
-function clusterIPs(service: Service): FieldErrorList {
+/** No two ports of one protocol may be the same, neither the service's nor those on the nodes. */
+function portsTogether({ spec }: Service): FieldErrorList {
   const errors: FieldErrorList = [];
-  const { spec } = service;
-  if (spec.type === 'ExternalName') return errors;
-  const list = spec.clusterIPs ?? (spec.clusterIP === undefined ? [] : [spec.clusterIP]);
-  if (list.length > 0 && spec.clusterIP !== list[0])
-    errors.push(field.invalid(AT.child('clusterIPs').index(0), list[0], 'must be the same as `clusterIP`'));
-  if (list.length > 2) errors.push(field.invalid(AT.child('clusterIPs'), list, 'may only hold up to 2 values'));
-  list.forEach((address, index) => {
-    if (address === 'None') {
-      if (list.length > 1)
-        errors.push(
-          field.invalid(AT.child('clusterIPs').index(index), address, 'headless services may not set more than one IP'),
-        );
-    } else errors.push(...invalidEach(AT.child('clusterIPs').index(index), address, validation.isValidIP(address)));
+  const list = spec.ports ?? [];
+  const at = SPEC.child('ports');
+  const given = (port: ServicePort): number => port.nodePort ?? 0;
+  if (spec.type === 'ClusterIP') {
+    list.forEach((port, index) => {
+      if (given(port) === 0) return;
+      errors.push(field.forbidden(at.index(index).child('nodePort'), "may not be used when `type` is 'ClusterIP'"));
+    });
+  }
+  const nodePorts = new Set<string>();
+  list.forEach((port, index) => {
+    if (given(port) === 0) return;
+    const key = `${port.protocol}/${port.nodePort}`;
+    if (nodePorts.has(key)) errors.push(field.duplicate(at.index(index).child('nodePort'), port.nodePort));
+    nodePorts.add(key);
+  });
+  const ports = new Set<string>();
+  list.forEach(({ protocol, port }, index) => {
+    const key = `${protocol}/${port}`;
+    if (ports.has(key)) {
+      const shown = { Name: '', Protocol: protocol, AppProtocol: null, Port: port, TargetPort: 0, NodePort: 0 };
+      errors.push(field.duplicate(at.index(index), shown));
+    }
+    ports.add(key);
   });
   return errors;
 }
 
-/** The cluster IP stays with a service for its life, unless it turns into or out of ExternalName. */
-export function validateServiceUpdate(service: Service, old: Service): FieldErrorList {
+function sessionAffinity({ spec }: Service): FieldErrorList {
+  const errors = oneOf(spec.sessionAffinity, ['ClientIP', 'None'], SPEC.child('sessionAffinity'));
+  const at = SPEC.child('sessionAffinityConfig');
+  const config = spec.sessionAffinityConfig;
+  if (spec.sessionAffinity === 'None' && config !== undefined) {
+    errors.push(field.forbidden(at, 'must not be set when session affinity is None'));
+  }
+  if (spec.sessionAffinity !== 'ClientIP') return errors;
+  const missing = 'when session affinity type is ClientIP';
+  const seconds = config?.clientIP?.timeoutSeconds;
+  if (config === undefined) errors.push(field.required(at, missing));
+  else if (config.clientIP === undefined) errors.push(field.required(at.child('clientIP'), missing));
+  else if (seconds === undefined) errors.push(field.required(at.child('clientIP', 'timeoutSeconds'), missing));
+  else if (seconds <= 0 || seconds > MAX_AFFINITY_SECONDS) {
+    const message = `must be greater than 0 and less than ${MAX_AFFINITY_SECONDS}`;
+    errors.push(field.invalid(at.child('clientIP', 'timeoutSeconds'), seconds, message));
+  }
+  return errors;
+}
+
+function externalIP(address: string, at: FieldPath): FieldErrorList {
+  const errors = invalidEach(at, address, validation.isValidIP(address));
+  return errors.length > 0 ? errors : nonSpecialIP(address, at);
+}
+
+function loadBalancer(service: Service): FieldErrorList {
+  const { spec } = service;
+  const errors = sourceRanges(service);
+  const is = spec.type === 'LoadBalancer';
+  if (!is && spec.allocateLoadBalancerNodePorts !== undefined) {
+    errors.push(field.forbidden(SPEC.child('allocateLoadBalancerNodePorts'), ONLY_LOAD_BALANCER));
+  }
+  if (is && spec.allocateLoadBalancerNodePorts === undefined) {
+    errors.push(field.required(field.path('allocateLoadBalancerNodePorts')));
+  }
+  const { loadBalancerClass } = spec;
+  if (loadBalancerClass !== undefined) {
+    const at = SPEC.child('loadBalancerClass');
+    if (is) errors.push(...invalidEach(at, loadBalancerClass, validation.isQualifiedName(loadBalancerClass)));
+    else errors.push(field.forbidden(at, ONLY_LOAD_BALANCER));
+  }
+  return errors;
+}
+
+/** A field, or the annotation that it was before. */
+function sourceRanges({ metadata, spec }: Service): FieldErrorList {
+  const list = spec.loadBalancerSourceRanges ?? [];
+  const annotation = metadata.annotations?.[SOURCE_RANGES];
+  if (list.length === 0 && annotation === undefined) return [];
+  const at = list.length > 0 ? SPEC.child('LoadBalancerSourceRanges') : ANNOTATIONS.key(SOURCE_RANGES);
+  const errors = spec.type === 'LoadBalancer' ? [] : [field.forbidden(at, ONLY_LOAD_BALANCER)];
+  // Space around them is tolerated, for compatibility with the annotation.
+  const check = (range: string, path: FieldPath): FieldErrorList =>
+    invalidEach(path, range.trim(), validation.isValidCIDR(range.trim()));
+  if (list.length > 0) return [...errors, ...list.flatMap((range, index) => check(range, at.index(index)))];
+  const ranges = (annotation ?? '').trim() === '' ? [] : (annotation as string).split(',');
+  return [...errors, ...ranges.flatMap((range) => check(range, at))];
+}
+
+const isReachableFromOutside = ({ spec }: Service): boolean =>
+  spec.type === 'NodePort' || spec.type === 'LoadBalancer' || (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0);
+
+/** Balancers must know which nodes have an endpoint of their own. */
+const needsHealthCheck = ({ spec }: Service): boolean => spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
+
+function externalTraffic(service: Service): FieldErrorList {
+  const { spec } = service;
   const errors: FieldErrorList = [];
-  if (old.spec.type !== 'ExternalName' && service.spec.type !== 'ExternalName') {
-    const before = old.spec.clusterIP ?? '';
-    const after = service.spec.clusterIP ?? '';
-    if (before !== '' && after !== before)
-      errors.push(field.invalid(AT.child('clusterIPs').index(0), [after], 'may not change once set'));
+  const policy = SPEC.child('externalTrafficPolicy');
+  if (isReachableFromOutside(service)) errors.push(...oneOf(spec.externalTrafficPolicy, ['Cluster', 'Local'], policy));
+  else if (spec.externalTrafficPolicy !== undefined) {
+    const message = 'may only be set for externally-accessible services';
+    errors.push(field.invalid(policy, spec.externalTrafficPolicy, message));
+  }
+  // A port that is needed and not given is given out when the service is written.
+  const port = spec.healthCheckNodePort ?? 0;
+  if (port === 0) return errors;
+  const at = SPEC.child('healthCheckNodePort');
+  if (needsHealthCheck(service)) errors.push(...invalidEach(at, port, validation.isValidPortNum(port)));
+  else {
+    const message = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+    errors.push(field.invalid(at, port, message));
+  }
+  return errors;
+}
+
+function internalTraffic({ spec }: Service): FieldErrorList {
+  const at = SPEC.child('internalTrafficPolicy');
+  if (spec.internalTrafficPolicy !== undefined) return oneOf(spec.internalTrafficPolicy, ['Cluster', 'Local'], at);
+  const needed = spec.type === 'ClusterIP' || spec.type === 'NodePort' || spec.type === 'LoadBalancer';
+  return needed ? [field.required(at)] : [];
+}
+
+export function validateServiceUpdate(service: Service, old: Service): FieldErrorList {
+  const errors = clusterAddressesUpdate(service, old);
+  const { loadBalancerClass } = service.spec;
+  if (service.spec.type === 'LoadBalancer' && old.spec.type === 'LoadBalancer') {
+    if (loadBalancerClass !== old.spec.loadBalancerClass) {
+      errors.push(field.invalid(SPEC.child('loadBalancerClass'), loadBalancerClass ?? null, 'may not change once set'));
+    }
+  }
+  if (needsHealthCheck(service) && needsHealthCheck(old)) {
+    if (service.spec.healthCheckNodePort !== old.spec.healthCheckNodePort) {
+      errors.push(field.forbidden(SPEC.child('healthCheckNodePort'), 'field is immutable'));
+    }
   }
   return [...errors, ...validateService(service)];
+}
+
+export function validateServiceStatusUpdate({ spec, status }: Service): FieldErrorList {
+  const at = field.path('status', 'loadBalancer', 'ingress');
+  const list = status.loadBalancer.ingress ?? [];
+  if (spec.type !== 'LoadBalancer' && list.length > 0) {
+    return [field.forbidden(at, "may only be used when `spec.type` is 'LoadBalancer'")];
+  }
+  return list.flatMap(({ ip = '', hostname = '', ipMode }, index) => {
+    const path = at.index(index);
+    const errors = ip === '' ? [] : invalidEach(path.child('ip'), ip, validation.isValidIP(ip));
+    if (ipMode === undefined) {
+      if (ip !== '') errors.push(field.required(path.child('ipMode'), 'must be specified when `ip` is set'));
+    } else if (ip === '') errors.push(field.forbidden(path.child('ipMode'), 'may not be specified when `ip` is not set'));
+    else errors.push(...optionalOneOf(ipMode, ['Proxy', 'VIP'], path.child('ipMode')));
+    if (hostname !== '') {
+      const problems = [...validation.isDNS1123Subdomain(hostname)];
+      if (validation.isValidIP(hostname).length === 0) problems.push('must be a DNS name, not an IP address');
+      errors.push(...invalidEach(path.child('hostname'), hostname, problems));
+    }
+    return errors;
+  });
 }

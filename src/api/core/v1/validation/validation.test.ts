@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { aggregateMessage, type FieldErrorList } from '../../../../machinery/field.ts';
-import { validateReplicaSet, validateReplicaSetUpdate } from '../../../apps/v1/validation.ts';
+import { validateReplicaSet, validateReplicaSetUpdate } from '../../../apps/v1/validation/index.ts';
 import { decodeObject, parseYaml } from '../../../codec/index.ts';
 import { messageDescriptor } from '../../../schema/compile.ts';
 import { setReplicaSetDefaults } from '../../../apps/v1/defaults.ts';

@@ -1,214 +1,274 @@
-// Rules of volumes.
+// Rules of volumes: what each kind of source must have.
 
 import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import { parseQuantity } from '../../../../machinery/quantity.ts';
 import * as validation from '../../../../machinery/validation.ts';
-import type {
-  ConfigMapProjection,
-  DownwardAPIVolumeFile,
-  KeyToPath,
-  ProjectedVolumeSource,
-  SecretProjection,
-  ServiceAccountTokenProjection,
-  Volume,
-} from './types.ts';
-import { fieldRef, resourceFieldRef, VOLUME_FIELD_PATHS } from './env.ts';
-import { fileMode, invalidEach, localNonReservedPath, noBacksteps, oneOf, optionalOneOf, referenceName } from './common.ts';
-
-const HOST_PATH_TYPES = ['BlockDevice', 'CharDevice', 'Directory', 'DirectoryOrCreate', 'File', 'FileOrCreate', 'Socket'];
+import type { Volume } from './types.ts';
+import { claimTemplate } from './claims.ts';
+import { fileMode, invalidEach, localDescendingPath, noBacksteps, nonEmpty, oneOf, optionalOneOf } from './common.ts';
+import { PULL_POLICIES } from './containers.ts';
+import { downwardFile, keysToPaths, projections } from './projections.ts';
 
 export interface ValidatedVolumes {
   readonly errors: FieldErrorList;
-  readonly names: ReadonlySet<string>;
+  /** Those without errors, by name. */
+  readonly volumes: ReadonlyMap<string, Volume>;
 }
 
-export function volumes(list: readonly Volume[] | undefined, at: FieldPath): ValidatedVolumes {
+/** What a volume's rules need to know of its pod. */
+export interface VolumeOwner {
+  /** '' for a template, and where the name is not known yet. */
+  readonly podName: string;
+  readonly isPod: boolean;
+}
+
+export function volumes(list: readonly Volume[] | undefined, owner: VolumeOwner, at: FieldPath): ValidatedVolumes {
   const errors: FieldErrorList = [];
-  const names = new Set<string>();
+  const good = new Map<string, Volume>();
+  const created = new Set(
+    owner.podName === ''
+      ? []
+      : (list ?? []).filter(({ ephemeral }) => ephemeral !== undefined).map(({ name }) => `${owner.podName}-${name}`),
+  );
   (list ?? []).forEach((volume, index) => {
     const path = at.index(index);
-    const problems = volumeSource(volume, path);
-    if (volume.name === '') problems.push(field.required(path.child('name')));
-    else problems.push(...invalidEach(path.child('name'), volume.name, validation.isDNS1123Label(volume.name)));
-    if (volume.name !== '' && names.has(volume.name)) problems.push(field.duplicate(path.child('name'), volume.name));
-    if (problems.length === 0) names.add(volume.name);
+    const { name } = volume;
+    const problems = volumeSource(volume, owner, path);
+    if (name === '') problems.push(field.required(path.child('name')));
+    else problems.push(...invalidEach(path.child('name'), name, validation.isDNS1123Label(name)));
+    if (good.has(name)) problems.push(field.duplicate(path.child('name'), name));
+    if (problems.length === 0) good.set(name, volume);
     errors.push(...problems);
+    const { claimName = '' } = volume.persistentVolumeClaim ?? {};
+    if (created.has(claimName)) {
+      const message = 'must not reference a PVC that gets created for an ephemeral volume';
+      errors.push(field.invalid(path.child('persistentVolumeClaim', 'claimName'), claimName, message));
+    }
   });
-  return { errors, names };
+  return { errors, volumes: good };
 }
 
-/** What each kind of source must have; a source that is not here has nothing that the API server checks. */
-const SOURCES: {
-  readonly [K in keyof Omit<Volume, 'name'>]-?: (source: NonNullable<Volume[K]>, at: FieldPath) => FieldErrorList;
-} = {
-  emptyDir: (source, at) =>
-    source.sizeLimit !== undefined && parseQuantity(source.sizeLimit).sign() < 0
-      ? [field.forbidden(at.child('sizeLimit'), 'SizeLimit field must be a valid resource quantity')]
-      : [],
-  hostPath: (source, at) => [
-    ...(source.path === '' ? [field.required(at.child('path'))] : noBacksteps(source.path, at.child('path'))),
-    ...optionalOneOf(source.type, HOST_PATH_TYPES, at.child('type')),
-  ],
-  secret: (source, at) => [
-    ...referenceName(source.secretName, at.child('secretName')),
-    ...fileMode(source.defaultMode, at.child('defaultMode')),
-    ...keysToPaths(source.items, at.child('items')),
-  ],
-  configMap: (source, at) => [
-    ...referenceName(source.name, at.child('name')),
-    ...fileMode(source.defaultMode, at.child('defaultMode')),
-    ...keysToPaths(source.items, at.child('items')),
-  ],
-  downwardAPI: (source, at) => [...fileMode(source.defaultMode, at.child('defaultMode')), ...downwardFiles(source.items, at)],
-  projected: (source, at) => [...fileMode(source.defaultMode, at.child('defaultMode')), ...projections(source, at)],
-  persistentVolumeClaim: (source, at) => referenceName(source.claimName, at.child('claimName')),
-  nfs: (source, at) => [
-    ...referenceName(source.server, at.child('server')),
-    ...referenceName(source.path, at.child('path')),
-    ...(source.path !== '' && !source.path.startsWith('/')
-      ? [field.invalid(at.child('path'), source.path, 'must be an absolute path')]
-      : []),
-  ],
-  csi: (source, at) => referenceName(source.driver, at.child('driver')),
-  ephemeral: (source, at) => (source.volumeClaimTemplate === undefined ? [field.required(at.child('volumeClaimTemplate'))] : []),
-  image: (source, at) => [
-    ...referenceName(source.reference, at.child('reference')),
-    ...oneOf(source.pullPolicy, ['Always', 'IfNotPresent', 'Never'], at.child('pullPolicy')),
-  ],
-  gitRepo: (source, at) => referenceName(source.repository, at.child('repository')),
-  gcePersistentDisk: (source, at) => referenceName(source.pdName, at.child('pdName')),
-  awsElasticBlockStore: (source, at) => referenceName(source.volumeID, at.child('volumeID')),
-  azureFile: (source, at) => [
-    ...referenceName(source.secretName, at.child('secretName')),
-    ...referenceName(source.shareName, at.child('shareName')),
-  ],
-  azureDisk: (source, at) => [
-    ...referenceName(source.diskName, at.child('diskName')),
-    ...referenceName(source.diskURI, at.child('diskURI')),
-  ],
-  cinder: (source, at) => referenceName(source.volumeID, at.child('volumeID')),
-  cephfs: (source, at) => ((source.monitors ?? []).length === 0 ? [field.required(at.child('monitors'))] : []),
-  fc: (source, at) =>
-    (source.targetWWNs ?? []).length === 0 && (source.wwids ?? []).length === 0
-      ? [field.required(at.child('targetWWNs'), 'must specify either targetWWNs or wwids, but not both')]
-      : [],
-  flexVolume: (source, at) => referenceName(source.driver, at.child('driver')),
-  flocker: (source, at) =>
-    source.datasetName === undefined && source.datasetUUID === undefined
-      ? [field.required(at, 'one of datasetName and datasetUUID is required')]
-      : [],
-  glusterfs: (source, at) => [
-    ...referenceName(source.endpoints, at.child('endpoints')),
-    ...referenceName(source.path, at.child('path')),
-  ],
-  iscsi: (source, at) => [
-    ...referenceName(source.targetPortal, at.child('targetPortal')),
-    ...referenceName(source.iqn, at.child('iqn')),
-  ],
-  photonPersistentDisk: (source, at) => referenceName(source.pdID, at.child('pdID')),
-  portworxVolume: (source, at) => referenceName(source.volumeID, at.child('volumeID')),
-  quobyte: (source, at) => [
-    ...referenceName(source.registry, at.child('registry')),
-    ...referenceName(source.volume, at.child('volume')),
-  ],
-  rbd: (source, at) => [
-    ...((source.monitors ?? []).length === 0 ? [field.required(at.child('monitors'))] : []),
-    ...referenceName(source.image, at.child('image')),
-  ],
-  scaleIO: (source, at) => [
-    ...referenceName(source.gateway, at.child('gateway')),
-    ...referenceName(source.system, at.child('system')),
-    ...referenceName(source.volumeName, at.child('volumeName')),
-  ],
-  storageos: () => [],
-  vsphereVolume: (source, at) => referenceName(source.volumePath, at.child('volumePath')),
+const HOST_PATH_TYPES = ['', 'BlockDevice', 'CharDevice', 'Directory', 'DirectoryOrCreate', 'File', 'FileOrCreate', 'Socket'];
+const AZURE_CACHING_MODES = ['None', 'ReadOnly', 'ReadWrite'];
+const AZURE_KINDS = ['Dedicated', 'Managed', 'Shared'];
+const AZURE_MANAGED_URI = '/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}';
+const AZURE_BLOB_URI = 'https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd';
+const MAX_CSI_DRIVER_NAME = 63;
+
+type Sources = {
+  readonly [K in keyof Omit<Volume, 'name'>]-?: (
+    source: NonNullable<Volume[K]>,
+    at: FieldPath,
+    owner: VolumeOwner,
+  ) => FieldErrorList;
 };
 
-function volumeSource(volume: Volume, at: FieldPath): FieldErrorList {
+/** In the order in which they are looked at: of several sources the first one counts. */
+const SOURCES: Sources = {
+  emptyDir: ({ sizeLimit }, at) =>
+    sizeLimit !== undefined && parseQuantity(sizeLimit).sign() < 0
+      ? [field.forbidden(at.child('sizeLimit'), 'SizeLimit field must be a valid resource quantity')]
+      : [],
+  hostPath: ({ path, type }, at) =>
+    path === ''
+      ? [field.required(at.child('path'))]
+      : [...noBacksteps(path, at.child('path')), ...optionalOneOf(type, HOST_PATH_TYPES, at.child('type'))],
+  gitRepo: ({ repository, directory = '' }, at) => [
+    ...nonEmpty(repository, at.child('repository')),
+    ...localDescendingPath(directory, at.child('directory')),
+  ],
+  gcePersistentDisk: ({ pdName, partition }, at) => [
+    ...nonEmpty(pdName, at.child('pdName')),
+    ...partitionNumber(partition, at.child('partition')),
+  ],
+  awsElasticBlockStore: ({ volumeID, partition }, at) => [
+    ...nonEmpty(volumeID, at.child('volumeID')),
+    ...partitionNumber(partition, at.child('partition')),
+  ],
+  secret: (source, at) => [
+    ...nonEmpty(source.secretName, at.child('secretName')),
+    ...fileMode(source.defaultMode, at.child('defaultMode')),
+    ...keysToPaths(source.items, at.child('items')),
+  ],
+  nfs: ({ server, path }, at) => [
+    ...nonEmpty(server, at.child('server')),
+    ...nonEmpty(path, at.child('path')),
+    ...(path.startsWith('/') ? [] : [field.invalid(at.child('path'), path, 'must be an absolute path')]),
+  ],
+  iscsi: (source, at) => [
+    ...nonEmpty(source.targetPortal, at.child('targetPortal')),
+    ...(source.iqn === '' ? [field.required(at.child('iqn'))] : iscsiName(source.iqn, at.child('iqn'))),
+    ...(source.lun < 0 || source.lun > 255
+      ? invalidEach(at.child('lun'), source.lun, validation.isInRange(source.lun, 0, 255))
+      : []),
+    ...((source.chapAuthDiscovery === true || source.chapAuthSession === true) && source.secretRef === undefined
+      ? [field.required(at.child('secretRef'))]
+      : []),
+    ...(source.initiatorName === undefined ? [] : iscsiName(source.initiatorName, at.child('initiatorname'))),
+  ],
+  glusterfs: ({ endpoints, path }, at) => [...nonEmpty(endpoints, at.child('endpoints')), ...nonEmpty(path, at.child('path'))],
+  flocker: ({ datasetName = '', datasetUUID = '' }, at) => [
+    ...(datasetName === '' && datasetUUID === '' ? [field.required(at, 'one of datasetName and datasetUUID is required')] : []),
+    ...(datasetName !== '' && datasetUUID !== ''
+      ? [field.invalid(at, 'resource', 'datasetName and datasetUUID can not be specified simultaneously')]
+      : []),
+    ...(datasetName.includes('/') ? [field.invalid(at.child('datasetName'), datasetName, "must not contain '/'")] : []),
+  ],
+  persistentVolumeClaim: ({ claimName }, at) => nonEmpty(claimName, at.child('claimName')),
+  rbd: ({ monitors, image }, at) => [
+    ...((monitors ?? []).length === 0 ? [field.required(at.child('monitors'))] : []),
+    ...nonEmpty(image, at.child('image')),
+  ],
+  cinder: ({ volumeID, secretRef }, at) => [
+    ...nonEmpty(volumeID, at.child('volumeID')),
+    ...(secretRef === undefined ? [] : nonEmpty(secretRef.name, at.child('secretRef', 'name'))),
+  ],
+  cephfs: ({ monitors }, at) => ((monitors ?? []).length === 0 ? [field.required(at.child('monitors'))] : []),
+  quobyte: (source, at) => {
+    const errors: FieldErrorList = [];
+    const message = 'must be a host:port pair or multiple pairs separated by commas';
+    if (source.registry === '') errors.push(field.required(at.child('registry'), message));
+    else if ((source.tenant ?? '').length > 64) {
+      errors.push(field.required(at.child('tenant'), 'must be a UUID and may not exceed a length of 64 characters'));
+    } else {
+      for (const pair of source.registry.split(',')) {
+        if (!/^([^:[\]]*|\[[^[\]]*\]):[^:[\]]*$/.test(pair)) {
+          errors.push(field.invalid(at.child('registry'), source.registry, message));
+        }
+      }
+    }
+    errors.push(...nonEmpty(source.volume, at.child('volume')));
+    return errors;
+  },
+  downwardAPI: (source, at) => [
+    ...fileMode(source.defaultMode, at.child('defaultMode')),
+    ...(source.items ?? []).flatMap((file) => downwardFile(file, at)),
+  ],
+  fc: ({ targetWWNs = [], wwids = [], lun }, at) => {
+    const errors: FieldErrorList = [];
+    const path = at.child('targetWWNs');
+    if (targetWWNs.length === 0 && wwids.length === 0) {
+      errors.push(field.required(path, 'must specify either targetWWNs or wwids, but not both'));
+    }
+    if (targetWWNs.length > 0 && wwids.length > 0) {
+      errors.push(field.invalid(path, targetWWNs, 'targetWWNs and wwids can not be specified simultaneously'));
+    }
+    if (targetWWNs.length > 0) {
+      if (lun === undefined) errors.push(field.required(at.child('lun'), 'lun is required if targetWWNs is specified'));
+      else errors.push(...invalidEach(at.child('lun'), lun, validation.isInRange(lun, 0, 255)));
+    }
+    return errors;
+  },
+  flexVolume: ({ driver, options }, at) => [
+    ...nonEmpty(driver, at.child('driver')),
+    ...Object.keys(options ?? {}).flatMap((key) => {
+      const domain = `.${(key.split('/')[0] as string).toLowerCase()}`;
+      if (!domain.endsWith('.kubernetes.io') && !domain.endsWith('.k8s.io')) return [];
+      return [field.invalid(at.child('options').key(key), key, 'kubernetes.io and k8s.io namespaces are reserved')];
+    }),
+  ],
+  configMap: (source, at) => [
+    ...nonEmpty(source.name, at.child('name')),
+    ...fileMode(source.defaultMode, at.child('defaultMode')),
+    ...keysToPaths(source.items, at.child('items')),
+  ],
+  azureFile: ({ secretName, shareName }, at) => [
+    ...nonEmpty(secretName, at.child('secretName')),
+    ...nonEmpty(shareName, at.child('shareName')),
+  ],
+  vsphereVolume: ({ volumePath }, at) => nonEmpty(volumePath, at.child('volumePath')),
+  photonPersistentDisk: ({ pdID }, at) => nonEmpty(pdID, at.child('pdID')),
+  portworxVolume: ({ volumeID }, at) => nonEmpty(volumeID, at.child('volumeID')),
+  azureDisk: ({ diskName, diskURI, cachingMode, kind }, at) => {
+    const [prefix, form] = kind === 'Managed' ? ['/subscriptions/', AZURE_MANAGED_URI] : ['https://', AZURE_BLOB_URI];
+    return [
+      ...nonEmpty(diskName, at.child('diskName')),
+      ...nonEmpty(diskURI, at.child('diskURI')),
+      ...optionalOneOf(cachingMode, AZURE_CACHING_MODES, at.child('cachingMode')),
+      ...optionalOneOf(kind, AZURE_KINDS, at.child('kind')),
+      ...(kind === undefined || diskURI.startsWith(prefix) ? [] : [field.notSupported(at.child('diskURI'), diskURI, [form])]),
+    ];
+  },
+  storageos: ({ volumeName = '', volumeNamespace = '', secretRef }, at) => [
+    ...(volumeName === ''
+      ? [field.required(at.child('volumeName'))]
+      : invalidEach(at.child('volumeName'), volumeName, validation.isDNS1123Label(volumeName))),
+    ...(volumeNamespace === ''
+      ? []
+      : invalidEach(at.child('volumeNamespace'), volumeNamespace, validation.isDNS1123Label(volumeNamespace))),
+    ...(secretRef === undefined ? [] : nonEmpty(secretRef.name, at.child('secretRef', 'name'))),
+  ],
+  projected: (source, at) => [...fileMode(source.defaultMode, at.child('defaultMode')), ...projections(source, at)],
+  scaleIO: ({ gateway, system, volumeName }, at) => [
+    ...nonEmpty(gateway, at.child('gateway')),
+    ...nonEmpty(system, at.child('system')),
+    ...nonEmpty(volumeName, at.child('volumeName')),
+  ],
+  csi: ({ driver, nodePublishSecretRef }, at) => [
+    ...nonEmpty(driver, at.child('driver')),
+    ...(driver.length > MAX_CSI_DRIVER_NAME ? [field.tooLong(at.child('driver'), driver, MAX_CSI_DRIVER_NAME)] : []),
+    ...invalidEach(at.child('driver'), driver, validation.isDNS1123Subdomain(driver.toLowerCase())),
+    ...(nodePublishSecretRef === undefined ? [] : nonEmpty(nodePublishSecretRef.name, at.child('nodePublishSecretRef', 'name'))),
+  ],
+  ephemeral: ({ volumeClaimTemplate }, at) => {
+    const path = at.child('volumeClaimTemplate');
+    return volumeClaimTemplate === undefined ? [field.required(path)] : claimTemplate(volumeClaimTemplate, path);
+  },
+  image: ({ reference, pullPolicy }, at, owner) => [
+    ...(owner.isPod ? nonEmpty(reference, at.child('reference')) : []),
+    ...oneOf(pullPolicy, PULL_POLICIES, at.child('pullPolicy')),
+  ],
+};
+
+/** What a source's errors are told under, where it is not its name. */
+const PATHS: Partial<Record<keyof Sources, string>> = { gcePersistentDisk: 'persistentDisk' };
+
+function volumeSource(volume: Volume, owner: VolumeOwner, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
   let sources = 0;
-  for (const name of Object.keys(SOURCES) as (keyof typeof SOURCES)[]) {
+  for (const name of Object.keys(SOURCES) as (keyof Sources)[]) {
     const source = volume[name];
     if (source === undefined) continue;
     if (sources++ > 0) errors.push(field.forbidden(at.child(name), 'may not specify more than 1 volume type'));
-    else errors.push(...(SOURCES[name] as (source: unknown, at: FieldPath) => FieldErrorList)(source, at.child(name)));
+    else {
+      const check = SOURCES[name] as (source: unknown, at: FieldPath, owner: VolumeOwner) => FieldErrorList;
+      errors.push(...check(source, at.child(PATHS[name] ?? name), owner));
+    }
   }
   if (sources === 0) errors.push(field.required(at, 'must specify a volume type'));
+  errors.push(...withName(volume, owner, at.child('name')));
   return errors;
 }
 
-function keysToPaths(items: readonly KeyToPath[] | undefined, at: FieldPath): FieldErrorList {
-  return (items ?? []).flatMap((item, index) => {
-    const path = at.index(index);
-    return [
-      ...(item.key === '' ? [field.required(path.child('key'))] : []),
-      ...(item.path === '' ? [field.required(path.child('path'))] : localNonReservedPath(item.path, path.child('path'))),
-      ...fileMode(item.mode, path.child('mode')),
-    ];
-  });
+const MAX_ISCSI_NAME = 64;
+
+/** Some sources make names of the volume's. */
+function withName(volume: Volume, { podName }: VolumeOwner, at: FieldPath): FieldErrorList {
+  const { name, iscsi, ephemeral } = volume;
+  if (iscsi?.initiatorName !== undefined && `${name}:${iscsi.targetPortal}`.length > MAX_ISCSI_NAME) {
+    const message =
+      'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.';
+    return [field.invalid(at, name, message)];
+  }
+  if (ephemeral === undefined || podName === '' || name === '') return [];
+  const claim = `${podName}-${name}`;
+  const problems = validation.isDNS1123Subdomain(claim).map((problem) => `PVC name ${JSON.stringify(claim)}: ${problem}`);
+  return invalidEach(at, name, problems);
 }
 
-function downwardFiles(items: readonly DownwardAPIVolumeFile[] | undefined, at: FieldPath): FieldErrorList {
-  return (items ?? []).flatMap((file) => {
-    const errors: FieldErrorList = [];
-    if (file.path === '') errors.push(field.required(at.child('path')));
-    else errors.push(...localNonReservedPath(file.path, at.child('path')));
-    if (file.fieldRef !== undefined) {
-      errors.push(...fieldRef(file.fieldRef, VOLUME_FIELD_PATHS, at.child('fieldRef')));
-      if (file.resourceFieldRef !== undefined)
-        errors.push(field.invalid(at, 'resource', 'fieldRef and resourceFieldRef can not be specified simultaneously'));
-    } else if (file.resourceFieldRef !== undefined) {
-      errors.push(...resourceFieldRef(file.resourceFieldRef, true, at.child('resourceFieldRef')));
-    } else {
-      errors.push(field.required(at.child('fieldRef'), 'one of fieldRef and resourceFieldRef is required'));
-    }
-    errors.push(...fileMode(file.mode, at.child('mode')));
-    return errors;
-  });
+function partitionNumber(value: number | undefined, at: FieldPath): FieldErrorList {
+  return value !== undefined && (value < 0 || value > 255) ? invalidEach(at, value, validation.isInRange(value, 1, 255)) : [];
 }
 
-function projections(volume: ProjectedVolumeSource, at: FieldPath): FieldErrorList {
-  const errors: FieldErrorList = [];
-  const paths = new Set<string>();
-  const conflict = (path: string, fieldPath: FieldPath): void => {
-    if (paths.has(path)) errors.push(field.invalid(fieldPath, path, 'conflicting duplicate paths'));
-    paths.add(path);
-  };
-  (volume.sources ?? []).forEach((source, index) => {
-    const path = at.child('sources').index(index);
-    const given = Object.keys(source);
-    if (given.length > 1) errors.push(field.forbidden(path, 'may not specify more than 1 volume type'));
-    const withItems = (projection: SecretProjection | ConfigMapProjection, projectionPath: FieldPath): void => {
-      errors.push(
-        ...referenceName(projection.name, projectionPath.child('name')),
-        ...keysToPaths(projection.items, projectionPath.child('items')),
-      );
-      for (const item of projection.items ?? []) if (item.path !== '') conflict(item.path, projectionPath);
-    };
-    if (source.secret !== undefined) withItems(source.secret, path.child('secret'));
-    if (source.configMap !== undefined) withItems(source.configMap, path.child('configMap'));
-    if (source.downwardAPI !== undefined) {
-      errors.push(...downwardFiles(source.downwardAPI.items, path.child('downwardAPI')));
-      for (const item of source.downwardAPI.items ?? []) if (item.path !== '') conflict(item.path, path.child('downwardAPI'));
-    }
-    if (source.serviceAccountToken !== undefined) {
-      errors.push(...tokenProjection(source.serviceAccountToken, path.child('serviceAccountToken')));
-      if (source.serviceAccountToken.path !== '') conflict(source.serviceAccountToken.path, path.child('serviceAccountToken'));
-    }
-    if (given.length === 0) errors.push(field.required(path, 'must specify a volume type'));
-  });
-  return errors;
-}
+const ISCSI_NAMES: Readonly<Record<string, RegExp>> = {
+  iqn: /^iqn\.\d{4}-\d{2}\.([a-zA-Z0-9.-]+)(:[^,;*&$|\s]+)$/,
+  eui: /^eui.[a-fA-F0-9]{16}$/,
+  naa: /^naa.[a-fA-F0-9]{32}$/,
+};
 
-function tokenProjection(token: ServiceAccountTokenProjection, at: FieldPath): FieldErrorList {
-  const errors: FieldErrorList = [];
-  const seconds = token.expirationSeconds ?? 3600;
-  if (seconds < 600)
-    errors.push(field.invalid(at.child('expirationSeconds'), seconds, 'may not specify a duration less than 10 minutes'));
-  if (seconds > 2 ** 32)
-    errors.push(field.invalid(at.child('expirationSeconds'), seconds, 'may not specify a duration larger than 2^32 seconds'));
-  if (token.path === '') errors.push(field.required(at.child('path')));
-  else errors.push(...localNonReservedPath(token.path, at.child('path')));
-  return errors;
+function iscsiName(name: string, at: FieldPath): FieldErrorList {
+  const form = ISCSI_NAMES[name.slice(0, 3)];
+  if (form === undefined) return [field.invalid(at, name, 'must be valid format starting with iqn, eui, or naa')];
+  return form.test(name) ? [] : [field.invalid(at, name, 'must be valid format')];
 }
