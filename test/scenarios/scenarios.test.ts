@@ -1,14 +1,17 @@
-// Runs every transcript of this folder and compares it with its file. To take over today's answers: UPDATE=1 npx vitest run
-// --project scenarios, and then read the diff.
+// Runs every transcript of this folder, and those in the documentation, and compares them with what is written there. To take
+// over today's answers: UPDATE=1 npx vitest run --project scenarios, and then read the diff.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Session } from './session.ts';
 import { formatStep, parseTranscript } from './transcript.ts';
 
 const folder = import.meta.dirname;
+const docs = join(folder, '../../docs');
 const update = process.env['UPDATE'] === '1';
+/** A simulated day takes some seconds, more on a machine that has other things to do. */
+const TIMEOUT_MS = 240_000;
 
 async function replay(text: string): Promise<string> {
   const { steps, end } = parseTranscript(text);
@@ -22,19 +25,44 @@ async function replay(text: string): Promise<string> {
   return replayed + end.map((line) => `${line}\n`).join('');
 }
 
-describe('transcripts', () => {
-  const files = readdirSync(folder).filter((name) => name.endsWith('.txt'));
+function compare(path: string, expected: string, actual: string): void {
+  if (update && actual !== expected) writeFileSync(path, actual);
+  else expect(actual).toBe(expected);
+}
 
-  test.each(files)(
+function filesIn(directory: string, ending: string): string[] {
+  return readdirSync(directory)
+    .filter((name) => name.endsWith(ending))
+    .map((name) => join(directory, name));
+}
+
+describe('transcripts', () => {
+  test.each(filesIn(folder, '.txt').map((path) => [basename(path), path] as const))(
     '%s',
-    async (file) => {
-      const path = join(folder, file);
+    async (_name, path) => {
       const expected = readFileSync(path, 'utf8');
-      const actual = await replay(expected);
-      if (update && actual !== expected) writeFileSync(path, actual);
-      else expect(actual).toBe(expected);
-      // A simulated day takes some seconds, more on a machine that has other things to do.
+      compare(path, expected, await replay(expected));
     },
-    240_000,
+    TIMEOUT_MS,
+  );
+});
+
+describe('transcripts in the documentation', () => {
+  const block = /(?<=^```transcript\n)[\s\S]*?(?=^```$)/gm;
+  const pages = filesIn(docs, '.md').filter((path) => readFileSync(path, 'utf8').match(block) !== null);
+
+  test.each(pages.map((path) => [basename(path), path] as const))(
+    '%s',
+    async (_name, path) => {
+      const expected = readFileSync(path, 'utf8');
+      const replayed: string[] = [];
+      for (const [text] of expected.matchAll(block)) replayed.push(await replay(text));
+      compare(
+        path,
+        expected,
+        expected.replace(block, () => replayed.shift() as string),
+      );
+    },
+    TIMEOUT_MS,
   );
 });

@@ -86,7 +86,8 @@ export class Session {
     watch: async (args) => {
       const request = this.#listRequest(args);
       const list = await this.#table(request);
-      const query = { ...request.query, resourceVersion: list.metadata.resourceVersion };
+      // Otherwise the server ends it after half an hour or more.
+      const query = { ...request.query, resourceVersion: list.metadata.resourceVersion, timeoutSeconds: 10_000_000 };
       const events = await this.#up.client.transport.watch<Table>({ ...request, query, accept: AS_TABLE });
       this.#watches.push(new TableWatch({ events, clock: this.#up.clock, columns: args.option('columns')?.split(',') }));
       return '';
@@ -133,7 +134,7 @@ export class Session {
         .join('\n');
     },
 
-    /** events [-n NAMESPACE] [for=pod/web]: the oldest first. */
+    /** events [-n NAMESPACE] [for=pod/web] [columns=…]: the oldest first. */
     events: async (args) => {
       const regarding = args.option('for');
       const [kind, name] = regarding?.split('/') ?? [];
@@ -141,7 +142,8 @@ export class Session {
       const fieldSelector =
         kind === undefined ? undefined : `involvedObject.kind=${resourceNamed(kind).kind},involvedObject.name=${name ?? ''}`;
       const table = await this.#table({ method: 'GET', path, query: { fieldSelector, includeObject: 'Object' } });
-      const { names, indexes } = selectColumns(table, { columns: ['Last Seen', 'Count', 'Type', 'Reason', 'Object', 'Message'] });
+      const columns = args.option('columns')?.split(',') ?? ['Last Seen', 'Count', 'Type', 'Reason', 'Object', 'Message'];
+      const { names, indexes } = selectColumns(table, { columns });
       const rows = table.rows.toSorted((a, b) => compareEvents(a.object, b.object));
       if (rows.length === 0) return 'No events found.';
       return formatRows([names, ...rows.map(({ cells }) => indexes.map((index) => cells[index]))]);
