@@ -44,7 +44,7 @@ function decide(nodeCount: number, podCount: number, requests: Readonly<Record<s
     cache.putNode(makeNode(`node-${i}`, { labels: { 'topology.kubernetes.io/zone': `zone-${i % 3}` } }));
   }
   const snapshot = new Snapshot();
-  const nominator = { nominatedPodsForNode: () => [] };
+  const nominator = { nominatedPodsForNode: () => [], nominatedNode: () => undefined };
   const [profile] = readConfiguration(undefined).profiles;
   if (profile === undefined) throw new Error('there is a default profile');
   const framework = new Framework({

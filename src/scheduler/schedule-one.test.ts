@@ -38,7 +38,7 @@ function setUp({ nodes = [], plugins = {}, defaults = true, nominated = {}, perc
   for (const node of nodes) cache.putNode(node);
   const snapshot = new Snapshot();
   cache.updateSnapshot(snapshot);
-  const nominator = { nominatedPodsForNode: (node: string) => nominated[node] ?? [] };
+  const nominator = { nominatedPodsForNode: (node: string) => nominated[node] ?? [], nominatedNode: () => undefined };
   const registry = registryOf([
     ...inTreeRegistry.values(),
     ...Object.entries(plugins).map(([name, plugin]) => ({ name, create: () => ({ name, ...plugin }) })),

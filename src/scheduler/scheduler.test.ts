@@ -52,7 +52,9 @@ describe('the scheduler with an API server', () => {
     cluster.startScheduler();
     await cluster.addPod('p', { cpu: '2' });
     await cluster.clock.advance('10s');
-    const message = '0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s).';
+    const message =
+      '0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s). ' +
+      'preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.';
     expect(await cluster.condition('p')).toMatchObject({
       status: 'False',
       reason: 'Unschedulable',
@@ -180,7 +182,11 @@ describe('the scheduler with an API server', () => {
     await cluster.addPod('q', { cpu: '1' });
     await cluster.clock.advance('30s');
     expect(bindings(scheduler.requests, 'q')).toBe(0);
-    expect(await cluster.condition('q')).toMatchObject({ message: '0/1 nodes are available: 1 Insufficient cpu.' });
+    expect(await cluster.condition('q')).toMatchObject({
+      message:
+        '0/1 nodes are available: 1 Insufficient cpu. ' +
+        'preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
+    });
     down = false;
     await cluster.clock.runUntil(async () => [await cluster.nodeOf('p'), await cluster.nodeOf('q')].some(Boolean), '1m');
     await cluster.clock.advance('1m');

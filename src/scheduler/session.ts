@@ -73,7 +73,11 @@ export class Session {
     const snapshot = new Snapshot();
     this.#cache = new SchedulerCache({ clock, logger, assumedPodTtlMs: config.assumedPodTtlMs });
     // Profiles need the queue's nominations, and the queue the profiles' order.
-    const nominator: PodNominator = { nominatedPodsForNode: (node) => this.#queue.nominatedPodsForNode(node) };
+    const nominator: PodNominator = {
+      nominatedPodsForNode: (node) => this.#queue.nominatedPodsForNode(node),
+      nominatedNode: (uid) => this.#queue.nominatedNode(uid),
+    };
+    const recorders = new Map(configuration.profiles.map(({ schedulerName: name }) => [name, config.recorder(name)] as const));
     this.#frameworks = makeFrameworks(config, {
       client,
       informers: config.informers,
@@ -85,6 +89,7 @@ export class Session {
       nominator,
       waitingPods: this.#waitingPods,
       activate: (pods) => this.#queue.activate(pods),
+      recorderOf: (profileName) => recorders.get(profileName),
       ended: this.#ended.signal,
     });
     this.#queue = makeQueue(config, logger, this.#frameworks);
@@ -109,7 +114,7 @@ export class Session {
       podLister: config.podInformer.lister,
       podStatus: this.#podStatus,
       frameworks: this.#frameworks,
-      recorders: new Map(Array.from(this.#frameworks.keys(), (name) => [name, config.recorder(name)])),
+      recorders,
       signal: this.#requests.signal,
     });
   }

@@ -17,6 +17,7 @@ import {
   type PostFilterResult,
   type PreFilterPlugin,
   type ScorePlugin,
+  type Trial,
 } from './plugin.ts';
 import type { PodInfo } from './pod-info.ts';
 import { Status } from './status.ts';
@@ -70,6 +71,11 @@ export class Framework {
   readonly #clock: Clock;
   readonly #nominator: PodNominator;
   readonly #waitingPods: WaitingPods;
+  readonly #trial: Trial = {
+    addPod: (state, pod, added, node) => this.runAddPod(state, pod, added, node),
+    removePod: (state, pod, removed, node) => this.runRemovePod(state, pod, removed, node),
+    filter: (state, pod, node) => this.runFiltersWithNominatedPods(this.activeFilters(state), state, pod, node),
+  };
   /** One plugin's scores, before they are added up. Kept, so that a cycle allocates only its result. */
   readonly #scores: number[] = [];
 
@@ -199,7 +205,7 @@ export class Framework {
     let nominatedNode: string | undefined;
     let refusal: Status = new Status('Unschedulable', []);
     for (const plugin of this.plugins.postFilter) {
-      const result = await plugin.postFilter(state, pod, statuses);
+      const result = await plugin.postFilter(state, pod, statuses, this.#trial);
       nominatedNode = result.nominatedNode ?? nominatedNode;
       if (result.status === undefined) return { nominatedNode, status: undefined, message: '' };
       if (result.status.code === 'Error') {

@@ -1,6 +1,7 @@
 // What a plugin is given when it is made.
 
 import type { Client } from '../../client/client.ts';
+import type { Recorder } from '../../client/events/index.ts';
 import type { SharedInformerFactory } from '../../client/informers/index.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
@@ -14,6 +15,8 @@ import type { WaitingPods } from './waiting-pods.ts';
 /** Pods that wait for room on a node that was promised to them. */
 export interface PodNominator {
   nominatedPodsForNode(node: string): readonly PodInfo[];
+  /** The node that the pod of this UID was promised. */
+  nominatedNode(uid: string): string | undefined;
 }
 
 export interface Handle {
@@ -29,6 +32,8 @@ export interface Handle {
   readonly snapshot: SnapshotReader;
   readonly nominator: PodNominator;
   readonly waitingPods: WaitingPods;
+  /** Reports in the name of a profile's scheduler; undefined if there is no such profile. */
+  recorderOf(profileName: string): Recorder | undefined;
   /** Tries these pods again now, whatever refused them. */
   activate(pods: readonly Pod[]): void;
   /** Aborts when this time of scheduling is over: what a plugin has registered elsewhere has to go then. */

@@ -74,9 +74,18 @@ export interface PostFilterResult {
   readonly status: Answer;
 }
 
+/** To find out what would be if pods were added or removed. `state` and `node` are clones of the caller's own. */
+export interface Trial {
+  /** `added` is on the node (which has it already). */
+  addPod(state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo): Answer;
+  removePod(state: CycleState, pod: PodInfo, removed: PodInfo, node: NodeInfo): Answer;
+  /** Whether the pod could run on the node, also if the more important pods come that were promised the node. */
+  filter(state: CycleState, pod: PodInfo, node: NodeInfo): Answer;
+}
+
 export interface PostFilterPlugin extends Plugin {
   /** No node is left: try to make room. The message of its status ends that of the pod's condition. */
-  postFilter(state: CycleState, pod: PodInfo, statuses: NodeToStatus): PostFilterResult | Promise<PostFilterResult>;
+  postFilter(state: CycleState, pod: PodInfo, statuses: NodeToStatus, trial: Trial): PostFilterResult | Promise<PostFilterResult>;
 }
 
 export interface PreScorePlugin extends Plugin {

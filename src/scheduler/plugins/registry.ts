@@ -2,6 +2,7 @@
 
 import type { PluginRegistration } from '../framework/handle.ts';
 import { defaultBinder } from './default-binder.ts';
+import { defaultPreemption } from './default-preemption/default-preemption.ts';
 import { imageLocality } from './image-locality.ts';
 import { interPodAffinity } from './inter-pod-affinity/inter-pod-affinity.ts';
 import { nodeAffinity } from './node-affinity.ts';
@@ -36,6 +37,7 @@ export const inTreeRegistry: Registry = registryOf([
   nodeResourcesFit,
   podTopologySpread,
   interPodAffinity,
+  defaultPreemption,
   nodeResourcesBalancedAllocation,
   imageLocality,
   defaultBinder,
@@ -54,6 +56,7 @@ export const defaultPlugins: readonly EnabledPlugin[] = [
   { name: nodeResourcesFit.name, weight: 1 },
   { name: podTopologySpread.name, weight: 2 },
   { name: interPodAffinity.name, weight: 2 },
+  { name: defaultPreemption.name, weight: 0 },
   { name: nodeResourcesBalancedAllocation.name, weight: 1 },
   { name: imageLocality.name, weight: 1 },
   { name: defaultBinder.name, weight: 0 },

@@ -39,7 +39,7 @@ export class Nominator implements PodNominator {
     if (pods?.size === 0) this.#byNode.delete(node);
   }
 
-  nodeOf(uid: string): string | undefined {
+  nominatedNode(uid: string): string | undefined {
     return this.#nodeOf.get(uid);
   }
 

@@ -235,7 +235,7 @@ export class SchedulingQueue implements PodNominator {
   }
 
   nominatedNode(uid: string): string | undefined {
-    return this.#nominator.nodeOf(uid);
+    return this.#nominator.nominatedNode(uid);
   }
 
   get(uid: string): QueuedPod | undefined {

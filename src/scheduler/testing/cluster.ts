@@ -91,9 +91,13 @@ export async function startTestCluster() {
       name: string,
       requests?: Readonly<Record<string, string>>,
       spec: Partial<PodSpec> = {},
+      labels?: Readonly<Record<string, string>>,
     ): Promise<Immutable<Pod>> {
       const containers = [{ name: 'c', image: 'image:1', resources: requests === undefined ? {} : { requests } }];
-      return await inDefault.create({ metadata: { name }, spec: { containers, ...spec } });
+      return await inDefault.create({
+        metadata: { name, ...(labels !== undefined && { labels }) },
+        spec: { containers, ...spec },
+      });
     },
 
     async nodeOf(name: string): Promise<string | undefined> {

@@ -1,0 +1,145 @@
+// DefaultPreemption: a pod that fits nowhere is promised a node from which less important pods are made to go.
+
+import { ConfigurationError } from '../../config/reader.ts';
+import * as field from '../../../machinery/field.ts';
+import type { CycleState } from '../../framework/cycle-state.ts';
+import { fitErrorMessage } from '../../framework/fit-error.ts';
+import type { Handle, PluginRegistration } from '../../framework/handle.ts';
+import type { NodeInfo } from '../../framework/node-info.ts';
+import { NodeToStatus } from '../../framework/node-to-status.ts';
+import type { Pod } from '../../framework/objects.ts';
+import type { PostFilterPlugin, PostFilterResult, Trial } from '../../framework/plugin.ts';
+import type { PodInfo } from '../../framework/pod-info.ts';
+import { Status } from '../../framework/status.ts';
+import { readArgs } from '../args.ts';
+import { evict } from './eviction.ts';
+import { bestCandidate, type Candidate, selectVictims } from './victims.ts';
+
+const NAME = 'DefaultPreemption';
+
+interface Args {
+  /** How many candidates to look for: this share of the nodes in question, in percent, … */
+  readonly minCandidateNodesPercentage: number;
+  /** … and at least so many. */
+  readonly minCandidateNodesAbsolute: number;
+}
+
+const NOT_HELPFUL = new Status('UnschedulableAndUnresolvable', ['Preemption is not helpful for scheduling'], NAME);
+const MAX_INT32 = 2 ** 31 - 1;
+
+class DefaultPreemption implements PostFilterPlugin {
+  readonly name = NAME;
+  readonly #args: Args;
+  readonly #handle: Handle;
+  /** By UID, the pods whose victims are being deleted: whether they have been tried again meanwhile. */
+  readonly #evicting = new Map<string, { triedAgain: boolean }>();
+
+  constructor(args: Args, handle: Handle) {
+    this.#args = args;
+    this.#handle = handle;
+  }
+
+  postFilter(state: CycleState, pod: PodInfo, statuses: NodeToStatus, trial: Trial): PostFilterResult {
+    const why = this.#notEligible(pod, statuses);
+    if (why !== undefined) return { status: refusal(why) };
+    const { snapshot } = this.#handle;
+    const tried = new NodeToStatus();
+    const candidates = this.#candidates(state, pod, statuses, trial, tried);
+    if (candidates.length === 0) {
+      tried.setAbsent(NOT_HELPFUL);
+      const message = fitErrorMessage({
+        nodeCount: snapshot.nodes.length,
+        statuses: tried,
+        unschedulablePlugins: new Set(),
+        pendingPlugins: new Set(),
+        preFilterMessage: '',
+        postFilterMessage: '',
+      });
+      return { nominatedNode: '', status: refusal(message) };
+    }
+    const best = bestCandidate(candidates);
+    void this.#evict(pod, best);
+    return { nominatedNode: best.node, status: undefined };
+  }
+
+  #notEligible(pod: PodInfo, statuses: NodeToStatus): string | undefined {
+    if (pod.pod.spec.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.';
+    const evicting = this.#evicting.get(pod.uid);
+    if (evicting !== undefined) {
+      evicting.triedAgain = true;
+      return 'waiting for the preemption for this pod to be finished';
+    }
+    const nominated = this.#handle.nominator.nominatedNode(pod.uid) ?? pod.pod.status.nominatedNodeName;
+    // If nothing that goes there helps any more, it has to look elsewhere.
+    if (!nominated || statuses.get(nominated)?.code === 'UnschedulableAndUnresolvable') return undefined;
+    const node = this.#handle.snapshot.get(nominated);
+    const waits = node?.pods.some((other) => other.priority < pod.priority && isBeingPreempted(other.pod)) ?? false;
+    return waits ? 'not eligible due to a terminating pod on the nominated node.' : undefined;
+  }
+
+  /** Enough of them, from a random node on. `tried`: why other nodes are none. */
+  #candidates(state: CycleState, pod: PodInfo, statuses: NodeToStatus, trial: Trial, tried: NodeToStatus): readonly Candidate[] {
+    const { snapshot, random } = this.#handle;
+    const nodes = snapshot.nodes.filter(({ name }) => statuses.get(name)?.code === 'Unschedulable');
+    const candidates: Candidate[] = [];
+    if (nodes.length === 0) return candidates;
+    const { minCandidateNodesPercentage: percentage, minCandidateNodesAbsolute: absolute } = this.#args;
+    const wanted = Math.max(Math.trunc((nodes.length * percentage) / 100), absolute);
+    const offset = random.int(nodes.length);
+    for (let i = 0; i < nodes.length && candidates.length < wanted; i++) {
+      const node = nodes[(offset + i) % nodes.length] as NodeInfo;
+      const victims = selectVictims(state.clone(), pod, node.clone(), trial);
+      if (victims instanceof Status) tried.set(node.name, victims);
+      else if (victims.length > 0) candidates.push({ node: node.name, victims });
+      else tried.set(node.name, Status.error(`expected at least one victim pod on node "${node.name}"`, NAME));
+    }
+    return candidates;
+  }
+
+  /** Goes on behind the scheduler's back. Never rejects. */
+  async #evict(pod: PodInfo, candidate: Candidate): Promise<void> {
+    const { logger, ended, activate } = this.#handle;
+    const evicting = { triedAgain: false };
+    this.#evicting.set(pod.uid, evicting);
+    let failed = false;
+    try {
+      await evict(this.#handle, NAME, pod, candidate);
+    } catch (err) {
+      failed = true;
+      if (!ended.aborted) logger.warn('preemption failed', { pod: pod.key, node: candidate.node, err });
+    }
+    this.#evicting.delete(pod.uid);
+    // Otherwise the victims' end brings the pod back. That may have passed it by; or there will be none.
+    if ((failed || evicting.triedAgain) && !ended.aborted) activate([pod.pod]);
+  }
+}
+
+function refusal(why: string): Status {
+  return new Status('Unschedulable', [`preemption: ${why}`], NAME);
+}
+
+function isBeingPreempted(pod: Pod): boolean {
+  if (pod.metadata.deletionTimestamp === undefined) return false;
+  const condition = pod.status.conditions?.find(({ type }) => type === 'DisruptionTarget');
+  return condition?.status === 'True' && condition.reason === 'PreemptionByScheduler';
+}
+
+export const defaultPreemption: PluginRegistration = {
+  name: NAME,
+  create(args, handle) {
+    const read = readArgs(NAME, args, ['minCandidateNodesPercentage', 'minCandidateNodesAbsolute'], (reader) => ({
+      minCandidateNodesPercentage: reader.child('minCandidateNodesPercentage').integer(0, 100) ?? 10,
+      minCandidateNodesAbsolute: reader.child('minCandidateNodesAbsolute').integer(0, MAX_INT32) ?? 100,
+    }));
+    if (read.minCandidateNodesPercentage === 0 && read.minCandidateNodesAbsolute === 0) {
+      const path = field.path(args.path);
+      const error = field.invalid(
+        path.child('minCandidateNodesPercentage'),
+        0,
+        'minCandidateNodesPercentage and minCandidateNodesAbsolute cannot be both zero',
+      );
+      throw new ConfigurationError(`arguments of plugin ${NAME}`, [error]);
+    }
+    return new DefaultPreemption(read, handle);
+  },
+};
