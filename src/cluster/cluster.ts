@@ -47,7 +47,10 @@ export interface ClusterConfig {
   readonly logger: Logger;
   /** Closed when the cluster stops. */
   readonly storage: Storage;
-  /** Needed by `listen`; with it, the authority's certificate is published in every namespace. */
+  /**
+   * Needed by `listen`. With it, the authority's certificate is published in every namespace, and pods get a token of their
+   * ServiceAccount.
+   */
   readonly pki?: Pki;
   /** Absent: no port is opened. Port 0: any that is free. */
   readonly listen?: { readonly bindAddress: string; readonly port: number };
@@ -118,6 +121,8 @@ export class Cluster {
       serviceCidr: config.serviceCidr,
       nodeConnector: this.#nodeConnector(),
       version: KUBERNETES_VERSION.gitVersion,
+      // Without an authority a pod could not know the API server: it gets no token for it either.
+      ...(pki !== undefined && { serviceAccounts: { signingKey: pki.serviceAccountKeys().privateKey, mountTokens: true } }),
       ...(tls !== undefined && pki !== undefined && { tls: { ...tls, clientCa: pki.caCertificate } }),
       ...(config.listen !== undefined && { bindAddress: config.listen.bindAddress, port: config.listen.port }),
     });
@@ -270,7 +275,8 @@ export class Cluster {
 
   #clientOf(user: { readonly name: string; readonly groups: readonly string[] }): Client {
     const groups = user.groups.includes(AUTHENTICATED) ? user.groups : [...user.groups, AUTHENTICATED];
-    return createClient(createInProcessTransport({ handler: this.#server.inProcess({ ...user, groups }) }));
+    const handler = this.#server.inProcess({ ...user, groups });
+    return createClient(createInProcessTransport({ handler, userAgent: componentOf(user.name) }));
   }
 
   /** Kubelets in this process are reached without a port. */
@@ -285,6 +291,12 @@ export class Cluster {
       },
     };
   }
+}
+
+/** The component that a user is, as it calls itself: the owner of the fields that it writes. */
+function componentOf(user: string): string {
+  if (user.startsWith('system:node:')) return 'kubelet';
+  return user.startsWith('system:') ? user.slice('system:'.length) : 'coxswain';
 }
 
 /** The same on every machine that simulates it, so that what is shown of a node is, too. */

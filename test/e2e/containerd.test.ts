@@ -50,6 +50,7 @@ describe.skipIf(missing !== undefined)(named('containerd', missing), () => {
     dir.remove();
   });
 
+  const serverUrl = (): string => /server: (\S+)/.exec(readFileSync(cluster.kubeconfig, 'utf8'))?.[1] ?? '';
   const ctr = (args: string) =>
     run('ctr', ['-a', join(dir.path, 'containerd', 'containerd.sock'), '-n', 'k8s.io', ...args.split(' ')]);
   /** The number of processes that containerd runs. */
@@ -189,8 +190,17 @@ spec:
       'kubernetes.io~configmap',
       'kubernetes.io~downward-api',
       'kubernetes.io~empty-dir',
+      'kubernetes.io~projected',
       'kubernetes.io~secret',
     ]);
+    // The token of the account is one that the API server knows.
+    const token = await kubectl.run('exec volumes -- cat /var/run/secrets/kubernetes.io/serviceaccount/token');
+    expect(
+      await kubectl.run(
+        `auth whoami --kubeconfig /dev/null --server ${serverUrl()} --insecure-skip-tls-verify --token ${token} -o jsonpath={.status.userInfo.username}`,
+      ),
+    ).toBe('system:serviceaccount:default:default');
+    expect(await kubectl.run('exec volumes -- cat /var/run/secrets/kubernetes.io/serviceaccount/namespace')).toBe('default');
     await kubectl.run('exec volumes -- touch /scratch/go');
     await phase('volumes', 'Succeeded');
     const pod = JSON.parse(await kubectl.run('get pod volumes -o json'));
