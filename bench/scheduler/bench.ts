@@ -6,7 +6,7 @@
 //
 // Nodes have 4 cores, 32 GiB and take 110 pods; pods ask for 100m and 500Mi. Times are of this process's CPU where it says so.
 
-import { nodes, pods, serviceAccounts } from '../../src/api/core/v1/index.ts';
+import { nodes, pods, type PodSpec, serviceAccounts } from '../../src/api/core/v1/index.ts';
 import { ApiServer } from '../../src/apiserver/server.ts';
 import { createClient } from '../../src/client/create-client.ts';
 import { createInProcessTransport } from '../../src/client/in-process.ts';
@@ -36,7 +36,49 @@ function quantile(sorted: Float64Array, p: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))] ?? 0;
 }
 
-function decide(nodeCount: number, podCount: number, requests: Readonly<Record<string, string>>): string {
+/** What pods ask for besides their requests, as in the workloads of upstream's scheduler_perf. */
+interface Workload {
+  readonly name: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly spec?: Partial<PodSpec>;
+}
+
+const ZONE = 'topology.kubernetes.io/zone';
+const HOST = 'kubernetes.io/hostname';
+const blue = { color: 'blue' };
+const term = (topologyKey: string) => ({ topologyKey, labelSelector: { matchLabels: blue } });
+const preferred = (topologyKey: string) => [{ weight: 1, podAffinityTerm: term(topologyKey) }];
+const spread = (whenUnsatisfiable: 'DoNotSchedule' | 'ScheduleAnyway') => ({
+  topologySpreadConstraints: [{ maxSkew: 5, topologyKey: ZONE, whenUnsatisfiable, labelSelector: { matchLabels: blue } }],
+});
+const PLAIN: Workload = { name: 'plain' };
+const WORKLOADS: readonly Workload[] = [
+  { name: 'topology spreading', spec: spread('DoNotSchedule') },
+  { name: 'preferred topology spreading', spec: spread('ScheduleAnyway') },
+  {
+    name: 'pod anti-affinity (host)',
+    spec: { affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term(HOST)] } } },
+  },
+  {
+    name: 'pod affinity (zone)',
+    spec: { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term(ZONE)] } } },
+  },
+  {
+    name: 'preferred pod affinity (host)',
+    spec: { affinity: { podAffinity: { preferredDuringSchedulingIgnoredDuringExecution: preferred(HOST) } } },
+  },
+  {
+    name: 'preferred pod anti-affinity (host)',
+    spec: { affinity: { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: preferred(HOST) } } },
+  },
+].map((workload) => ({ ...workload, labels: blue }));
+
+function decide(
+  nodeCount: number,
+  podCount: number,
+  requests: Readonly<Record<string, string>>,
+  { name, labels, spec }: Workload = PLAIN,
+): string {
   const random = new SeededRandom(1);
   const logger = new RecordingLogger();
   const cache = new SchedulerCache({ clock: systemClock, logger });
@@ -55,7 +97,9 @@ function decide(nodeCount: number, podCount: number, requests: Readonly<Record<s
     waitingPods: new WaitingPods(),
   });
   const algorithm = new SchedulingAlgorithm({ snapshot, random });
-  const made: Pod[] = Array.from({ length: podCount }, (_, i) => makePod(`pod-${i}`, { requests }));
+  const made: Pod[] = Array.from({ length: podCount }, (_, i) =>
+    makePod(`pod-${i}`, { requests, ...(labels && { labels }), ...(spec && { spec }) }),
+  );
   const times = new Float64Array(podCount);
   let placed = 0;
   const start = performance.now();
@@ -74,7 +118,7 @@ function decide(nodeCount: number, podCount: number, requests: Readonly<Record<s
   times.sort();
   const rate = Math.round((podCount / elapsed) * 1000);
   const us = (p: number): string => `${(quantile(times, p) * 1000).toFixed(0)} µs`;
-  return `decide: ${nodeCount} nodes, ${placed}/${podCount} pods placed: ${rate}/s, p50 ${us(0.5)}, p99 ${us(0.99)}`;
+  return `decide, ${name}: ${nodeCount} nodes, ${placed}/${podCount} pods placed: ${rate}/s, p50 ${us(0.5)}, p99 ${us(0.99)}`;
 }
 
 async function endToEnd(nodeCount: number, podCount: number, requests: Readonly<Record<string, string>>): Promise<string> {
@@ -147,6 +191,7 @@ if (only === undefined || only === 'decide') {
   ] as const) {
     console.log(decide(nodeCount, podCount, REQUESTS));
   }
+  for (const workload of WORKLOADS) console.log(decide(5000, 4000, REQUESTS, workload));
   // Fits nowhere: every node is looked at.
   console.log(decide(5000, 200, { cpu: '5' }));
 }

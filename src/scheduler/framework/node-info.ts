@@ -29,8 +29,6 @@ export class NodeInfo {
   node: Node | undefined = undefined;
   /** The pods that are on the node or assumed to be, in no particular order. */
   pods: PodInfo[] = [];
-  /** Those of `pods` that say something about other pods, in the order in which they came. Replaced, never changed in place. */
-  podsWithAffinity: readonly PodInfo[] = NO_PODS;
   /** The sum of what `pods` request. */
   requested: Resource = new Resource();
   /** The same for scoring, with defaults for what asks for nothing. */
@@ -47,6 +45,9 @@ export class NodeInfo {
   softTaints: readonly Immutable<Taint>[] = NO_TAINTS;
   /** Grows with every change of any node in the cache: what is greater has changed later. */
   generation = 0;
+  // Last, as few look at it: filtering goes through all nodes, and the fields above fill the processor's cache as they are.
+  /** Those of `pods` that say something about other pods, in the order in which they came. Replaced, never changed in place. */
+  podsWithAffinity: readonly PodInfo[] = NO_PODS;
 
   constructor(name: string) {
     this.name = name;

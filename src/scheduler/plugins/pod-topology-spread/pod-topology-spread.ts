@@ -30,6 +30,7 @@ const NAME = 'PodTopologySpread';
 const REASON = "node(s) didn't match pod topology spread constraints";
 const SKEWED = new Status('Unschedulable', [REASON], NAME);
 const NO_LABEL = new Status('UnschedulableAndUnresolvable', [`${REASON} (missing required label)`], NAME);
+const NONE: readonly SpreadConstraint[] = [];
 const SKIP = new Status('Skip', [], NAME);
 
 /** A constraint that must hold, with the pods counted so far. */
@@ -179,10 +180,12 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
   #constraintsOf(pod: Pod, action: UnsatisfiableConstraintAction): readonly SpreadConstraint[] {
     const own = pod.spec.topologySpreadConstraints ?? [];
     if (own.length > 0) return readConstraints(own, pod, action);
-    const constraints = readConstraints(this.#args.defaultConstraints, pod, action);
-    if (constraints.length === 0 || this.#defaultSelector === undefined) return [];
+    const defaults = this.#args.defaultConstraints;
+    if (this.#defaultSelector === undefined || !defaults.some((constraint) => constraint.whenUnsatisfiable === action))
+      return NONE;
     const selector = this.#defaultSelector(pod);
-    return selector.empty() ? [] : constraints.map((constraint) => ({ ...constraint, selector }));
+    if (selector.empty()) return NONE;
+    return readConstraints(defaults, pod, action).map((constraint) => ({ ...constraint, selector }));
   }
 
   /** The pods of the constraint by domain, on nodes that have all the topologies of `together` and that the pod's policies include. */
