@@ -1,7 +1,13 @@
 // The Scheme of everything that Coxswain knows: every group's kinds, with the defaults, conversions and field labels that
 // are written so far.
 
-import { setReplicaSetDefaults } from './apps/v1/defaults.ts';
+import {
+  setDaemonSetDefaults,
+  setDeploymentDefaults,
+  setReplicaSetDefaults,
+  setStatefulSetDefaults,
+} from './apps/v1/defaults.ts';
+import { setCronJobDefaults, setJobDefaults } from './batch/v1/defaults.ts';
 import {
   setNamespaceDefaults,
   setNodeDefaults,
@@ -27,7 +33,13 @@ export function newDefaultScheme(): Scheme {
   scheme.addDefaulter(core('ReplicationController'), setReplicationControllerDefaults);
   scheme.addDefaulter(core('Secret'), setSecretDefaults);
   scheme.addDefaulter(core('Service'), setServiceDefaults);
-  scheme.addDefaulter({ group: 'apps', version: 'v1', kind: 'ReplicaSet' }, setReplicaSetDefaults);
+  const apps = (kind: string): GroupVersionKind => ({ group: 'apps', version: 'v1', kind });
+  scheme.addDefaulter(apps('DaemonSet'), setDaemonSetDefaults);
+  scheme.addDefaulter(apps('Deployment'), setDeploymentDefaults);
+  scheme.addDefaulter(apps('ReplicaSet'), setReplicaSetDefaults);
+  scheme.addDefaulter(apps('StatefulSet'), setStatefulSetDefaults);
+  scheme.addDefaulter({ group: 'batch', version: 'v1', kind: 'CronJob' }, setCronJobDefaults);
+  scheme.addDefaulter({ group: 'batch', version: 'v1', kind: 'Job' }, setJobDefaults);
 
   const event = { group: 'events.k8s.io', version: 'v1', kind: 'Event' };
   scheme.addConversion(core('Event'), event, fromCore);

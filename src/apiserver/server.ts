@@ -29,6 +29,7 @@ import { buildRegistry } from './registry/index.ts';
 import { appearsIn, findIn } from './registry/find.ts';
 import type { Find } from './registry/find.ts';
 import type { ServedResource } from './registry/rest.ts';
+import type { RegistryServices } from './registry/services.ts';
 import type { ApiRequest, ApiResponse, Handler, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
 import { DEFAULT_VERSION, versionRoute } from './version.ts';
@@ -66,7 +67,7 @@ export class ApiServer {
     const { serviceAccounts } = config;
     const serviceAccountTokens =
       serviceAccounts === undefined ? undefined : new ServiceAccountTokens({ clock, random, find, ...serviceAccounts });
-    this.resources = buildRegistry({
+    const registryServices: RegistryServices = {
       storage,
       clock,
       random,
@@ -79,7 +80,11 @@ export class ApiServer {
       tokenAuthenticators: serviceAccountTokens === undefined ? [staticTokens] : [staticTokens, serviceAccountTokens],
       detectMutations: config.detectMutations,
       onStop: (callback) => this.#onStop.push(callback),
-    });
+    };
+    const own = buildRegistry(registryServices);
+    const isOwn = ({ type }: ServedResource): boolean =>
+      own.some((served) => served.type.resource === type.resource && served.type.group === type.group);
+    this.resources = [...own, ...(config.extraResources?.(registryServices) ?? []).filter((extra) => !isOwn(extra))];
     lookUp = findIn(this.resources);
     const mountTokens = serviceAccounts?.mountTokens ?? false;
     const plugins = defaultAdmissionPlugins(

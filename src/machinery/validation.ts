@@ -241,6 +241,21 @@ export function isValidCIDR(value: string): Problems {
   return good ? NONE : ['must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)'];
 }
 
+const HTTP_PATH_SOURCE = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
+const HTTP_PATH = new RegExp(`^${HTTP_PATH_SOURCE}$`);
+
+/** A DNS name, '/', and a path: who is meant by it is told by the domain (acme.io/foo). */
+export function validateDomainPrefixedPath(value: string, at: FieldPath): FieldErrorList {
+  if (value === '') return [field.required(at)];
+  const slash = value.indexOf('/');
+  const host = value.slice(0, Math.max(slash, 0));
+  const path = value.slice(slash + 1);
+  if (host === '' || path === '') return [field.invalid(at, value, 'must be a domain-prefixed path (such as "acme.io/foo")')];
+  const errors = isDNS1123Subdomain(host).map((problem) => field.invalid(at, host, problem));
+  if (!HTTP_PATH.test(path)) errors.push(field.invalid(at, path, regexError('Invalid path', HTTP_PATH_SOURCE)));
+  return errors;
+}
+
 /** What is said of a number that must not be negative. */
 export const IS_NEGATIVE_MESSAGE = 'must be greater than or equal to 0';
 

@@ -13,6 +13,8 @@ import type {
   LifecycleHandler,
   Namespace,
   Node,
+  PersistentVolumeClaim,
+  PersistentVolumeClaimSpec,
   Pod,
   PodSpec,
   PodStatus,
@@ -68,6 +70,13 @@ export function setNodeDefaults(node: Node): void {
   }
   for (const list of [status.capacity, status.allocatable]) roundUp(list);
   if (status.capacity !== undefined) status.allocatable ??= { ...status.capacity };
+}
+
+/** Also of the claims that are templates in a stateful set. */
+export function setPersistentVolumeClaimDefaults({ spec, status }: PersistentVolumeClaim): void {
+  setClaimSpecDefaults(spec);
+  status.phase ??= 'Pending';
+  for (const list of [status.capacity, status.allocatedResources]) roundUp(list);
 }
 
 export function setSecretDefaults(secret: Secret): void {
@@ -239,9 +248,14 @@ function setVolumeDefaults(volume: Volume): void {
     volume.scaleIO.fsType ??= 'xfs';
   }
   const claim = volume.ephemeral?.volumeClaimTemplate;
-  if (claim !== undefined) claim.spec.volumeMode ??= 'Filesystem';
+  if (claim !== undefined) setClaimSpecDefaults(claim.spec);
   if (volume.image !== undefined)
     volume.image.pullPolicy ??= imageTag(volume.image.reference ?? '') === 'latest' ? 'Always' : 'IfNotPresent';
+}
+
+function setClaimSpecDefaults(spec: PersistentVolumeClaimSpec): void {
+  spec.volumeMode ??= 'Filesystem';
+  for (const list of [spec.resources.requests, spec.resources.limits]) roundUp(list);
 }
 
 function setRequestDefaults(resources: ResourceRequirements): void {

@@ -2,7 +2,7 @@
 
 import type * as apps from '../../../../api/apps/v1/index.ts';
 import { replicaSets } from '../../../../api/apps/v1/index.ts';
-import { validateReplicaSet, validateReplicaSetUpdate } from '../../../../api/apps/v1/validation.ts';
+import { validateReplicaSet, validateReplicaSetUpdate } from '../../../../api/apps/v1/validation/index.ts';
 import { validateReplicaCounts } from '../../../../api/core/v1/validation/index.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { labelSelectorAsSelector } from '../../../../machinery/labels.ts';

@@ -1,0 +1,13 @@
+// Controller revisions.
+
+import type * as apps from '../../../../api/apps/v1/index.ts';
+import { validateControllerRevision, validateControllerRevisionUpdate } from '../../../../api/apps/v1/validation/index.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import type { ResourceStrategy } from '../../strategy.ts';
+
+export type ControllerRevision = Immutable<apps.ControllerRevision>;
+
+export const controllerRevisionStrategy: ResourceStrategy<ControllerRevision> = {
+  validate: (revision) => validateControllerRevision(revision),
+  validateUpdate: (revision, old) => validateControllerRevisionUpdate(revision, old),
+};

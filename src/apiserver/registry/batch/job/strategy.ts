@@ -1,0 +1,34 @@
+// Jobs.
+
+import type * as batch from '../../../../api/batch/v1/index.ts';
+import { validateJob, validateJobStatusUpdate, validateJobUpdate } from '../../../../api/batch/v1/validation/index.ts';
+import { jobSpecWarnings } from '../../../../api/batch/v1/warnings.ts';
+import { resourceNameWarnings } from '../../../../api/core/v1/warnings.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import * as field from '../../../../machinery/field.ts';
+import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
+import { withGeneratedSelector, withTemplateLabels } from './pod-labels.ts';
+
+export type Job = Immutable<batch.Job>;
+
+const SPEC = new field.FieldPath('spec');
+
+export const jobStrategy: ResourceStrategy<Job> = {
+  generation: true,
+  // Before there was a choice, its pods outlived it.
+  defaultGarbageCollection: 'orphan',
+  prepareForCreate: (job) => withTemplateLabels(withGeneratedSelector({ ...job, status: {} })),
+  validate: (job) => validateJob(job),
+  warningsOnCreate: ({ metadata, spec }) => [...resourceNameWarnings(metadata.name), ...jobSpecWarnings(spec, SPEC)],
+  prepareForUpdate: (job, old) => withTemplateLabels({ ...job, status: old.status }),
+  validateUpdate: (job, old) => validateJobUpdate(job, old),
+  warningsOnUpdate: ({ metadata, spec }, old) =>
+    metadata.generation === old.metadata.generation ? [] : jobSpecWarnings(spec, SPEC),
+  selectableFieldNames: ['status.successful'],
+  selectableFields: (job) => ({ 'status.successful': String(job.status.succeeded ?? 0) }),
+};
+
+export const jobStatusStrategy: SubresourceStrategy<Job> = {
+  prepareForUpdate: (job, old) => withTemplateLabels({ ...job, spec: old.spec }),
+  validateUpdate: (job, old) => validateJobStatusUpdate(job, old),
+};
