@@ -74,6 +74,7 @@ export class FieldManager {
   readonly #type: MergeType;
   readonly #merging: Merging;
   #empty: ManagedObject | undefined;
+  #second = { at: Number.NaN, text: '' };
 
   constructor(config: FieldManagerConfig) {
     const { kind, message } = config;
@@ -244,9 +245,13 @@ export class FieldManager {
     };
   }
 
-  /** Seconds, UTC. */
+  /** Seconds, UTC. Many writes fall into one. */
   #time(): string {
-    return `${new Date(this.#config.now()).toISOString().slice(0, 19)}Z`;
+    const second = Math.floor(this.#config.now() / 1000);
+    if (second !== this.#second.at) {
+      this.#second = { at: second, text: `${new Date(second * 1000).toISOString().slice(0, 19)}Z` };
+    }
+    return this.#second.text;
   }
 
   #emptyObject(): ManagedObject {

@@ -17,6 +17,14 @@ const setsByJson = new WeakMap<object, FieldSet>();
 const jsonBySet = new WeakMap<FieldSet, FieldsV1>();
 
 /**
+ * Sets that were written lately, by their size. Most objects are made by the thousand from one template, and written by the
+ * same few programs: they have the same sets, and share their JSON.
+ */
+const recent = new Map<number, FieldSet[]>();
+const RECENT_PER_SIZE = 4;
+const MAX_RECENT_SIZE = 1024;
+
+/**
  * Throws PathElementError if the JSON is no set. Absent is the empty set. `canonical`: it is known to be as `fieldsOfSet`
  * writes it, and may be written again as it is.
  */
@@ -55,10 +63,30 @@ function read(fields: Readonly<Record<string, unknown>>): { member: boolean; chi
 export function fieldsOfSet(set: FieldSet): FieldsV1 {
   const known = jsonBySet.get(set);
   if (known !== undefined) return known;
-  const fields = write(set, false);
+  const twin = rememberedTwin(set);
+  const fields = twin === set ? write(set, false) : (jsonBySet.get(twin) as FieldsV1);
   jsonBySet.set(set, fields);
-  setsByJson.set(fields, set);
+  if (twin === set) setsByJson.set(fields, set);
   return fields;
+}
+
+/** An equal set that was written before; the set itself, from now on, if there is none. */
+function rememberedTwin(set: FieldSet): FieldSet {
+  const { size } = set;
+  if (size > MAX_RECENT_SIZE) return set;
+  const sets = recent.get(size);
+  if (sets === undefined) {
+    recent.set(size, [set]);
+    return set;
+  }
+  const found = sets.findIndex((other) => other.equals(set));
+  const twin = found < 0 ? set : (sets[found] as FieldSet);
+  if (found === 0) return twin;
+  // The latest comes first, the oldest goes.
+  if (found > 0) sets.splice(found, 1);
+  sets.unshift(twin);
+  sets.length = Math.min(sets.length, RECENT_PER_SIZE);
+  return twin;
 }
 
 function write(set: FieldSet, member: boolean): FieldsV1 {

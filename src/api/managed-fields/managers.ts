@@ -3,7 +3,6 @@
 import { quote } from '../../machinery/go-format.ts';
 import { FieldSet } from './field-set.ts';
 import { fieldsOfSet, setOfFields } from './fields-v1.ts';
-import type { FieldsV1 } from './fields-v1.ts';
 import { compareText, PathElementError } from './path-element.ts';
 
 /** Apply: what the manager applied last is what it owns. Update: it owns what it changed. */
@@ -50,6 +49,9 @@ export function managerId({ manager, operation, apiVersion, subresource }: Omit<
   return JSON.stringify([manager, operation, operation === 'Apply' ? '' : apiVersion, subresource]);
 }
 
+/** The JSON of managers that are as they were read or written before. */
+const encoded = new WeakMap<Manager, ManagedFieldsEntry>();
+
 /** `canonical`: they were written by `encodeManagers`. Throws ManagedFieldsError. */
 export function decodeManagers(entries: readonly ManagedFieldsEntry[] | undefined, canonical = false): Managers {
   if (entries === undefined || entries.length === 0) return noManagers;
@@ -71,7 +73,9 @@ function decodeEntry(entry: ManagedFieldsEntry, index: number, canonical: boolea
   }
   try {
     const fields = setOfFields(fieldsV1, canonical);
-    return { manager, operation, apiVersion, subresource, time: time ?? undefined, fields };
+    const decoded: Manager = { manager, operation, apiVersion, subresource, time: time ?? undefined, fields };
+    if (canonical) encoded.set(decoded, entry);
+    return decoded;
   } catch (error) {
     if (!(error instanceof PathElementError)) throw error;
     throw new ManagedFieldsError(`error decoding set: ${error.message}`);
@@ -85,17 +89,20 @@ export function encodeManagers(managers: Managers): readonly ManagedFieldsEntry[
 }
 
 /** The fields in the order of the schema. */
-function encodeEntry({ manager, operation, apiVersion, subresource, time, fields }: Manager): ManagedFieldsEntry {
-  const fieldsV1: FieldsV1 = fieldsOfSet(fields);
-  return {
-    ...(manager !== '' && { manager }),
-    operation,
-    apiVersion,
-    ...(time !== undefined && { time }),
-    fieldsType: 'FieldsV1',
-    fieldsV1,
-    ...(subresource !== '' && { subresource }),
-  };
+function encodeEntry(owner: Manager): ManagedFieldsEntry {
+  const known = encoded.get(owner);
+  if (known !== undefined) return known;
+  const { manager, operation, apiVersion, subresource, time, fields } = owner;
+  const entry: Record<string, unknown> = {};
+  if (manager !== '') entry['manager'] = manager;
+  entry['operation'] = operation;
+  entry['apiVersion'] = apiVersion;
+  if (time !== undefined) entry['time'] = time;
+  entry['fieldsType'] = 'FieldsV1';
+  entry['fieldsV1'] = fieldsOfSet(fields);
+  if (subresource !== '') entry['subresource'] = subresource;
+  encoded.set(owner, entry);
+  return entry;
 }
 
 function compareManagers(a: Manager, b: Manager): number {

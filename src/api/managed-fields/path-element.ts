@@ -18,9 +18,13 @@ export function fieldElement(name: string): PathElement {
 /** `fields`: names and values of the keys, in any order. */
 export function keyElement(fields: readonly (readonly [name: string, value: unknown])[]): PathElement {
   const [first] = fields;
-  if (fields.length === 1 && first !== undefined) return `k:{${canonicalName(first[0])}:${canonicalValue(first[1])}}`;
+  if (fields.length === 1 && first !== undefined) return singleKey(first[0], first[1]);
   const sorted = fields.toSorted(([a], [b]) => compareText(a, b));
   return `k:{${sorted.map(([name, value]) => `${canonicalName(name)}:${canonicalValue(value)}`).join(',')}}`;
+}
+
+function singleKey(name: string, value: unknown): PathElement {
+  return `k:{${canonicalName(name)}:${canonicalValue(value)}}`;
 }
 
 export function valueElement(value: unknown): PathElement {
@@ -194,15 +198,18 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
+/** What JSON writes as it is. */
+const PLAIN_TEXT = /^[ !#-%'-;=?-[\]-~]*$/;
+
 function canonicalName(name: string): string {
-  return JSON.stringify(name);
+  return PLAIN_TEXT.test(name) ? `"${name}"` : JSON.stringify(name);
 }
 
 /** JSON as Go writes it, with <, > and & escaped; the keys of objects sorted. */
 function canonicalValue(value: unknown): string {
   switch (typeof value) {
     case 'string':
-      return /[<>&\u2028\u2029]/.test(value) ? escaped(JSON.stringify(value)) : JSON.stringify(value);
+      return PLAIN_TEXT.test(value) ? `"${value}"` : escaped(JSON.stringify(value));
     case 'number':
     case 'boolean':
       return String(value);

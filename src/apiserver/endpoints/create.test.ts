@@ -31,6 +31,16 @@ describe('create', () => {
         uid: expect.stringMatching(/^[0-9a-f-]{36}$/),
         resourceVersion: expect.stringMatching(/^[0-9]+$/),
         creationTimestamp: '2026-01-01T00:00:00Z',
+        managedFields: [
+          {
+            manager: 'unknown',
+            operation: 'Update',
+            apiVersion: 'v1',
+            time: '2026-01-01T00:00:00Z',
+            fieldsType: 'FieldsV1',
+            fieldsV1: { 'f:data': { '.': {}, 'f:k': {} } },
+          },
+        ],
       },
       data: { k: 'v' },
     });

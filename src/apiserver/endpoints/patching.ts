@@ -1,10 +1,10 @@
-// What a patch makes of an object. Three kinds are known; applying (server-side apply) is refused by name.
+// What a patch makes of an object, and what is applied: the four kinds of patches, read.
 
 import type { MessageDescriptor } from '../../api/descriptor.ts';
 import { patchSchema } from '../../api/patch-schema.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
-import { isPlainObject } from '../../machinery/deep.ts';
-import { JsonError, parseJson } from '../../machinery/json.ts';
+import { isPlainObject, isWithinDepth } from '../../machinery/deep.ts';
+import { DEFAULT_MAX_JSON_DEPTH, JsonError, parseJson } from '../../machinery/json.ts';
 import { applyJsonPatch, JsonPatchError, parseJsonPatch } from '../../machinery/json-patch.ts';
 import { applyMergePatch, MergePatchDepthError } from '../../machinery/merge-patch.ts';
 import { applyStrategicMergePatch, StrategicMergePatchError } from '../../machinery/strategic-merge-patch.ts';
@@ -15,19 +15,51 @@ const JSON_PATCH = 'application/json-patch+json';
 const MERGE_PATCH = 'application/merge-patch+json';
 const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 const APPLY_PATCH = 'application/apply-patch+yaml';
-const ACCEPTED = [JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH] as const;
+const ACCEPTED = [JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH] as const;
 
 /** A patch that was read: asked for the new object as often as there are conflicts. */
 export type Patch = (object: Readonly<Record<string, unknown>>) => Record<string, unknown>;
 
+export function isApplyPatch(request: ApiRequest): boolean {
+  return contentTypeOf(request) === APPLY_PATCH;
+}
+
+export interface ApplyConfiguration {
+  readonly value: unknown;
+  /** Keys that are given twice, as Kubernetes words it. */
+  readonly strictError?: string;
+}
+
+/** Throws StatusError (400, 413). */
+export async function readApplyConfiguration(request: ApiRequest): Promise<ApplyConfiguration> {
+  if (request.body.kind === 'object') return { value: request.body.object };
+  const bytes = await request.body.read();
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  const { parseYaml } = await import('../../api/codec/yaml.ts');
+  let value: unknown;
+  try {
+    value = parseYaml(text, { allowDuplicateKeys: true }) ?? {};
+  } catch (error) {
+    throw apierrors.badRequest(`error decoding YAML: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (!isPlainObject(value)) {
+    const type = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+    throw apierrors.badRequest(
+      `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${type} into Go value of type map[string]interface {}`,
+    );
+  }
+  if (!isWithinDepth(value, DEFAULT_MAX_JSON_DEPTH)) throw apierrors.badRequest('error decoding YAML: exceeded max depth');
+  try {
+    parseYaml(text);
+    return { value };
+  } catch (error) {
+    return { value, strictError: error instanceof Error ? error.message : String(error) };
+  }
+}
+
 /** Throws StatusError (400, 413, 415). `message` describes the objects that are patched. */
 export async function readPatch(request: ApiRequest, message: MessageDescriptor): Promise<Patch> {
-  const mediaType = contentTypeOf(request);
-  if (mediaType === APPLY_PATCH || mediaType === 'application/apply-patch+cbor') {
-    const status = apierrors.unsupportedMediaType(ACCEPTED).status;
-    throw apierrors.fromStatus({ ...status, message: `${status.message} (server-side apply is not supported yet)` });
-  }
-  switch (mediaType) {
+  switch (contentTypeOf(request)) {
     case JSON_PATCH: {
       const document = await documentOf(request);
       const operations = guarded(() => parseJsonPatch(document));

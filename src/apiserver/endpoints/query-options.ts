@@ -19,16 +19,33 @@ export interface WriteQuery {
   readonly dryRun: boolean;
   readonly fieldManager: string;
   readonly fieldValidation: FieldValidation;
+  /** Of an apply: what others own is taken from them. */
+  readonly force: boolean;
 }
 
 const META_GROUP = 'meta.k8s.io';
 const MAX_FIELD_MANAGER_LENGTH = 128;
-const PLAIN_WRITE: WriteQuery = { dryRun: false, fieldManager: '', fieldValidation: 'Warn' };
+const PLAIN_WRITE: WriteQuery = { dryRun: false, fieldManager: '', fieldValidation: 'Warn', force: false };
 
-/** Of create, update and patch. Throws StatusError (422), naming the options of `kind`: 'CreateOptions'. */
+/** Of create and update. Throws StatusError (422), naming the options of `kind`: 'CreateOptions'. */
 export function parseWriteQuery(query: URLSearchParams, kind: string): WriteQuery {
-  if (query.size === 0) return PLAIN_WRITE;
+  return query.size === 0 ? PLAIN_WRITE : readWriteQuery(query, kind, []);
+}
+
+/** Throws StatusError (422). */
+export function parsePatchQuery(query: URLSearchParams, { apply }: { readonly apply: boolean }): WriteQuery {
+  if (query.size === 0 && !apply) return PLAIN_WRITE;
   const errors: FieldErrorList = [];
+  if (!apply) {
+    if (query.has('force')) errors.push(field.forbidden(new FieldPath('force'), 'may not be specified for non-apply patch'));
+  } else if ((query.get('fieldManager') ?? '') === '') {
+    errors.push(field.required(new FieldPath('fieldManager'), 'is required for apply patch'));
+  }
+  return readWriteQuery(query, 'PatchOptions', errors);
+}
+
+/** `errors`: what is known to be wrong. */
+function readWriteQuery(query: URLSearchParams, kind: string, errors: FieldErrorList): WriteQuery {
   const dryRun = checkDryRun(query.getAll('dryRun'), errors);
   const fieldManager = query.get('fieldManager') ?? '';
   if (fieldManager.length > MAX_FIELD_MANAGER_LENGTH) {
@@ -43,7 +60,12 @@ export function parseWriteQuery(query: URLSearchParams, kind: string): WriteQuer
     errors.push(field.notSupported(new FieldPath('fieldValidation'), fieldValidation, ['Ignore', 'Strict', 'Warn', '']));
   }
   if (errors.length > 0) throw apierrors.invalid({ group: META_GROUP, kind }, '', errors);
-  return { dryRun, fieldManager, fieldValidation: fieldValidation === '' ? 'Warn' : (fieldValidation as FieldValidation) };
+  return {
+    dryRun,
+    fieldManager,
+    fieldValidation: fieldValidation === '' ? 'Warn' : (fieldValidation as FieldValidation),
+    force: parseBoolean(query, 'force') ?? false,
+  };
 }
 
 function checkDryRun(values: readonly string[], errors: FieldErrorList): boolean {

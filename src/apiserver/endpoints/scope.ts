@@ -1,6 +1,7 @@
 // What one endpoint (a resource or subresource in one version) is about.
 
 import type { GroupVersionKind, MessageDescriptor, ResourceType } from '../../api/descriptor.ts';
+import { fieldElement, FieldManager, FieldSet } from '../../api/managed-fields/index.ts';
 import { apiVersionOf } from '../../api/scheme.ts';
 import type { Scheme } from '../../api/scheme.ts';
 import type { Clock } from '../../machinery/clock.ts';
@@ -59,6 +60,31 @@ export function subresourceScope(services: EndpointServices, served: ServedResou
     table: subresource.table,
     createCode: subresource.createCode ?? 201,
   };
+}
+
+/** Made when the first object is written: most endpoints never write any. */
+const fieldManagers = new WeakMap<Scope, FieldManager>();
+
+export function fieldManagerOf(scope: Scope): FieldManager {
+  let manager = fieldManagers.get(scope);
+  if (manager === undefined) {
+    const { clock } = scope.services;
+    manager = new FieldManager({
+      kind: scope.kind,
+      message: messageOf(scope),
+      subresource: scope.subresource,
+      reset: FieldSet.of(...resetFieldsOf(scope).map((path) => path.map(fieldElement))),
+      now: () => clock.now(),
+    });
+    fieldManagers.set(scope, manager);
+  }
+  return manager;
+}
+
+function resetFieldsOf({ rest, type, subresource }: Scope): readonly (readonly string[])[] {
+  if (rest.resetFields !== undefined) return rest.resetFields;
+  if (subresource === 'status') return [['spec']];
+  return subresource === '' && type.subresources?.includes('status') === true ? [['status']] : [];
 }
 
 export function messageOf(scope: Scope): MessageDescriptor {

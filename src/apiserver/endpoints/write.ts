@@ -1,19 +1,23 @@
 // create, update and patch.
 
 import { decodeObject, DecodeError } from '../../api/codec/index.ts';
+import { withoutNewTimes } from '../../api/managed-fields/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { isPlainObject } from '../../machinery/deep.ts';
 import { quote } from '../../machinery/go-format.ts';
-import type { ObjectUpdate, UpdateOptions } from '../registry/rest.ts';
+import type { ObjectUpdate, Rest, UpdateOptions } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { decodeBody, identified, parseBody } from './body.ts';
+import { managerOf } from './manager-name.ts';
 import { negotiate } from './negotiation.ts';
-import { readPatch } from './patching.ts';
-import { parseWriteQuery } from './query-options.ts';
+import type { Negotiated } from './negotiation.ts';
+import { isApplyPatch, readApplyConfiguration, readPatch } from './patching.ts';
+import { parsePatchQuery, parseWriteQuery } from './query-options.ts';
 import type { WriteQuery } from './query-options.ts';
 import { notServed } from './read.ts';
 import { objectResponse } from './representation.ts';
-import { admissionAttributes, messageOf, namespaceOf, ScopedContext } from './scope.ts';
+import { admissionAttributes, fieldManagerOf, messageOf, namespaceOf, ScopedContext } from './scope.ts';
 import type { Scope } from './scope.ts';
 
 export async function handleCreate(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
@@ -26,7 +30,14 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
   const decoded = decodeBody(request, body, { scheme: services.scheme, kind: scope.kind, fieldValidation });
   // Of a subresource the path has the name: that of the parent.
   const parent = scope.subresource === '' ? '' : request.info.name;
-  const given = withNamespace(scope, request, decoded);
+  const given = managed(
+    scope,
+    request,
+    query,
+    undefined,
+    withoutDeletion(withNamespace(scope, request, decoded)),
+    emptiesManagedFields(body.value),
+  );
   const attributes = admissionAttributes(scope, request, 'CREATE', parent === '' ? (given.metadata.name ?? '') : parent, dryRun);
   const object = await services.admission.admit({ ...attributes, object: given });
   const created = await rest.create(new ScopedContext(scope, request), parent, object, {
@@ -55,8 +66,9 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
   });
   const object = withNamespace(scope, request, checkName(request, decoded));
   const { uid } = object.metadata;
+  const reset = emptiesManagedFields(body.value);
   const update: ObjectUpdate = {
-    apply: (current) => admitUpdate(scope, request, query, object, current),
+    apply: (current) => admitUpdate(scope, request, query, managed(scope, request, query, current, object, reset), current),
     // An object that has a uid means itself, not another one of the same name.
     ...(uid !== undefined && uid !== '' && { preconditions: { uid } }),
   };
@@ -68,7 +80,9 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
   const { rest } = scope;
   if (rest.update === undefined || rest.get === undefined) throw notServed(scope, 'patch');
   const negotiated = negotiate(request, { transforms: true });
-  const query = parseWriteQuery(request.query, 'PatchOptions');
+  const apply = isApplyPatch(request);
+  const query = parsePatchQuery(request.query, { apply });
+  if (apply) return handleApply(scope, request, negotiated, query);
   const patch = await readPatch(request, messageOf(scope));
   const warnings = request.warnings.length;
   const update: ObjectUpdate = {
@@ -76,13 +90,71 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
       if (current === undefined) throw apierrors.notFound(scope.type, request.info.name);
       // Warnings of an attempt that met a conflict are not repeated.
       request.warnings.length = warnings;
-      const patched = decodePatched(scope, request, query, patch(current as unknown as Record<string, unknown>));
-      return admitUpdate(scope, request, query, withNamespace(scope, request, checkName(request, patched)), current);
+      const raw = patch(current as unknown as Record<string, unknown>);
+      const patched = withNamespace(scope, request, checkName(request, decodePatched(scope, request, query, raw)));
+      const object = managed(scope, request, query, current, patched, emptiesManagedFields(raw));
+      return admitUpdate(scope, request, query, object, current);
     },
   };
   const options = { ...updateOptions(scope, request, query), forceAllowCreate: false };
   const answer = await rest.update(new ScopedContext(scope, request), request.info.name, update, options);
   return objectResponse(scope, request, negotiated, answer.object, answer.created ? 201 : 200);
+}
+
+/** Server-side apply: the one patch that creates what is not there. */
+async function handleApply(scope: Scope, request: ApiRequest, negotiated: Negotiated, query: WriteQuery): Promise<ApiResponse> {
+  const { name } = request.info;
+  const config = await readApplyConfiguration(request);
+  const warnings = request.warnings.length;
+  const update: ObjectUpdate = {
+    apply: (current) => {
+      request.warnings.length = warnings;
+      const raw = fieldManagerOf(scope).apply(current, config.value, query.fieldManager, query.force);
+      if (config.strictError !== undefined) {
+        if (query.fieldValidation === 'Strict') {
+          throw apierrors.badRequest(`error strict decoding YAML: ${config.strictError}`);
+        }
+        if (query.fieldValidation === 'Warn') request.warnings.push(config.strictError);
+      }
+      const applied = withNamespace(scope, request, checkName(request, decodePatched(scope, request, query, raw)));
+      const { uid } = applied.metadata;
+      if (current === undefined && uid !== undefined && uid !== '') {
+        const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+        throw apierrors.conflict(scope.type, name, why);
+      }
+      return admitUpdate(scope, request, query, current === undefined ? withoutDeletion(applied) : applied, current);
+    },
+  };
+  // Subresources are of something that must be there.
+  const options = { ...updateOptions(scope, request, query), forceAllowCreate: scope.subresource === '' };
+  const rest = scope.rest as Required<Pick<Rest, 'update'>>;
+  const answer = await rest.update(new ScopedContext(scope, request), name, update, options);
+  return objectResponse(scope, request, negotiated, answer.object, answer.created ? 201 : 200);
+}
+
+/** The object with who owns its fields after this write. */
+function managed(
+  scope: Scope,
+  request: ApiRequest,
+  query: WriteQuery,
+  current: KubeObject | undefined,
+  object: KubeObject,
+  reset: boolean,
+): KubeObject {
+  return fieldManagerOf(scope).update(current, object, managerOf(request, query), { reset });
+}
+
+/** An empty list, which decoders drop, asks to forget all owners. */
+function emptiesManagedFields(raw: unknown): boolean {
+  const metadata = isPlainObject(raw) ? raw['metadata'] : undefined;
+  const entries = isPlainObject(metadata) ? metadata['managedFields'] : undefined;
+  return Array.isArray(entries) && entries.length === 0;
+}
+
+/** Nothing begins its life being deleted, whatever the client says. */
+function withoutDeletion(object: KubeObject): KubeObject {
+  const { deletionTimestamp, deletionGracePeriodSeconds, ...metadata } = object.metadata;
+  return deletionTimestamp === undefined && deletionGracePeriodSeconds === undefined ? object : { ...object, metadata };
 }
 
 /** A patched object is decoded like a body: it may have unknown fields, and values of wrong types. */
@@ -112,7 +184,9 @@ async function admitUpdate(
 ): Promise<KubeObject> {
   const operation = current === undefined ? 'CREATE' : 'UPDATE';
   const attributes = admissionAttributes(scope, request, operation, request.info.name, query.dryRun);
-  return scope.services.admission.admit({ ...attributes, object, ...(current !== undefined && { oldObject: current }) });
+  if (current === undefined) return scope.services.admission.admit({ ...attributes, object });
+  const admitted = await scope.services.admission.admit({ ...attributes, object, oldObject: current });
+  return withoutNewTimes(admitted, current);
 }
 
 function updateOptions(scope: Scope, request: ApiRequest, query: WriteQuery): UpdateOptions {

@@ -71,6 +71,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   /** Keys of the resource begin with this; it ends in '/'. */
   readonly prefix: string;
   readonly selectableFieldNames: readonly string[] | undefined;
+  readonly resetFields?: readonly (readonly string[])[];
   readonly #storage: Storage;
   readonly #clock: Clock;
   readonly #random: Random;
@@ -85,6 +86,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     this.strategy = strategy;
     this.prefix = `/registry/${type.group === '' ? type.resource : `${type.group}/${type.resource}`}/`;
     this.selectableFieldNames = strategy.selectableFieldNames;
+    if (strategy.resetFields !== undefined) this.resetFields = strategy.resetFields;
     this.#storage = config.storage;
     this.#clock = config.clock;
     // Names and UIDs of one resource do not depend on how many objects of others are made.
@@ -248,8 +250,9 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   }
 
   /** The same objects under other rules: for the status subresource and its like. Serves get, update and patch. */
-  view(strategy: SubresourceStrategy<T>): Pick<Required<Rest>, 'get' | 'update'> {
+  view(strategy: SubresourceStrategy<T>): Pick<Required<Rest>, 'get' | 'update'> & Pick<Rest, 'resetFields'> {
     return {
+      ...(strategy.resetFields !== undefined && { resetFields: strategy.resetFields }),
       get: (context, name, options) => this.get(context, name, options),
       update: (context, name, update, options) =>
         this.#update(context, name, update, options, strategy, strategy.generation ?? false),

@@ -96,6 +96,8 @@ export interface DeleteAnswer {
 export interface Rest {
   /** Fields that selectors may use beside metadata.name and metadata.namespace. */
   readonly selectableFieldNames?: readonly string[];
+  /** See UpdateStrategy. */
+  readonly resetFields?: readonly (readonly string[])[];
   get?(context: RequestContext, name: string, options: GetOptions): Promise<EncodedObject>;
   list?(context: RequestContext, options: ListOptions): Promise<ListAnswer>;
   watch?(context: RequestContext, options: WatchOptions): Promise<WatchStream<EncodedWatchEvent>>;

@@ -1,6 +1,8 @@
 // The scale subresource: the number of replicas of any kind, in one form that every autoscaler and `kubectl scale` know.
 
 import type * as autoscaling from '../../api/autoscaling/v1/index.ts';
+import { parentEntries, scaleEntries } from '../../api/managed-fields/index.ts';
+import type { ManagedFieldsEntry } from '../../api/managed-fields/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
@@ -36,6 +38,8 @@ export function scaleSubresource<T extends KubeObject>(store: ResourceStore<T>, 
       status: { replicas: access.statusReplicas(object), ...(selector !== '' && { selector }) },
     };
   };
+  const { group, version } = store.type;
+  const kind = { apiVersion: group === '' ? version : `${group}/${version}` };
   const encoded = (object: EncodedObject): EncodedObject => new FreshObject(scaleOf(object.object() as T));
   return {
     name: 'scale',
@@ -51,11 +55,13 @@ export function scaleSubresource<T extends KubeObject>(store: ResourceStore<T>, 
             ...(update.preconditions !== undefined && { preconditions: update.preconditions }),
             async apply(current) {
               const object = current as T;
-              const scale = (await update.apply(scaleOf(object))) as Scale;
+              const owners = entriesOf(object);
+              const scale = (await update.apply(withEntries(scaleOf(object), scaleEntries(owners, kind)))) as Scale;
               checkScale(scale, name);
               const replicas = scale.spec.replicas ?? 0;
               const { resourceVersion } = scale.metadata;
-              const changed = access.withReplicas(object, replicas);
+              const scaled = access.withReplicas(object, replicas);
+              const changed = withEntries(scaled, parentEntries(owners, entriesOf(scale), kind));
               // The store compares the version, as for any other update.
               return (resourceVersion ?? '') === ''
                 ? changed
@@ -75,6 +81,15 @@ export function scaleSubresource<T extends KubeObject>(store: ResourceStore<T>, 
       },
     },
   };
+}
+
+function entriesOf(object: KubeObject): readonly ManagedFieldsEntry[] | undefined {
+  return object.metadata.managedFields;
+}
+
+function withEntries<T extends KubeObject>(object: T, managedFields: readonly ManagedFieldsEntry[] | undefined): T {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
 }
 
 function checkScale(scale: Scale, name: string): void {

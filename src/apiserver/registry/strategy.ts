@@ -58,6 +58,11 @@ export interface UpdateStrategy<T extends KubeObject> {
   readonly allowCreateOnUpdate?: boolean;
   /** PUT without resourceVersion overwrites whatever is there. Default: true. */
   readonly allowUnconditionalUpdate?: boolean;
+  /**
+   * Paths of the fields that a call may not change, for managed fields: nobody comes to own them through it. Default: `status`
+   * for a resource that has a status subresource, `spec` for that subresource.
+   */
+  readonly resetFields?: readonly (readonly string[])[];
   /** Has effects, as reserveForCreate. */
   reserveForUpdate?(object: T, old: T, context: StrategyContext): Promise<Reservation<T>>;
 }

@@ -45,6 +45,7 @@ export const namespaceStatusStrategy: SubresourceStrategy<Namespace> = {
 };
 
 export const namespaceFinalizeStrategy: SubresourceStrategy<Namespace> = {
+  resetFields: [['status']],
   prepareForUpdate: (namespace, old) => ({ ...namespace, status: old.status }),
   validateUpdate: (namespace) => validateNamespace(namespace),
 };

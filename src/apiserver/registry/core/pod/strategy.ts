@@ -65,6 +65,7 @@ export const podStrategy: ResourceStrategy<Pod> = {
 };
 
 export const podStatusStrategy: SubresourceStrategy<Pod> = {
+  resetFields: [['spec'], ['metadata', 'deletionTimestamp'], ['metadata', 'ownerReferences']],
   prepareForUpdate(pod, old) {
     const { ownerReferences: _, ...metadata } = pod.metadata;
     const { ownerReferences } = old.metadata;

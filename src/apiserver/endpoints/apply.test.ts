@@ -1,0 +1,283 @@
+// Server-side apply and managed fields, through the whole chain. What the engine does is tested beside it
+// (src/api/managed-fields); here is what the endpoints make of it.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import { VirtualClock } from '../../machinery/clock.ts';
+import { send } from '../testing/requests.ts';
+import type { Answer, RawResponse } from '../testing/requests.ts';
+import { startTestServer } from '../testing/server.ts';
+import type { TestServer } from '../testing/server.ts';
+
+const MAPS = '/api/v1/namespaces/default/configmaps';
+const SETS = '/apis/apps/v1/namespaces/default/replicasets';
+const APPLY = 'application/apply-patch+yaml';
+const MERGE = 'application/merge-patch+json';
+
+let t: TestServer;
+let clock: VirtualClock;
+beforeEach(async () => {
+  clock = new VirtualClock();
+  t = await startTestServer({ clock });
+});
+afterEach(async () => {
+  await t.stop();
+  expect(t.logger.errors).toEqual([]);
+});
+
+const patch = (path: string, contentType: string, body: string | object, userAgent = 'me/1.0 (test)'): Promise<RawResponse> =>
+  send(t.server, { method: 'PATCH', path, headers: { 'content-type': contentType, 'user-agent': userAgent }, body });
+const applyTo = (path: string, body: string | object, query = 'fieldManager=me'): Promise<RawResponse> =>
+  patch(`${path}?${query}`, APPLY, body);
+const map = (data: object, metadata: object = {}): object => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'a', ...metadata },
+  data,
+});
+const replicaSet = (spec: object): object => ({
+  apiVersion: 'apps/v1',
+  kind: 'ReplicaSet',
+  metadata: { name: 'a' },
+  spec: {
+    selector: { matchLabels: { app: 'a' } },
+    template: { metadata: { labels: { app: 'a' } }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+    ...spec,
+  },
+});
+const owners = (object: Answer): string[] =>
+  (object.metadata.managedFields ?? []).map(({ manager, operation, subresource }) =>
+    [manager, operation, subresource].filter((part) => part !== undefined).join(' '),
+  );
+const get = async (path: string): Promise<Answer> => (await send(t.server, { path })).json;
+
+describe('apply', () => {
+  test('creates what is not there: 201, then 200', async () => {
+    const created = await applyTo(`${MAPS}/a`, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n');
+    expect(created.code).toBe(201);
+    expect(created.json.metadata).toMatchObject({ name: 'a', namespace: 'default', uid: expect.any(String) });
+    expect(created.json.metadata.managedFields).toEqual([
+      {
+        manager: 'me',
+        operation: 'Apply',
+        apiVersion: 'v1',
+        time: '2026-01-01T00:00:00Z',
+        fieldsType: 'FieldsV1',
+        fieldsV1: { 'f:data': { 'f:k': {} } },
+      },
+    ]);
+    const again = await applyTo(`${MAPS}/a`, map({ k: 'v' }));
+    expect(again.code).toBe(200);
+    expect(again.json).toEqual(created.json);
+  });
+
+  test('gets defaults as any other object does', async () => {
+    const { json } = await applyTo(`${SETS}/a`, replicaSet({}));
+    expect(json.spec).toMatchObject({ replicas: 1, template: { spec: { restartPolicy: 'Always' } } });
+    // Which nobody owns: the next one may set them.
+    const other = await applyTo(`${SETS}/a`, replicaSet({ replicas: 2 }), 'fieldManager=other');
+    expect([other.code, owners(other.json)]).toEqual([200, ['me Apply', 'other Apply']]);
+  });
+
+  test('conflicts are told, field by field; force takes what others own', async () => {
+    await send(t.server, { method: 'POST', path: MAPS, body: map({ k: 'v' }), headers: { 'user-agent': 'kubectl/v1.33' } });
+    const refused = await applyTo(`${MAPS}/a`, map({ k: 'w' }));
+    expect(refused.code).toBe(409);
+    expect(refused.json).toMatchObject({
+      reason: 'Conflict',
+      message: 'Apply failed with 1 conflict: conflict with "kubectl" using v1: .data.k',
+      details: { causes: [{ reason: 'FieldManagerConflict', message: 'conflict with "kubectl" using v1', field: '.data.k' }] },
+    });
+    const forced = await applyTo(`${MAPS}/a`, map({ k: 'w' }), 'fieldManager=me&force=true');
+    expect([forced.code, forced.json.data]).toEqual([200, { k: 'w' }]);
+  });
+
+  test('a dry run writes nothing', async () => {
+    const dry = await applyTo(`${MAPS}/a`, map({ k: 'v' }), 'fieldManager=me&dryRun=All');
+    expect([dry.code, dry.json.data]).toEqual([201, { k: 'v' }]);
+    expect((await send(t.server, { path: `${MAPS}/a` })).code).toBe(404);
+  });
+
+  test('a status has owners of its own', async () => {
+    await applyTo(`${SETS}/a`, replicaSet({}));
+    const status = { apiVersion: 'apps/v1', kind: 'ReplicaSet', metadata: { name: 'a' }, status: { replicas: 3 } };
+    const applied = await applyTo(`${SETS}/a/status`, status);
+    expect(applied.code).toBe(200);
+    expect(owners(applied.json)).toEqual(['me Apply', 'me Apply status']);
+    // Through the resource a status is neither written nor owned.
+    const main = await applyTo(`${SETS}/a`, { ...replicaSet({}), status: { replicas: 7 } }, 'fieldManager=other');
+    expect([main.code, main.json.status]).toEqual([200, expect.objectContaining({ replicas: 3 })]);
+    const theirs = main.json.metadata.managedFields?.find(({ manager }) => manager === 'other');
+    expect(Object.keys(theirs?.fieldsV1 as object)).toEqual(['f:spec']);
+    expect((await applyTo(`${SETS}/none/status`, { ...status, metadata: { name: 'none' } })).code).toBe(404);
+  });
+
+  test('many at once: each one’s fields survive', async () => {
+    const all = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => applyTo(`${MAPS}/a`, map({ [`k${i}`]: 'v' }), `fieldManager=m${i}`)),
+    );
+    expect(all.filter(({ code }) => code !== 200 && code !== 201)).toEqual([]);
+    const object = await get(`${MAPS}/a`);
+    expect(Object.keys(object.data ?? {})).toHaveLength(20);
+    expect(owners(object)).toHaveLength(20);
+  });
+
+  test.each<[string, string | object, string, number, string]>([
+    [
+      'no manager',
+      map({}),
+      '',
+      422,
+      'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
+    ],
+    [
+      'another name',
+      map({}, { name: 'b' }),
+      'fieldManager=me',
+      400,
+      'the name of the object (b) does not match the name on the URL (a)',
+    ],
+    [
+      'another namespace',
+      map({}, { namespace: 'kube-system' }),
+      'fieldManager=me',
+      400,
+      'the namespace of the provided object does not match the namespace sent on the request',
+    ],
+    [
+      'another kind',
+      { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a' } },
+      'fieldManager=me',
+      400,
+      'invalid object type: /v1, Kind=Secret',
+    ],
+    ['nothing', '', 'fieldManager=me', 400, 'invalid object type: /, Kind='],
+    ['managed fields', map({}, { managedFields: [] }), 'fieldManager=me', 400, 'metadata.managedFields must be nil'],
+    [
+      'an unknown field',
+      { ...map({}), dato: 1 },
+      'fieldManager=me',
+      400,
+      'failed to create typed patch object (/a; /v1, Kind=ConfigMap): .dato: field not declared in schema',
+    ],
+    [
+      'a list',
+      '[]',
+      'fieldManager=me',
+      400,
+      'error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map[string]interface {}',
+    ],
+    [
+      'a uid of something that is gone',
+      map({}, { uid: 'x' }),
+      'fieldManager=me',
+      409,
+      'Operation cannot be fulfilled on configmaps "a": uid mismatch: the provided object specified uid x, and no existing object was found',
+    ],
+  ])('refuses %s', async (_, body, query, code, message) => {
+    const refused = await applyTo(`${MAPS}/a`, body, query);
+    expect([refused.code, refused.json.message]).toEqual([code, message]);
+  });
+
+  test('a key given twice is refused, told or ignored', async () => {
+    const body = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  k: v\n  k: w\n';
+    const strict = await applyTo(`${MAPS}/a`, body, 'fieldManager=me&fieldValidation=Strict');
+    expect([strict.code, strict.json.message]).toEqual([
+      400,
+      expect.stringMatching(/^error strict decoding YAML: .*key "k" already set/s),
+    ]);
+    const warned = await applyTo(`${MAPS}/a`, body);
+    expect([warned.code, warned.warnings]).toEqual([201, [expect.stringContaining('key "k" already set')]]);
+    expect((await applyTo(`${MAPS}/a`, body, 'fieldManager=me&fieldValidation=Ignore')).warnings).toEqual([]);
+  });
+
+  test('force is for apply alone', async () => {
+    await applyTo(`${MAPS}/a`, map({}));
+    const refused = await patch(`${MAPS}/a?force=true`, MERGE, {});
+    expect([refused.code, refused.json.message]).toEqual([
+      422,
+      'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch',
+    ]);
+  });
+});
+
+describe('managed fields of other writes', () => {
+  test('the manager is the one named, or the program', async () => {
+    const body = map({ k: 'v' });
+    const post = (query: string, userAgent?: string): Promise<RawResponse> =>
+      send(t.server, {
+        method: 'POST',
+        path: `${MAPS}${query}`,
+        body: { ...body, metadata: { generateName: 'a' } },
+        ...(userAgent !== undefined && { headers: { 'user-agent': userAgent } }),
+      });
+    expect(owners((await post('?fieldManager=named', 'x/1')).json)).toEqual(['named Update']);
+    expect(owners((await post('', 'kube-controller-manager/v1.36 (linux/amd64)')).json)).toEqual([
+      'kube-controller-manager Update',
+    ]);
+    expect(owners((await post('', 'a\u0007b é/1')).json)).toEqual(['ab é Update']);
+    expect(owners((await post('', 'x'.repeat(200))).json)).toEqual([`${'x'.repeat(128)} Update`]);
+    expect(owners((await post('')).json)).toEqual(['unknown Update']);
+  });
+
+  test('updates and patches take what they change', async () => {
+    await applyTo(`${MAPS}/a`, map({ k: 'v', l: 'v' }));
+    const patched = await patch(`${MAPS}/a`, MERGE, { data: { k: 'w' } }, 'patcher/1');
+    expect(owners(patched.json)).toEqual(['me Apply', 'patcher Update']);
+    const put = await send(t.server, {
+      method: 'PUT',
+      path: `${MAPS}/a?fieldManager=putter`,
+      body: map({ k: 'x', l: 'x' }),
+    });
+    expect(owners(put.json)).toEqual(['putter Update']);
+  });
+
+  test('writing what is there already writes nothing, whoever does', async () => {
+    const { json } = await applyTo(`${MAPS}/a`, map({ k: 'v' }));
+    await clock.advance(60_000);
+    const same = await patch(`${MAPS}/a`, MERGE, { data: { k: 'v' } }, 'other/1');
+    expect(same.json).toEqual(json);
+  });
+
+  test('a scale is owned as a scale', async () => {
+    await send(t.server, { method: 'POST', path: `${SETS}?fieldManager=creator`, body: replicaSet({ replicas: 1 }) });
+    const scaled = await patch(`${SETS}/a/scale?fieldManager=scaler`, MERGE, { spec: { replicas: 4 } });
+    expect([scaled.code, scaled.json.metadata.managedFields]).toEqual([200, undefined]);
+    const object = await get(`${SETS}/a`);
+    expect(object.metadata.managedFields).toMatchObject([
+      {
+        manager: 'scaler',
+        operation: 'Update',
+        apiVersion: 'apps/v1',
+        subresource: 'scale',
+        fieldsV1: { 'f:spec': { 'f:replicas': {} } },
+      },
+      { manager: 'creator', operation: 'Update' },
+    ]);
+    const conflict = await applyTo(`${SETS}/a`, replicaSet({ replicas: 5 }));
+    expect(conflict.json.message).toBe(
+      'Apply failed with 1 conflict: conflict with "scaler" with subresource "scale" using apps/v1: .spec.replicas',
+    );
+    // Scaling again changes nobody's claim.
+    await patch(`${SETS}/a/scale?fieldManager=scaler`, MERGE, { spec: { replicas: 6 } });
+    expect(owners(await get(`${SETS}/a`))).toEqual(['scaler Update scale', 'creator Update']);
+  });
+
+  test.each(['[]', '[{}]'])('managedFields %s forgets the owners', async (managedFields) => {
+    await applyTo(`${MAPS}/a`, map({ k: 'v' }));
+    const viaPatch = await patch(`${MAPS}/a`, MERGE, `{"metadata":{"managedFields":${managedFields}}}`);
+    expect([viaPatch.code, owners(viaPatch.json)]).toEqual([200, []]);
+    await applyTo(`${MAPS}/a`, map({ k: 'v' }));
+    const body = JSON.stringify(map({ k: 'v' }, { managedFields: '?' })).replace('"?"', managedFields);
+    const viaPut = await send(t.server, { method: 'PUT', path: `${MAPS}/a`, body });
+    expect([viaPut.code, owners(viaPut.json)]).toEqual([200, []]);
+  });
+
+  test('a JSON patch of the entries themselves is taken', async () => {
+    const { json } = await applyTo(`${MAPS}/a`, map({ k: 'v' }));
+    const [entry] = json.metadata.managedFields ?? [];
+    const operations = [{ op: 'replace', path: '/metadata/managedFields', value: [{ ...entry, manager: 'renamed' }] }];
+    const patched = await patch(`${MAPS}/a`, 'application/json-patch+json', JSON.stringify(operations));
+    expect(owners(patched.json)).toEqual(['renamed Apply']);
+  });
+});
