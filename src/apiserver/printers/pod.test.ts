@@ -3,18 +3,12 @@
 import { describe, expect, test } from 'vitest';
 
 import type * as core from '../../api/core/v1/index.ts';
-import { decodeObject, parseYaml } from '../../api/codec/index.ts';
-import { messageDescriptor } from '../../api/schema/compile.ts';
+import { decodeManifest } from '../../api/testing/manifest.ts';
 import { podTable } from './pod.ts';
 
 const NOW = Date.parse('2026-01-01T01:00:00Z');
 
-function pod(yaml: string): core.Pod {
-  const { object, unknownFields } = decodeObject(messageDescriptor('core/v1.Pod'), parseYaml(yaml));
-  expect(unknownFields).toEqual([]);
-  return object as unknown as core.Pod;
-}
-
+const pod = (yaml: string): core.Pod => decodeManifest('core/v1.Pod', yaml);
 const cells = (yaml: string): readonly unknown[] => podTable.cells(pod(yaml), NOW);
 
 /** Ready, status, restarts. */

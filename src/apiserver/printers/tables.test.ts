@@ -2,8 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { decodeObject, parseYaml } from '../../api/codec/index.ts';
-import { messageDescriptor } from '../../api/schema/compile.ts';
+import { decodeManifest } from '../../api/testing/manifest.ts';
 import type { KubeObject } from '../../client/client.ts';
 import type { TableConvertor } from '../registry/table.ts';
 import { eventTable } from './event.ts';
@@ -14,19 +13,13 @@ import { replicaSetTable, replicationControllerTable } from './workloads.ts';
 
 const NOW = Date.parse('2026-01-01T01:00:00Z');
 
-function decode<T>(key: string, yaml: string): T {
-  const { object, unknownFields } = decodeObject(messageDescriptor(key), parseYaml(yaml));
-  expect(unknownFields).toEqual([]);
-  return object as T;
-}
-
 /** Names of the columns; those that only `-o wide` shows in brackets. */
 function columnsOf<T extends KubeObject>(table: TableConvertor<T>): string {
   return table.columns.map(({ name, priority = 0 }) => (priority === 0 ? name : `[${name}]`)).join(' | ');
 }
 
 function rowOf<T extends KubeObject>(table: TableConvertor<T>, key: string, yaml: string): string {
-  const cells = table.cells(decode<T>(key, yaml), NOW);
+  const cells = table.cells(decodeManifest<T>(key, yaml), NOW);
   expect(cells).toHaveLength(table.columns.length);
   return cells.join(' | ');
 }
@@ -138,7 +131,7 @@ describe('events', () => {
 
   test('by the time when they were seen last', () => {
     const event = (lastTimestamp: string | null) =>
-      decode<Parameters<typeof eventTable.cells>[0]>('core/v1.Event', `lastTimestamp: ${lastTimestamp}`);
+      decodeManifest<Parameters<typeof eventTable.cells>[0]>('core/v1.Event', `lastTimestamp: ${lastTimestamp}`);
     const [a, b, c] = [event('"2026-01-01T00:00:02Z"'), event(null), event('"2026-01-01T00:00:01Z"')];
     expect([a, b, c].toSorted(eventTable.compare)).toEqual([b, c, a]);
   });

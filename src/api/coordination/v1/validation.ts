@@ -2,19 +2,33 @@
 
 import * as field from '../../../machinery/field.ts';
 import type { FieldErrorList } from '../../../machinery/field.ts';
+import * as validation from '../../../machinery/validation.ts';
 import type { Immutable } from '../../meta/v1/index.ts';
 import type { Lease } from './types.ts';
 
-export function validateLease(lease: Immutable<Lease>): FieldErrorList {
+const SPEC = new field.FieldPath('spec');
+const STRATEGIES = ['OldestEmulationVersion'];
+
+/** Nobody need hold a lease: who gives it back writes ''. */
+export function validateLease({ spec }: Immutable<Lease>): FieldErrorList {
   const errors: FieldErrorList = [];
-  const at = new field.FieldPath('spec');
-  const { leaseDurationSeconds, leaseTransitions, holderIdentity } = lease.spec;
+  const { leaseDurationSeconds, leaseTransitions, strategy, preferredHolder = '' } = spec;
   if (leaseDurationSeconds !== undefined && leaseDurationSeconds <= 0) {
-    errors.push(field.invalid(at.child('leaseDurationSeconds'), leaseDurationSeconds, 'must be greater than 0'));
+    errors.push(field.invalid(SPEC.child('leaseDurationSeconds'), leaseDurationSeconds, 'must be greater than 0'));
   }
   if (leaseTransitions !== undefined && leaseTransitions < 0) {
-    errors.push(field.invalid(at.child('leaseTransitions'), leaseTransitions, 'must be greater than or equal to 0'));
+    errors.push(field.invalid(SPEC.child('leaseTransitions'), leaseTransitions, validation.IS_NEGATIVE_MESSAGE));
   }
-  if (holderIdentity === '') errors.push(field.invalid(at.child('holderIdentity'), holderIdentity, 'must not be empty'));
+  if (strategy !== undefined) errors.push(...validateStrategy(strategy));
+  if (preferredHolder !== '' && (strategy ?? '') === '') {
+    errors.push(field.forbidden(SPEC.child('preferredHolder'), 'may only be specified if `strategy` is defined'));
+  }
   return errors;
+}
+
+/** A name of Kubernetes' own, or one with a domain. */
+function validateStrategy(strategy: string): FieldErrorList {
+  const at = SPEC.child('strategy', 'strategy');
+  if (!strategy.includes('/')) return STRATEGIES.includes(strategy) ? [] : [field.notSupported(at, strategy, STRATEGIES)];
+  return validation.isQualifiedName(strategy).map((problem) => field.invalid(at, strategy, problem));
 }

@@ -2,20 +2,10 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { decodeObject, parseYaml } from '../../codec/index.ts';
-import { newDefaultScheme } from '../../default-scheme.ts';
-import { messageDescriptor } from '../../schema/compile.ts';
+import { manifest } from '../../testing/manifest.ts';
 import { imageTag } from './defaults.ts';
 
-const scheme = newDefaultScheme();
-
-function defaulted(kind: string, yaml: string, group = ''): Record<string, unknown> {
-  const key = `${group === '' ? 'core' : group}/v1.${kind}`;
-  const { object, unknownFields } = decodeObject(messageDescriptor(key), parseYaml(yaml));
-  expect(unknownFields).toEqual([]);
-  scheme.applyDefaults({ group, version: 'v1', kind }, object);
-  return object;
-}
+const defaulted = (kind: string, yaml: string, group = 'core'): Record<string, unknown> => manifest(`${group}/v1.${kind}`, yaml);
 
 /** The value at a path such as spec.containers[0].image; undefined if there is none. */
 function at(object: unknown, path: string): unknown {
@@ -233,7 +223,7 @@ describe('pods', () => {
 
 describe('templates of pods', () => {
   test.each<[kind: string, group: string]>([
-    ['ReplicationController', ''],
+    ['ReplicationController', 'core'],
     ['ReplicaSet', 'apps'],
   ])('of a %s have what a pod has, except for what only a pod knows', (kind, group) => {
     const object = defaulted(

@@ -2,7 +2,6 @@
 
 import type * as core from '../../../../api/core/v1/index.ts';
 import { serviceAccounts } from '../../../../api/core/v1/index.ts';
-import { validateServiceAccount } from '../../../../api/core/v1/validation/index.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { serviceAccountTable } from '../../../printers/small-kinds.ts';
 import { ResourceStore } from '../../resource-store.ts';
@@ -13,9 +12,19 @@ import { tokenSubresource } from './token.ts';
 
 type ServiceAccount = Immutable<core.ServiceAccount>;
 
+/** Of the secrets only the names are kept. */
+function cleaned(account: ServiceAccount): ServiceAccount {
+  if (account.secrets === undefined) return account;
+  const secrets = account.secrets.map(({ name = '' }) => (name === '' ? {} : { name }));
+  return { ...account, secrets };
+}
+
 export const serviceAccountStrategy: ResourceStrategy<ServiceAccount> = {
-  validate: (account) => validateServiceAccount(account),
-  validateUpdate: (account) => validateServiceAccount(account),
+  returnDeletedObject: true,
+  prepareForCreate: cleaned,
+  validate: () => [],
+  prepareForUpdate: cleaned,
+  validateUpdate: () => [],
 };
 
 export function serviceAccountResource(services: RegistryServices): ServedResource {

@@ -1,0 +1,28 @@
+// Objects for tests, as YAML: decoded and with their defaults, as the API server would take them.
+
+import type { FieldErrorList } from '../../machinery/field.ts';
+import { decodeObject, parseYaml } from '../codec/index.ts';
+import { newDefaultScheme } from '../default-scheme.ts';
+import { messageDescriptor } from '../schema/compile.ts';
+
+const scheme = newDefaultScheme();
+
+/** `key`: the type, such as core/v1.Pod. Throws for fields that the type does not have: they would test nothing. */
+export function decodeManifest<T>(key: string, yaml: string): T {
+  const { object, unknownFields } = decodeObject(messageDescriptor(key), parseYaml(yaml));
+  if (unknownFields.length > 0) throw new Error(`unknown fields in the test's manifest: ${unknownFields.join(', ')}`);
+  return object as T;
+}
+
+/** With its defaults. */
+export function manifest<T extends object>(key: string, yaml: string): T {
+  const draft = decodeManifest<T>(key, yaml);
+  const [groupVersion = '', kind = ''] = key.split('.');
+  const [group = '', version = ''] = groupVersion.split('/');
+  scheme.applyDefaults({ group: group === 'core' ? '' : group, version, kind }, draft);
+  return draft;
+}
+
+export const indent = (yaml: string): string => yaml.replace(/^/gm, '  ');
+
+export const messages = (errors: FieldErrorList): string[] => errors.map((error) => error.message);
