@@ -20,7 +20,13 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   async replicaset() {
     const { replicaSet } = await import('./replicaset/bench.ts');
     const store = options.store === 'embedded' ? 'embedded' : 'memory';
-    await replicaSet({ store, replicas: 1000, nodes: 20, rounds: Number(process.env.ROUNDS ?? 3), nodeFlags: options['node-flag'] });
+    await replicaSet({
+      store,
+      replicas: 1000,
+      nodes: 20,
+      rounds: Number(process.env.ROUNDS ?? 3),
+      nodeFlags: options['node-flag'],
+    });
   },
   async steps() {
     const { steps } = await import('./steps/bench.ts');
