@@ -199,6 +199,7 @@ export class Cluster {
       kubeletVersion: KUBERNETES_VERSION.gitVersion,
       hostFiles: !node.simulated,
       podNetwork: !node.simulated,
+      ...eventPace(this.#config.nodes.length),
       ...(node.simulated && { machine: simulatedMachine(node.name) }),
       ...(node.rootDir !== undefined && { rootDir: node.rootDir }),
       ...(node.podLogsDir !== undefined && { podLogsDir: node.podLogsDir }),
@@ -309,6 +310,17 @@ function simulatedMachine(name: string): MachineInfo {
     osImage: 'Simulated Linux',
     operatingSystem: 'linux',
     architecture: 'amd64',
+  };
+}
+
+/**
+ * How fast each of so many nodes may tell of its pods. A kubelet alone keeps to Kubernetes' 50 events a second after 100 at once;
+ * many of them share this process, and what they have to tell must not keep pods from starting.
+ */
+function eventPace(nodes: number): { readonly eventsPerSecond: number; readonly eventBurst: number } {
+  return {
+    eventsPerSecond: Math.min(50, Math.max(1, 400 / nodes)),
+    eventBurst: Math.min(100, Math.max(5, Math.floor(400 / nodes))),
   };
 }
 

@@ -42,7 +42,7 @@ const INITIAL_BATCH = 1;
  * their number. Changes are collected for so long for each pod that the owner has, but not longer than the limit: the more
  * there is to look at, the less often it is.
  */
-const COLLECT_MS_PER_POD = 0.05;
+const COLLECT_MS_PER_POD = 0.1;
 const COLLECT_MAX_MS = 200;
 /** Less than this is no time. */
 const COLLECT_MIN_MS = 1;
