@@ -22,6 +22,7 @@ import {
   randomPod,
   randomSteps,
   spreadSpec,
+  twist,
 } from '../testing/random-cluster.ts';
 import { affinityScores, affinityVerdict, type ReferenceWorld, spreadScores, spreadVerdict } from '../testing/reference.ts';
 import { interPodAffinity } from './inter-pod-affinity/inter-pod-affinity.ts';
@@ -94,16 +95,25 @@ describe('plugins that look at other pods', () => {
     const worlds = fc.record({
       nodes: fc.array(randomNode, { minLength: 1, maxLength: 6 }),
       steps: randomSteps(spec),
-      incoming: fc.array(randomPod(spec), { minLength: 1, maxLength: 2 }),
+      start: fc.array(fc.record({ pod: randomPod(fc.constant({})), node: fc.nat({ max: 20 }) }), { maxLength: 24 }),
+      first: randomPod(spec),
+      like: fc.oneof(
+        twist.map((more) => ({ spec: more })),
+        fc.record({ labels: randomPod(spec).map((pod) => pod.labels) }),
+      ),
       tried: randomPod(spec),
       at: fc.nat({ max: 20 }),
     });
     let [refused, passed, different] = [0, 0, 0];
-    const property = fc.property(worlds, ({ nodes, steps, incoming, tried, at }) => {
+    const property = fc.property(worlds, ({ nodes, start, steps, first, like, tried, at }) => {
       const random = new RandomCluster(nodes);
       const handle: Partial<Handle> = { snapshot: random.snapshot, informers };
       const plugin = registration.create({ value: undefined, path: 'args' }, makeHandle(handle)) as FullPlugin;
-      const pods = incoming.map((pod) => new PodInfo(random.make({ ...pod, deleting: false })));
+      for (const { pod, node } of start) random.apply({ kind: 'addPod', pod, node });
+      random.refresh();
+      // The second differs only in what the plugin must not take for the same.
+      const second = { ...first, ...like, spec: { ...first.spec, ...('spec' in like && like.spec) } };
+      const pods = [first, second].map((pod) => new PodInfo(random.make({ ...pod, deleting: false })));
       const check = (): void => {
         const infos = random.snapshot.nodes;
         const world = worldOf(infos);

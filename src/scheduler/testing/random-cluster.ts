@@ -124,6 +124,15 @@ export const spreadSpec: fc.Arbitrary<Partial<PodSpec>> = fc.record(
   { requiredKeys: ['topologySpreadConstraints'] },
 );
 
+/** What makes another pod of one: the same constraints, other nodes that suit it. */
+export const twist: fc.Arbitrary<Partial<PodSpec>> = fc.record(
+  {
+    nodeSelector: fc.constantFrom<Record<string, string>>({}, { rack: 'r1' }, { rack: 'r2' }, { [ZONE]: 'z1' }),
+    tolerations: fc.constantFrom([], [{ key: 'k', operator: 'Exists' as const }]),
+  },
+  { requiredKeys: [] },
+);
+
 export const randomNode: fc.Arbitrary<RandomNode> = fc.record({
   labels: fc
     .record({ [ZONE]: fc.constantFrom('z1', 'z2', 'z3'), rack: fc.constantFrom('r1', 'r2') }, { requiredKeys: [] })
@@ -136,7 +145,8 @@ export const randomNode: fc.Arbitrary<RandomNode> = fc.record({
 
 export function randomPod(spec: fc.Arbitrary<Partial<PodSpec>>): fc.Arbitrary<RandomPod> {
   return fc.record({
-    namespace: fc.constantFrom<string>(...NAMESPACES),
+    // Mostly one: there has to be enough to count.
+    namespace: fc.constantFrom<string>('red', 'red', 'red', ...NAMESPACES),
     labels: labels.map((made) => made as Record<string, string>),
     spec: fc.oneof(fc.constant({}), spec),
     deleting: fc.oneof({ weight: 7, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),

@@ -13,7 +13,7 @@ import type { PodInfo } from '../../framework/pod-info.ts';
 import { Status } from '../../framework/status.ts';
 import { readArgs } from '../args.ts';
 import { evict } from './eviction.ts';
-import { bestCandidate, type Candidate, selectVictims } from './victims.ts';
+import { bestCandidate, type Candidate, hasVictims, NO_VICTIMS, selectVictims } from './victims.ts';
 
 const NAME = 'DefaultPreemption';
 
@@ -88,7 +88,7 @@ class DefaultPreemption implements PostFilterPlugin {
     const offset = random.int(nodes.length);
     for (let i = 0; i < nodes.length && candidates.length < wanted; i++) {
       const node = nodes[(offset + i) % nodes.length] as NodeInfo;
-      const victims = selectVictims(state.clone(), pod, node.clone(), trial);
+      const victims = hasVictims(pod, node) ? selectVictims(state.clone(), pod, node.clone(), trial) : NO_VICTIMS;
       if (victims instanceof Status) tried.set(node.name, victims);
       else if (victims.length > 0) candidates.push({ node: node.name, victims });
       else tried.set(node.name, Status.error(`expected at least one victim pod on node "${node.name}"`, NAME));

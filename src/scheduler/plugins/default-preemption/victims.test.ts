@@ -6,7 +6,7 @@ import type { Trial } from '../../framework/plugin.ts';
 import type { PodInfo } from '../../framework/pod-info.ts';
 import { Status } from '../../framework/status.ts';
 import { makeNodeInfo, makePodInfo } from '../../testing/objects.ts';
-import { bestCandidate, byImportance, type Candidate, selectVictims } from './victims.ts';
+import { bestCandidate, byImportance, type Candidate, hasVictims, selectVictims } from './victims.ts';
 
 const FULL = new Status('Unschedulable', ['Insufficient cpu']);
 const fits = (pod: PodInfo, node: NodeInfo): boolean =>
@@ -35,11 +35,13 @@ describe('selectVictims', () => {
           others.map((other, i) => podOf(`p${i}`, other.cpu, other.priority)),
         );
         const pod = podOf('new', cpu, priority);
-        const victims = selectVictims(new CycleState(), pod, node.clone(), trial);
         const lower = node.pods.filter((other) => other.priority < priority);
+        expect(hasVictims(pod, node)).toBe(lower.length > 0);
+        if (lower.length === 0) return;
+        const victims = selectVictims(new CycleState(), pod, node.clone(), trial);
         const possible = lower.reduce((sum, other) => sum + other.requests.milliCpu, 0);
         const free = node.allocatable.milliCpu - node.requested.milliCpu;
-        if (lower.length === 0 || free + possible < pod.requests.milliCpu) {
+        if (free + possible < pod.requests.milliCpu) {
           expect(victims).toBeInstanceOf(Status);
           return;
         }

@@ -13,15 +13,20 @@ export interface Candidate {
   readonly victims: readonly PodInfo[];
 }
 
-const NO_VICTIMS = new Status('UnschedulableAndUnresolvable', ['No preemption victims found for incoming pod']);
+export const NO_VICTIMS = new Status('UnschedulableAndUnresolvable', ['No preemption victims found for incoming pod']);
+
+/** Whether a less important pod is on the node at all; if not, there is nothing to try out. */
+export function hasVictims(pod: PodInfo, { pods }: NodeInfo): boolean {
+  for (const other of pods) if (other.priority < pod.priority) return true;
+  return false;
+}
 
 /**
  * The fewest pods of lower priority without which the pod fits, starting with all of them and taking back the most important
- * ones that it fits beside. `state` and `node` are changed. Answers a status if it would not fit even without all of them.
+ * ones that it fits beside. There are some: see hasVictims. `state` and `node` are changed. Answers a status if it would not fit even without all of them.
  */
 export function selectVictims(state: CycleState, pod: PodInfo, node: NodeInfo, trial: Trial): readonly PodInfo[] | Status {
   const lower = node.pods.filter((other) => other.priority < pod.priority);
-  if (lower.length === 0) return NO_VICTIMS;
   for (const other of lower) {
     const failed = remove(state, pod, other, node, trial);
     if (failed !== undefined) return failed;

@@ -1,0 +1,123 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Snapshot } from '../../cache/snapshot.ts';
+import type { NodeInfo } from '../../framework/node-info.ts';
+import { makeNodeInfo, makePodInfo } from '../../testing/objects.ts';
+import { topologyValue } from './labels.ts';
+import { DomainCounts, DomainTally, NodeTally } from './tally.ts';
+import { TallyCache } from './tally-cache.ts';
+
+const ZONE = 'zone';
+const domainOf = ({ node }: NodeInfo): string | undefined => topologyValue(node, ZONE);
+const countOf = ({ pods }: NodeInfo): number => pods.length;
+
+const pods = ['a', 'b', 'c', 'd'].map((name) => makePodInfo(name));
+function nodeWith(index: number, zone: string | undefined, count: number): NodeInfo {
+  return makeNodeInfo(`n${index}`, zone === undefined ? {} : { labels: { [ZONE]: zone } }, pods.slice(0, count));
+}
+
+function snapshotOf(nodes: readonly NodeInfo[]): Snapshot {
+  const snapshot = new Snapshot();
+  restructure(snapshot, nodes);
+  return snapshot;
+}
+
+function restructure(snapshot: Snapshot, nodes: readonly NodeInfo[]): void {
+  snapshot.nodes = [...nodes];
+  snapshot.positions.clear();
+  nodes.forEach(({ name }, position) => snapshot.positions.set(name, position));
+  snapshot.changes.restructure();
+}
+
+function replace(snapshot: Snapshot, position: number, node: NodeInfo): void {
+  snapshot.nodes[position] = node;
+  snapshot.changes.add(position, snapshot.nodes.length);
+}
+
+describe('DomainTally', () => {
+  const zone = fc.constantFrom('x', 'y', undefined);
+  const state = fc.record({ zone, count: fc.integer({ min: 0, max: 4 }) });
+  const steps = fc.array(
+    fc.record({
+      at: fc.nat({ max: 3 }),
+      state,
+      trial: fc.array(fc.record({ zone: fc.constantFrom('x', 'y'), by: fc.integer({ min: -1, max: 2 }) }), { maxLength: 3 }),
+    }),
+    { maxLength: 12 },
+  );
+
+  it('has the sums, their number and the least of them, whatever changes and is tried', () => {
+    fc.assert(
+      fc.property(fc.array(state, { minLength: 4, maxLength: 4 }), steps, (start, changes) => {
+        const snapshot = snapshotOf(start.map(({ zone: at, count }, i) => nodeWith(i, at, count)));
+        const tally = new DomainTally(snapshot, domainOf, countOf);
+        const perNode = new NodeTally(snapshot, countOf);
+        for (const { at, state: now, trial } of changes) {
+          replace(snapshot, at, nodeWith(at, now.zone, now.count));
+          tally.update();
+          perNode.update();
+          const sums = new Map<string, number>();
+          for (const node of snapshot.nodes) {
+            expect(perNode.count(node)).toBe(node.pods.length);
+            const domain = domainOf(node);
+            if (domain !== undefined) sums.set(domain, (sums.get(domain) ?? 0) + countOf(node));
+          }
+          const counts = new DomainCounts(tally);
+          const agree = (): void => {
+            for (const [domain, sum] of sums) expect(counts.count(domain)).toBe(sum);
+            expect([counts.size, counts.total, counts.least()]).toEqual([
+              sums.size,
+              [...sums.values()].reduce((a, b) => a + b, 0),
+              sums.size === 0 ? 0 : Math.min(...sums.values()),
+            ]);
+          };
+          agree();
+          for (const { zone: domain, by } of trial) {
+            const sum = sums.get(domain);
+            if (sum === undefined) continue;
+            sums.set(domain, sum + by);
+            counts.add(domain, by);
+            agree();
+          }
+        }
+      }),
+    );
+  });
+
+  it('follows after more changes than are kept, and after nodes have come and gone', () => {
+    const snapshot = snapshotOf([nodeWith(0, 'x', 1), nodeWith(1, 'y', 2)]);
+    const tally = new DomainTally(snapshot, domainOf, countOf);
+    tally.update();
+    for (let i = 0; i < 3000; i++) replace(snapshot, 0, nodeWith(0, 'x', i % 4));
+    replace(snapshot, 1, nodeWith(1, 'y', 4));
+    tally.update();
+    expect([tally.count('x'), tally.count('y'), tally.total]).toEqual([3, 4, 7]);
+    restructure(snapshot, [nodeWith(1, 'y', 4)]);
+    tally.update();
+    expect([tally.size, tally.count('x'), tally.total]).toEqual([1, 0, 4]);
+  });
+});
+
+describe('TallyCache', () => {
+  it('gives the same tally for a key, up to date, and lets go of the one not used for longest', () => {
+    const snapshot = snapshotOf([nodeWith(0, 'x', 1)]);
+    const cache = new TallyCache(snapshot, 8);
+    let made = 0;
+    const get = (key: string): DomainTally =>
+      cache.get(key, () => {
+        made++;
+        return new DomainTally(snapshot, domainOf, countOf);
+      });
+    const first = get('first');
+    replace(snapshot, 0, nodeWith(0, 'x', 3));
+    expect(get('first')).toBe(first);
+    expect(first.count('x')).toBe(3);
+    for (let i = 0; i < 7; i++) get(`other ${i}`);
+    expect(get('first')).toBe(first);
+    get('one more');
+    expect(get('first')).toBe(first);
+    expect(made).toBe(9);
+    get('other 0');
+    expect(made).toBe(10);
+  });
+});
