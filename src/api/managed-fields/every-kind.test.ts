@@ -1,0 +1,70 @@
+// The same laws for every kind of the API, on random objects.
+
+import { describe, expect, test } from 'vitest';
+import { SeededRandom } from '../../machinery/random.ts';
+import { deepFreeze } from '../../machinery/deep.ts';
+import { decodeObject } from '../codec/decode.ts';
+import { allResources, messageDescriptor } from '../schema/compile.ts';
+import { schemas } from '../schema/all.ts';
+import { fuzzObject } from '../testing/fuzz.ts';
+import { compare } from './compare.ts';
+import { FieldSet } from './field-set.ts';
+import { fieldsOfSet, setOfFields } from './fields-v1.ts';
+import { merge } from './merge.ts';
+import { mergeTypeOf } from './merge-type.ts';
+import { extractItems, removeItems, withNamedFields } from './remove.ts';
+import { toFieldSet } from './to-field-set.ts';
+
+const FILLS = 10;
+const keys = allResources().map(({ group, version, kind }) => {
+  const schema = schemas.find((candidate) => candidate.group === group && candidate.version === version);
+  return `${schema?.key}.${kind}`;
+});
+
+describe.each(keys)('%s', (key) => {
+  const message = messageDescriptor(key);
+  const type = mergeTypeOf(message);
+  const random = new SeededRandom(7);
+  const objects = Array.from({ length: FILLS }, () => deepFreeze(decodeObject(message, fuzzObject(message, random)).object));
+
+  test('an object does not differ from itself, and merges with itself to itself', () => {
+    for (const object of objects) {
+      const copy: unknown = JSON.parse(JSON.stringify(object));
+      const { added, modified, removed } = compare(type, object, copy);
+      expect([added.isEmpty, modified.isEmpty, removed.isEmpty]).toEqual([true, true, true]);
+      expect(merge(type, {}, object)).toEqual(object);
+      expect(merge(type, object, {})).toEqual(object);
+    }
+  });
+
+  test('a difference seen from the other side is its reverse', () => {
+    for (const [index, object] of objects.entries()) {
+      const other = objects[(index + 1) % FILLS] as object;
+      const there = compare(type, object, other);
+      const back = compare(type, other, object);
+      expect(there.added.equals(back.removed)).toBe(true);
+      expect(there.removed.equals(back.added)).toBe(true);
+      expect(there.modified.equals(back.modified)).toBe(true);
+    }
+  });
+
+  test('sets survive FieldsV1', () => {
+    for (const object of objects) {
+      const fields = toFieldSet(type, object);
+      expect(setOfFields(JSON.parse(JSON.stringify(fieldsOfSet(fields)))).equals(fields)).toBe(true);
+      const { added } = compare(type, {}, object);
+      // What is new as a whole has every field that it mentions, and the structs around them.
+      expect(fields.difference(added).isEmpty).toBe(true);
+    }
+  });
+
+  test('everything removed leaves nothing that was mentioned; everything extracted loses nothing', () => {
+    for (const object of objects) {
+      const fields = withNamedFields(type, toFieldSet(type, object));
+      expect(toFieldSet(type, removeItems(type, object, fields) ?? {}).isEmpty).toBe(true);
+      const extracted = extractItems(type, object, fields) ?? {};
+      expect(toFieldSet(type, extracted).equals(toFieldSet(type, object))).toBe(true);
+      expect(removeItems(type, object, FieldSet.empty)).toBe(object);
+    }
+  });
+});
