@@ -346,7 +346,7 @@ describe('bad input', () => {
       const result = await kubectl.try('apply --server-side --validate=false -f -', { input });
       expect(result.status).toBe(1);
       expect(result.stderr).toBe(
-        'Error from server (BadRequest): failed to create typed patch object (/bad; apps/v1, Kind=ReplicaSet): .spec.replicsa: field not declared in schema\n',
+        'Error from server (BadRequest): failed to create typed patch object (default/bad; apps/v1, Kind=ReplicaSet): .spec.replicsa: field not declared in schema\n',
       );
     });
   });
