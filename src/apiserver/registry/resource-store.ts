@@ -36,7 +36,7 @@ import type {
 import { parseResourceVersion } from './resource-version.ts';
 import type { SelectableFields } from './selection.ts';
 import { storageToStatus } from './storage-errors.ts';
-import type { RequestContext, ResourceStrategy, StrategyContext, SubresourceStrategy } from './strategy.ts';
+import type { RequestContext, Reservation, ResourceStrategy, StrategyContext, SubresourceStrategy } from './strategy.ts';
 
 /** What every resource store is made of; the same for all of one server. */
 export interface StoreServices {
@@ -189,49 +189,55 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       } catch (error) {
         if (!(error instanceof StorageError)) throw error;
         if (error.reason === 'KeyExists' && generated && attempt < GENERATE_NAME_ATTEMPTS) continue;
-        throw await this.#createError(error, prepared, generated);
+        throw await this.#createError(error, prepared.object, generated);
       }
     }
   }
 
-  /** The object as it would be written: prepared, valid, and admitted. */
+  /** The object as it would be written (prepared, valid, and admitted), and what is reserved for it. */
   async #prepareCreate(
     context: RequestContext,
     object: T,
     strategyContext: StrategyContext,
     options: Pick<CreateOptions, 'validate'>,
-  ): Promise<T> {
+  ): Promise<Reservation<T>> {
     const { strategy } = this;
     let prepared = inNamespace(object, context.namespace);
     prepared = fillForCreate(prepared, strategyContext.now, this.#random, Boolean(strategy.generation));
     if (strategy.prepareForCreate !== undefined) prepared = strategy.prepareForCreate(prepared, strategyContext);
-    const errors = strategy.validate(prepared, strategyContext);
-    errors.unshift(...validateMetadata(prepared, this.type.namespaced, strategy));
-    if (errors.length > 0) throw apierrors.invalid(this.type, nameOf(prepared), errors);
-    if (strategy.warningsOnCreate !== undefined) {
-      context.warnings.push(...strategy.warningsOnCreate(prepared, strategyContext));
-    }
-    await options.validate?.(prepared, undefined);
-    return prepared;
-  }
-
-  async #insert(prepared: T, context: StrategyContext): Promise<EncodedObject> {
-    const { strategy } = this;
-    const key = this.#key(prepared.metadata.namespace ?? '', prepared.metadata.name);
-    if (context.dryRun) {
-      if ((await this.#storage.get(key)) !== undefined) throw new StorageError('KeyExists', 'the key exists', { key });
-      return new FreshObject(this.#identified(prepared));
-    }
-    const reservation = await strategy.reserveForCreate?.(prepared, context);
-    const object = reservation?.object ?? prepared;
-    let kv: KeyValue;
+    const reservation = (await strategy.reserveForCreate?.(prepared, strategyContext)) ?? nothingReserved(prepared);
+    prepared = reservation.object;
     try {
-      kv = await this.#storage.create(key, this.#cache.encode(object), { ttlMs: strategy.ttlMs?.(object) });
+      const errors = strategy.validate(prepared, strategyContext);
+      errors.unshift(...validateMetadata(prepared, this.type.namespaced, strategy));
+      if (errors.length > 0) throw apierrors.invalid(this.type, nameOf(prepared), errors);
+      if (strategy.warningsOnCreate !== undefined) {
+        context.warnings.push(...strategy.warningsOnCreate(prepared, strategyContext));
+      }
+      await options.validate?.(prepared, undefined);
     } catch (error) {
-      reservation?.rollback();
+      reservation.rollback();
       throw error;
     }
-    reservation?.commit();
+    return reservation;
+  }
+
+  async #insert(reservation: Reservation<T>, context: StrategyContext): Promise<EncodedObject> {
+    const { object } = reservation;
+    const key = this.#key(object.metadata.namespace ?? '', object.metadata.name);
+    let kv: KeyValue;
+    try {
+      if (context.dryRun) {
+        if ((await this.#storage.get(key)) !== undefined) throw new StorageError('KeyExists', 'the key exists', { key });
+        reservation.rollback();
+        return new FreshObject(this.#identified(object));
+      }
+      kv = await this.#storage.create(key, this.#cache.encode(object), { ttlMs: this.strategy.ttlMs?.(object) });
+    } catch (error) {
+      reservation.rollback();
+      throw error;
+    }
+    reservation.commit();
     return this.#cache.written(kv);
   }
 
@@ -273,7 +279,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     // Of the last attempt: `decide` runs again after a conflict.
     let written: T | undefined;
     let warnings: readonly string[] = [];
-    let settle: { commit(): void; rollback(): void } | undefined;
+    let settle: Reservation<T> | undefined;
 
     const decide = async (current: KeyValue | undefined): Promise<UpdateDecision> => {
       settle?.rollback();
@@ -286,10 +292,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
         if ((object.metadata.resourceVersion ?? '') !== '' && object.metadata.resourceVersion !== '0') {
           throw apierrors.notFound(this.type, name);
         }
-        const prepared = await this.#prepareCreate(context, object, strategyContext, { validate: options.validateCreate });
-        const reservation = options.dryRun ? undefined : await this.strategy.reserveForCreate?.(prepared, strategyContext);
-        settle = reservation;
-        written = reservation?.object ?? prepared;
+        settle = await this.#prepareCreate(context, object, strategyContext, { validate: options.validateCreate });
+        written = settle.object;
         return { action: 'put', value: this.#cache.encode(written), ttlMs: this.strategy.ttlMs?.(written) };
       }
 
@@ -300,14 +304,12 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       checkVersion(this.type, changed, old, strategy.allowUnconditionalUpdate ?? this.strategy.allowUnconditionalUpdate ?? true);
       let object = keepForUpdate(inNamespace(changed, context.namespace), old);
       if (strategy.prepareForUpdate !== undefined) object = strategy.prepareForUpdate(object, old, strategyContext);
-      object = this.#countGeneration(object, old, generation);
+      settle = await strategy.reserveForUpdate?.(object, old, strategyContext);
+      object = this.#countGeneration(settle?.object ?? object, old, generation);
       const errors = [...validateMetadataUpdate(object, old), ...strategy.validateUpdate(object, old, strategyContext)];
       if (errors.length > 0) throw apierrors.invalid(this.type, nameOf(object), errors);
       warnings = strategy.warningsOnUpdate?.(object, old, strategyContext) ?? [];
       await options.validate?.(object, old);
-      const reservation = options.dryRun ? undefined : await strategy.reserveForUpdate?.(object, old, strategyContext);
-      settle = reservation;
-      object = reservation?.object ?? object;
       written = object;
       if (finishesDeletion(object, old, this.strategy)) return { action: 'delete' };
       const value = this.#cache.encode(object);
@@ -316,7 +318,11 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     };
 
     try {
-      if (options.dryRun) return await this.#dryRunUpdate(key, decide, () => written);
+      if (options.dryRun) {
+        const answer = await this.#dryRunUpdate(key, decide, () => written);
+        settle?.rollback();
+        return answer;
+      }
       const result = await this.#storage.guaranteedUpdate(key, decide);
       settle?.commit();
       context.warnings.push(...warnings);
@@ -503,6 +509,10 @@ function sameValue(value: Uint8Array, current: Uint8Array, object: KubeObject, o
     { ...object, metadata, kind: '', apiVersion: '' },
     { ...old, metadata: oldMetadata, kind: '', apiVersion: '' },
   );
+}
+
+function nothingReserved<T>(object: T): Reservation<T> {
+  return { object, commit: () => undefined, rollback: () => undefined };
 }
 
 function nameOf(object: KubeObject): string {

@@ -45,7 +45,7 @@ export interface CreateStrategy<T extends KubeObject> {
   warningsOnCreate?(object: T, context: StrategyContext): readonly string[];
   /** Problems of a name, as messages. `prefix`: it is a generateName. Default: a DNS subdomain. */
   validateName?(name: string, prefix: boolean): readonly string[];
-  /** Has effects: called after validation, before the write; not for a dry run. */
+  /** Has effects: called before validation. What a dry run reserves is always given back. */
   reserveForCreate?(object: T, context: StrategyContext): Promise<Reservation<T>>;
 }
 

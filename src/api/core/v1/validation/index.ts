@@ -10,3 +10,4 @@ export { podTemplate as validatePodTemplate, runningPodTemplate } from './pod-sp
 export { validatePodStatusUpdate } from './pod-status.ts';
 export { validateBinding, validateReplicaCounts, validateReplicationController } from './replication.ts';
 export { validateService, validateServiceStatusUpdate, validateServiceUpdate } from './service.ts';
+export { clusterAddresses as validateServiceAddresses } from './service-addresses.ts';

@@ -1,16 +1,17 @@
 // The cluster IPs and node ports of services: reserved before a service is written, given back if the write fails or the
 // service goes.
 
-import type * as core from '../../../../api/core/v1/index.ts';
-import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import * as apierrors from '../../../../machinery/apierrors.ts';
 import * as field from '../../../../machinery/field.ts';
+import type { FieldPath } from '../../../../machinery/field.ts';
 import type { Random } from '../../../../machinery/random.ts';
 import type { Reservation } from '../../strategy.ts';
 import { formatIPv4, parseIPv4, serviceAddressRange } from './address-range.ts';
 import { NumberAllocator } from './allocator.ts';
-
-export type Service = Immutable<core.Service>;
+import type { NumberTransaction } from './allocator.ts';
+import { withFamilies } from './families.ts';
+import { needsHealthCheckPort, needsNodePorts, nodePortsOf } from './service.ts';
+import type { Service, ServiceSpec } from './service.ts';
 
 const NODE_PORTS = { first: 30_000, last: 32_767, firstDynamic: 30_086 } as const;
 const SPEC = field.path('spec');
@@ -22,18 +23,14 @@ export interface ServiceReservationsConfig {
   listServices(): Promise<readonly Service[]>;
 }
 
-export const hasClusterIP = (service: Service): boolean =>
-  service.spec.type !== 'ExternalName' && service.spec.clusterIP !== 'None';
-const hasNodePorts = (service: Service): boolean =>
-  service.spec.type === 'NodePort' ||
-  (service.spec.type === 'LoadBalancer' && service.spec.allocateLoadBalancerNodePorts !== false);
-
 export class ServiceReservations {
   readonly #cidr: string;
   readonly #list: () => Promise<readonly Service[]>;
   readonly #addresses: NumberAllocator;
   readonly #ports: NumberAllocator;
   #loaded: Promise<void> | undefined;
+  /** Deleted while the services are being read: the list may still have them. */
+  #deleted: Service[] | undefined;
 
   constructor(config: ServiceReservationsConfig) {
     this.#cidr = config.serviceCidr;
@@ -42,126 +39,200 @@ export class ServiceReservations {
     this.#ports = new NumberAllocator(NODE_PORTS, config.random);
   }
 
-  async reserve(service: Service, old: Service | undefined): Promise<Reservation<Service>> {
+  /** The service with its families, addresses and ports. Throws Invalid for values that cannot be had. */
+  async reserve(service: Service, old: Service | undefined, dryRun: boolean): Promise<Reservation<Service>> {
     await this.#load();
-    const undo: (() => void)[] = [];
-    const onCommit: (() => void)[] = [];
-    const rollback = (): void => undo.forEach((step) => step());
+    const completed = withFamilies(service, old);
+    const addresses = this.#addresses.begin(dryRun);
+    const ports = this.#ports.begin(dryRun);
+    const both = [addresses, ports] as const;
     try {
-      const withAddress = this.#reserveAddress(service, old, undo);
-      const withPorts = this.#reserveNodePorts(withAddress, old, undo);
-      if (old !== undefined) onCommit.push(() => this.#releaseUnused(old, withPorts));
-      return { object: withPorts, commit: () => onCommit.forEach((step) => step()), rollback };
+      const withAddress = this.#reserveAddress(completed, old, addresses);
+      const withPorts = old === undefined ? this.#reservePorts(withAddress, ports) : this.#updatePorts(withAddress, old, ports);
+      const object = this.#reserveHealthCheckPort(withPorts, old, ports);
+      return {
+        object,
+        commit: () => both.forEach((transaction) => transaction.commit()),
+        rollback: () => both.forEach((transaction) => transaction.rollback()),
+      };
     } catch (error) {
-      rollback();
+      both.forEach((transaction) => transaction.rollback());
       throw error;
     }
   }
 
   /** Gives back all that a deleted service had. */
   release(service: Service): void {
+    this.#deleted?.push(service);
     for (const address of addressesOf(service)) this.#addresses.release(address);
-    for (const port of nodePortsOf(service)) this.#ports.release(port);
+    for (const port of allPortsOf(service)) this.#ports.release(port);
   }
 
   #load(): Promise<void> {
-    this.#loaded ??= this.#list().then(
-      (services) => {
-        for (const service of services) {
-          for (const address of addressesOf(service)) this.#addresses.take(address);
-          for (const port of nodePortsOf(service)) this.#ports.take(port);
-        }
-      },
-      (error: unknown) => {
-        this.#loaded = undefined;
-        throw error;
-      },
-    );
+    this.#loaded ??= this.#read().catch((error: unknown) => {
+      this.#loaded = undefined;
+      throw error;
+    });
     return this.#loaded;
   }
 
-  #reserveAddress(service: Service, old: Service | undefined, undo: (() => void)[]): Service {
-    const { spec } = service;
-    if (spec.type === 'ExternalName') return service;
-    if (spec.clusterIP === 'None') return withFamily(service, 'None');
-    const wanted = spec.clusterIP ?? '';
-    if (wanted !== '' && old !== undefined && old.spec.clusterIP === wanted) return withFamily(service, wanted);
-    if (wanted === '') {
-      const number = this.#addresses.takeAny();
-      if (number === undefined) throw apierrors.internalError(new Error(`failed to allocate a serviceIP: range is full`));
-      undo.push(() => this.#addresses.release(number));
-      return withFamily(service, formatIPv4(number));
+  async #read(): Promise<void> {
+    this.#deleted = [];
+    const services = await this.#list();
+    const deleted = this.#deleted;
+    this.#deleted = undefined;
+    for (const service of services) {
+      for (const address of addressesOf(service)) this.#addresses.markTaken(address);
+      for (const port of allPortsOf(service)) this.#ports.markTaken(port);
     }
-    const number = parseIPv4(wanted);
-    const refuse = (message: string) =>
-      apierrors.invalid({ group: '', kind: 'Service' }, service.metadata.name, [
-        field.invalid(SPEC.child('clusterIPs').index(0), wanted, message),
-      ]);
-    if (number === undefined || !this.#addresses.inRange(number)) {
-      throw refuse(
-        `failed to allocate IP ${wanted}: the provided IP (${wanted}) is not in the valid range. The range of valid IPs is ${this.#cidr}`,
-      );
-    }
-    if (!this.#addresses.take(number)) throw refuse(`failed to allocate IP ${wanted}: provided IP is already allocated`);
-    undo.push(() => this.#addresses.release(number));
-    return withFamily(service, wanted);
+    deleted.forEach((service) => this.release(service));
   }
 
-  #reserveNodePorts(service: Service, old: Service | undefined, undo: (() => void)[]): Service {
-    if (!hasNodePorts(service) || service.spec.ports === undefined) return service;
-    const kept = new Set(old === undefined ? [] : nodePortsOf(old));
-    // Two ports of one service may share a node port if their protocols differ.
-    const own = new Map<number, Set<string>>();
-    const ports = service.spec.ports.map((port, index) => {
-      const protocol = port.protocol ?? 'TCP';
-      let number = port.nodePort ?? 0;
-      if (number === 0) {
-        const free = this.#ports.takeAny();
-        if (free === undefined) throw apierrors.internalError(new Error(`failed to allocate a nodePort: range is full`));
-        number = free;
-        undo.push(() => this.#ports.release(free));
-      } else if (!kept.has(number) && own.get(number)?.has(protocol) !== false) {
-        const refuse = (message: string) =>
-          apierrors.invalid({ group: '', kind: 'Service' }, service.metadata.name, [
-            field.invalid(SPEC.child('ports').index(index).child('nodePort'), number, message),
-          ]);
-        if (!this.#ports.inRange(number))
-          throw refuse(
-            `provided port is not in the valid range. The range of valid ports is ${NODE_PORTS.first}-${NODE_PORTS.last}`,
-          );
-        if (!this.#ports.take(number)) throw refuse('provided port is already allocated');
-        const taken = number;
-        undo.push(() => this.#ports.release(taken));
+  /** An address is for as long as the service has a type that needs one. */
+  #reserveAddress(service: Service, old: Service | undefined, addresses: NumberTransaction): Service {
+    const { spec } = service;
+    if (spec.type === 'ExternalName') {
+      for (const address of old === undefined ? [] : addressesOf(old)) addresses.giveBack(address);
+      return service;
+    }
+    const wanted = spec.clusterIPs?.[0] ?? '';
+    if (wanted === 'None' || (old !== undefined && old.spec.type !== 'ExternalName')) return service;
+    if (wanted === '') {
+      const number = addresses.takeAny();
+      if (number === undefined) throw apierrors.internalError('failed to allocate a serviceIP: range is full');
+      return withClusterIP(service, formatIPv4(number));
+    }
+    const number = parseIPv4(wanted);
+    if (number === undefined || !this.#addresses.inRange(number)) {
+      throw refused(
+        service,
+        SPEC.child('clusterIPs'),
+        spec.clusterIPs,
+        `failed to allocate IP ${wanted}: ${this.#outOfRange(wanted)}`,
+      );
+    }
+    if (!addresses.take(number)) {
+      throw refused(
+        service,
+        SPEC.child('clusterIPs'),
+        spec.clusterIPs,
+        `failed to allocate IP ${wanted}: provided IP is already allocated`,
+      );
+    }
+    return service;
+  }
+
+  #outOfRange(address: string): string {
+    return `the provided IP (${address}) is not in the valid range. The range of valid IPs is ${this.#cidr}`;
+  }
+
+  /** Ports of a new service with one number (of several protocols) share a node port. */
+  #reservePorts(service: Service, transaction: NumberTransaction): Service {
+    const list = service.spec.ports ?? [];
+    if (!needsNodePorts(service)) return service;
+    const byPort = new Map<number, number>();
+    const ports = list.map((port, index) => {
+      const { nodePort = 0 } = port;
+      if (nodePort === 0 && !givesNodePorts(service.spec)) return port;
+      const shared = byPort.get(port.port);
+      if (shared !== undefined) {
+        if (nodePort !== 0 && nodePort !== shared) this.#take(service, index, nodePort, transaction);
+        return nodePort === 0 ? { ...port, nodePort: shared } : port;
       }
-      own.set(number, (own.get(number) ?? new Set()).add(protocol));
+      const requested = list.find((other) => other.port === port.port && (other.nodePort ?? 0) !== 0)?.nodePort;
+      if (requested !== undefined) this.#take(service, index, requested, transaction);
+      const number = requested ?? takeAnyPort(transaction);
+      byPort.set(port.port, number);
       return { ...port, nodePort: number };
     });
     return { ...service, spec: { ...service.spec, ports } };
   }
 
-  #releaseUnused(old: Service, now: Service): void {
-    const addresses = new Set(addressesOf(now));
-    for (const address of addressesOf(old)) if (!addresses.has(address)) this.#addresses.release(address);
-    const ports = new Set(nodePortsOf(now));
-    for (const port of nodePortsOf(old)) if (!ports.has(port)) this.#ports.release(port);
+  #updatePorts(service: Service, old: Service, transaction: NumberTransaction): Service {
+    const before = new Set(nodePortsOf(old));
+    if (!needsNodePorts(service)) {
+      for (const number of before) transaction.giveBack(number);
+      return service;
+    }
+    const seen = new Set<string>();
+    const taken = new Set<number>();
+    const ports = service.spec.ports?.map((port, index) => {
+      let { nodePort = 0 } = port;
+      if (nodePort === 0 && !givesNodePorts(service.spec)) return port;
+      if (nodePort === 0) nodePort = takeAnyPort(transaction);
+      else if (!before.has(nodePort) && !taken.has(nodePort)) {
+        this.#take(service, index, nodePort, transaction);
+        taken.add(nodePort);
+      }
+      const key = `{${port.protocol} ${nodePort}}`;
+      if (seen.has(key)) throw apierrors.fromStatus(apierrors.toStatus(new Error(`duplicate nodePort: ${key}`)));
+      seen.add(key);
+      return { ...port, nodePort };
+    });
+    const changed = { ...service, spec: { ...service.spec, ports } };
+    const after = new Set(nodePortsOf(changed));
+    for (const number of before) if (!after.has(number)) transaction.giveBack(number);
+    return changed;
+  }
+
+  #take(service: Service, index: number, nodePort: number, transaction: NumberTransaction): void {
+    const problem = this.#portProblem(nodePort, transaction);
+    if (problem !== undefined) throw refused(service, SPEC.child('ports').index(index).child('nodePort'), nodePort, problem);
+  }
+
+  /** Takes the port, or says why it cannot be had. */
+  #portProblem(nodePort: number, transaction: NumberTransaction): string | undefined {
+    const { first, last } = NODE_PORTS;
+    if (!this.#ports.inRange(nodePort)) {
+      return `provided port is not in the valid range. The range of valid ports is ${first}-${last}`;
+    }
+    return transaction.take(nodePort) ? undefined : 'provided port is already allocated';
+  }
+
+  #reserveHealthCheckPort(service: Service, old: Service | undefined, transaction: NumberTransaction): Service {
+    const before = old !== undefined && needsHealthCheckPort(old);
+    if (!needsHealthCheckPort(service)) {
+      if (before && old.spec.healthCheckNodePort !== undefined) transaction.giveBack(old.spec.healthCheckNodePort);
+      return service;
+    }
+    if (before) return service;
+    const { healthCheckNodePort: wanted = 0 } = service.spec;
+    if (wanted !== 0) {
+      const problem = this.#portProblem(wanted, transaction);
+      if (problem === undefined) return service;
+      throw apierrors.internalError(`failed to allocate requested HealthCheck NodePort ${wanted}: ${problem}`);
+    }
+    const number = transaction.takeAny();
+    if (number === undefined) throw apierrors.internalError('failed to allocate a HealthCheck NodePort 0: range is full');
+    return { ...service, spec: { ...service.spec, healthCheckNodePort: number } };
   }
 }
 
-/** The fields that go with a cluster IP. Only IPv4 is served, so there is one address of one family. */
-function withFamily(service: Service, clusterIP: string): Service {
-  return {
-    ...service,
-    spec: { ...service.spec, clusterIP, clusterIPs: [clusterIP], ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' },
-  };
+const givesNodePorts = (spec: ServiceSpec): boolean =>
+  spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
+
+function takeAnyPort(transaction: NumberTransaction): number {
+  const number = transaction.takeAny();
+  if (number === undefined) throw apierrors.internalError('failed to allocate a nodePort: range is full');
+  return number;
 }
 
-function addressesOf(service: Service): number[] {
-  if (!hasClusterIP(service)) return [];
-  return (service.spec.clusterIPs ?? [service.spec.clusterIP ?? '']).flatMap((address) => parseIPv4(address) ?? []);
+function refused(service: Service, at: FieldPath, value: unknown, message: string): Error {
+  return apierrors.invalid({ group: '', kind: 'Service' }, service.metadata.name, [field.invalid(at, value, message)]);
 }
 
-function nodePortsOf(service: Service): number[] {
-  return (service.spec.ports ?? []).flatMap((port) =>
-    port.nodePort === undefined || port.nodePort === 0 ? [] : [port.nodePort],
-  );
+const withClusterIP = (service: Service, clusterIP: string): Service => ({
+  ...service,
+  spec: { ...service.spec, clusterIP, clusterIPs: [clusterIP] },
+});
+
+function addressesOf({ spec }: Service): number[] {
+  if (spec.type === 'ExternalName') return [];
+  return (spec.clusterIPs ?? [spec.clusterIP ?? '']).flatMap((address) => parseIPv4(address) ?? []);
+}
+
+function allPortsOf(service: Service): number[] {
+  const { healthCheckNodePort = 0 } = service.spec;
+  const needed = needsHealthCheckPort(service) && healthCheckNodePort !== 0;
+  return needed ? [...nodePortsOf(service), healthCheckNodePort] : nodePortsOf(service);
 }

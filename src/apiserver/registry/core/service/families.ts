@@ -1,0 +1,116 @@
+// Which families of addresses a service has. This cluster gives out addresses of one, but a headless service without a
+// selector, whose endpoints are somebody else's, may have both.
+
+import { validateServiceAddresses } from '../../../../api/core/v1/validation/index.ts';
+import * as apierrors from '../../../../machinery/apierrors.ts';
+import * as field from '../../../../machinery/field.ts';
+import type { FieldErrorList } from '../../../../machinery/field.ts';
+import { sameList } from './service.ts';
+import type { Service, ServiceSpec } from './service.ts';
+
+type Family = NonNullable<ServiceSpec['ipFamilies']>[number];
+
+const CONFIGURED = 'IPv4';
+const SPEC = field.path('spec');
+const POLICY = SPEC.child('ipFamilyPolicy');
+
+/** Completes ipFamilies and ipFamilyPolicy. Throws Invalid for what cannot be had here. */
+export function withFamilies(service: Service, old: Service | undefined): Service {
+  if (service.spec.type === 'ExternalName' || (old !== undefined && prefersAsBefore(service, old))) return service;
+  const headlessForOthers = service.spec.clusterIP === 'None' && Object.keys(service.spec.selector ?? {}).length === 0;
+  const ipFamilyPolicy =
+    service.spec.ipFamilyPolicy ?? old?.spec.ipFamilyPolicy ?? (headlessForOthers ? 'RequireDualStack' : 'SingleStack');
+  let spec: ServiceSpec = { ...service.spec, ipFamilyPolicy };
+  refuse(service, validateServiceAddresses({ ...service, spec }));
+
+  const errors: FieldErrorList = [];
+  if (old !== undefined && ipFamilyPolicy === 'SingleStack') spec = withoutSecond(spec, old.spec);
+  if (old !== undefined && ipFamilyPolicy !== 'SingleStack') errors.push(...reductions(spec, old.spec));
+  if (ipFamilyPolicy === 'SingleStack') errors.push(...twoOfOne(spec));
+  const inferred = inferFamilies(spec);
+  errors.push(...inferred.errors);
+  refuse(service, errors);
+
+  let { ipFamilies } = inferred;
+  if (headlessForOthers) {
+    const first = ipFamilies[0] ?? CONFIGURED;
+    if (ipFamilies.length < 2) {
+      ipFamilies = ipFamilyPolicy === 'SingleStack' ? [first] : [first, first === 'IPv4' ? 'IPv6' : 'IPv4'];
+    }
+    return { ...service, spec: { ...spec, ipFamilies } };
+  }
+  if (ipFamilyPolicy === 'RequireDualStack') {
+    errors.push(field.invalid(POLICY, ipFamilyPolicy, 'this cluster is not configured for dual-stack services'));
+  }
+  ipFamilies.forEach((family, index) => {
+    if (family === CONFIGURED) return;
+    errors.push(field.invalid(SPEC.child('ipFamilies').index(index), family, 'not configured on this cluster'));
+  });
+  refuse(service, errors);
+  return { ...service, spec: { ...spec, ipFamilies: ipFamilies.length === 0 ? [CONFIGURED] : ipFamilies } };
+}
+
+function refuse(service: Service, errors: FieldErrorList): void {
+  if (errors.length > 0) throw apierrors.invalid({ group: '', kind: 'Service' }, service.metadata.name, errors);
+}
+
+/** Nothing is added or taken away from a service that takes what it gets, if its owner does not touch it. */
+function prefersAsBefore({ spec }: Service, { spec: old }: Service): boolean {
+  return (
+    spec.ipFamilyPolicy === 'PreferDualStack' &&
+    (old.ipFamilyPolicy ?? 'PreferDualStack') === 'PreferDualStack' &&
+    spec.type === old.type &&
+    sameList(spec.clusterIPs, old.clusterIPs) &&
+    sameList(spec.ipFamilies, old.ipFamilies)
+  );
+}
+
+/** To ask for one family is enough: the second address and family need not be taken out by hand. */
+function withoutSecond(spec: ServiceSpec, old: ServiceSpec): ServiceSpec {
+  const { clusterIPs, ipFamilies } = spec;
+  return {
+    ...spec,
+    ...(clusterIPs !== undefined && { clusterIPs: sameList(clusterIPs, old.clusterIPs) ? clusterIPs.slice(0, 1) : clusterIPs }),
+    ...(ipFamilies !== undefined && { ipFamilies: sameList(ipFamilies, old.ipFamilies) ? ipFamilies.slice(0, 1) : ipFamilies }),
+  };
+}
+
+function reductions(spec: ServiceSpec, old: ServiceSpec): FieldErrorList {
+  const reduced = (name: 'clusterIPs' | 'ipFamilies'): boolean =>
+    (spec[name] ?? []).length > 0 && (spec[name] ?? []).length < (old[name] ?? []).length;
+  const refused = (what: string) =>
+    field.invalid(POLICY, spec.ipFamilyPolicy, `must be 'SingleStack' to release the secondary ${what}`);
+  return [...(reduced('clusterIPs') ? [refused('cluster IP')] : []), ...(reduced('ipFamilies') ? [refused('IP family')] : [])];
+}
+
+function twoOfOne(spec: ServiceSpec): FieldErrorList {
+  const refused = (what: string) =>
+    field.invalid(
+      POLICY,
+      spec.ipFamilyPolicy,
+      `must be 'RequireDualStack' or 'PreferDualStack' when multiple ${what} are specified`,
+    );
+  return [
+    ...((spec.clusterIPs ?? []).length === 2 ? [refused('cluster IPs')] : []),
+    ...((spec.ipFamilies ?? []).length === 2 ? [refused('IP families')] : []),
+  ];
+}
+
+/** An address says its family. */
+function inferFamilies({ clusterIPs = [], ipFamilies = [] }: ServiceSpec): {
+  ipFamilies: readonly Family[];
+  errors: FieldErrorList;
+} {
+  const families = [...ipFamilies];
+  const errors: FieldErrorList = [];
+  clusterIPs.forEach((address, index) => {
+    if (address === 'None' || index < families.length) return;
+    const family = address.includes(':') ? 'IPv6' : 'IPv4';
+    if (family === CONFIGURED) families.push(family);
+    else {
+      const at = SPEC.child('clusterIPs').index(index);
+      errors.push(field.invalid(at, clusterIPs, `${family} is not configured on this cluster`));
+    }
+  });
+  return { ipFamilies: families, errors };
+}
