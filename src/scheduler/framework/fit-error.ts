@@ -40,7 +40,17 @@ function reasonHistogram(diagnosis: Diagnosis): string[] {
   const count = (status: Status, times: number): void => {
     for (const reason of status.reasons) counts.set(reason, (counts.get(reason) ?? 0) + times);
   };
-  for (const status of diagnosis.statuses.statuses()) count(status, 1);
+  // Most nodes are refused with the same few statuses, one after the other.
+  let [last, times]: [Status | undefined, number] = [undefined, 0];
+  for (const status of diagnosis.statuses.statuses()) {
+    if (status === last) {
+      times++;
+      continue;
+    }
+    if (last !== undefined) count(last, times);
+    [last, times] = [status, 1];
+  }
+  if (last !== undefined) count(last, times);
   const { absent, size } = diagnosis.statuses;
   if (absent !== undefined && size < diagnosis.nodeCount) count(absent, diagnosis.nodeCount - size);
   return Array.from(counts, ([reason, times]) => `${times} ${reason}`).sort(byBytes);

@@ -36,6 +36,11 @@ export class NodeToStatus {
     return this.#byName.get(name) ?? this.#absent;
   }
 
+  /** The names of the nodes that were refused by name with a status of this code. */
+  namesWith(code: Status['code']): readonly string[] {
+    return this.#names.filter((_, i) => this.#statuses[i]?.code === code);
+  }
+
   statuses(): readonly Status[] {
     return this.#statuses;
   }

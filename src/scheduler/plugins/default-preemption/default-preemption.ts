@@ -80,7 +80,13 @@ class DefaultPreemption implements PostFilterPlugin {
   /** Enough of them, from a random node on. `tried`: why other nodes are none. */
   #candidates(state: CycleState, pod: PodInfo, statuses: NodeToStatus, trial: Trial, tried: NodeToStatus): readonly Candidate[] {
     const { snapshot, random } = this.#handle;
-    const nodes = snapshot.nodes.filter(({ name }) => statuses.get(name)?.code === 'Unschedulable');
+    const nodes =
+      statuses.absent?.code === 'Unschedulable'
+        ? snapshot.nodes.filter(({ name }) => statuses.get(name)?.code === 'Unschedulable')
+        : statuses
+            .namesWith('Unschedulable')
+            .map((name) => snapshot.get(name))
+            .filter((node) => node !== undefined);
     const candidates: Candidate[] = [];
     if (nodes.length === 0) return candidates;
     const { minCandidateNodesPercentage: percentage, minCandidateNodesAbsolute: absolute } = this.#args;
