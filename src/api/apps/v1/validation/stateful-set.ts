@@ -62,7 +62,7 @@ function fixedPart(spec: StatefulSetSpec): Partial<StatefulSetSpec> {
 }
 
 function statefulSetSpec(spec: StatefulSetSpec, tolerated: Tolerated, at: FieldPath): FieldErrorList {
-  const { serviceName = '', selector } = spec;
+  const { serviceName, selector } = spec;
   const errors = [
     ...podManagementPolicy(spec.podManagementPolicy, at.child('podManagementPolicy')),
     ...updateStrategy(spec.updateStrategy, at.child('updateStrategy')),

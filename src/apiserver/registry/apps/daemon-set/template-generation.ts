@@ -4,6 +4,7 @@
 import * as apierrors from '../../../../machinery/apierrors.ts';
 import { semanticEqual } from '../../../../machinery/deep.ts';
 import { quote } from '../../../../machinery/go-format.ts';
+import { mergedMap } from '../../../../machinery/string-map.ts';
 import type { DaemonSet } from './strategy.ts';
 
 const ANNOTATION = 'deprecated.daemonset.template.generation';
@@ -32,6 +33,6 @@ function generationOf({ metadata }: DaemonSet): number {
 
 function withGeneration(daemonSet: DaemonSet, generation: number): DaemonSet {
   const { metadata } = daemonSet;
-  const annotations = { ...metadata.annotations, [ANNOTATION]: String(generation) };
+  const annotations = mergedMap(metadata.annotations, { [ANNOTATION]: String(generation) });
   return { ...daemonSet, metadata: { ...metadata, annotations } };
 }

@@ -6,6 +6,7 @@ import {
   LEGACY_CONTROLLER_UID_LABEL,
   LEGACY_JOB_NAME_LABEL,
 } from '../../../../api/batch/v1/labels.ts';
+import { mergedMap } from '../../../../machinery/string-map.ts';
 import type { Job } from './strategy.ts';
 
 /** Labels and a selector that no other job has. What the user gave stays; where it says something else, validation refuses it. */
@@ -13,18 +14,19 @@ export function withGeneratedSelector(job: Job): Job {
   if (job.spec.manualSelector === true) return job;
   const { uid, name } = job.metadata;
   const { template, selector } = job.spec;
-  const labels = {
+  const own = {
     [LEGACY_JOB_NAME_LABEL]: name,
     [JOB_NAME_LABEL]: name,
     [LEGACY_CONTROLLER_UID_LABEL]: uid,
     [CONTROLLER_UID_LABEL]: uid,
-    ...template.metadata.labels,
   };
+  const labels = mergedMap(own, template.metadata.labels);
+  const matchLabels = mergedMap({ [CONTROLLER_UID_LABEL]: uid }, selector?.matchLabels);
   return {
     ...job,
     spec: {
       ...job.spec,
-      selector: { ...selector, matchLabels: { [CONTROLLER_UID_LABEL]: uid, ...selector?.matchLabels } },
+      selector: { ...selector, matchLabels },
       template: { ...template, metadata: { ...template.metadata, labels } },
     },
   };
