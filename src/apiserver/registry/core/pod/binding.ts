@@ -64,10 +64,12 @@ function bind(pod: Pod, binding: Binding, name: string, now: number): Pod {
     lastProbeTime: null,
     lastTransitionTime: formatTime(now),
   } as const;
+  // The promise of room on a node has been kept, or has come to nothing.
+  const { nominatedNodeName: _nominatedNodeName, ...status } = pod.status;
   return {
     ...pod,
     metadata: { ...pod.metadata, ...(Object.keys(annotations).length > 0 && { annotations }) },
     spec: { ...pod.spec, nodeName: binding.target.name },
-    status: { ...pod.status, conditions: [...others, scheduled] },
+    status: { ...status, conditions: [...others, scheduled] },
   };
 }
