@@ -1,7 +1,7 @@
 // Tokens of ServiceAccounts: JSON web tokens, signed here, short-lived, and bound to the objects that they are for. A token
 // is good as long as its signature, its time and all those objects are.
 
-import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
 import type { Node, Pod, Secret, ServiceAccount } from '../../api/core/v1/index.ts';
@@ -51,6 +51,7 @@ interface Claims {
   readonly iss?: string;
   readonly sub?: string;
   readonly jti?: string;
+  readonly iat?: number;
   readonly exp?: number;
   readonly nbf?: number;
   readonly aud?: string | readonly string[];
@@ -87,30 +88,38 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
     this.#publicKey = createPublicKey(this.#privateKey);
   }
 
-  async sign(wish: TokenWish): Promise<{ readonly token: string; readonly expirationMs: number }> {
-    const { SignJWT } = await import('jose');
+  sign(wish: TokenWish): { readonly token: string; readonly expirationMs: number } {
     const { metadata } = wish.serviceAccount;
     const issuedAt = Math.floor(this.#config.clock.now() / 1000);
     const expiration = issuedAt + wish.expirationSeconds;
     const { bound, node } = wish;
-    const token = await new SignJWT({
+    const token = this.#signed({
+      aud: wish.audiences.length > 0 ? wish.audiences : this.audiences,
+      exp: expiration,
+      iat: issuedAt,
+      iss: this.issuer,
+      jti: this.#config.random.uuid(),
       'kubernetes.io': {
         namespace: metadata.namespace,
         serviceaccount: { name: metadata.name, uid: metadata.uid },
         ...(bound !== undefined && { [bound.kind.toLowerCase()]: { name: bound.name, uid: bound.uid } }),
         ...(node !== undefined && { node }),
       },
-    })
-      .setProtectedHeader({ alg: ALGORITHM })
-      .setIssuer(this.issuer)
-      .setSubject(`system:serviceaccount:${metadata.namespace}:${metadata.name}`)
-      .setAudience([...(wish.audiences.length > 0 ? wish.audiences : this.audiences)])
-      .setJti(this.#config.random.uuid())
-      .setIssuedAt(issuedAt)
-      .setNotBefore(issuedAt)
-      .setExpirationTime(expiration)
-      .sign(this.#privateKey);
+      nbf: issuedAt,
+      sub: `system:serviceaccount:${metadata.namespace}:${metadata.name}`,
+    });
     return { token, expirationMs: expiration * 1000 };
+  }
+
+  /**
+   * A compact JSON web signature (RFC 7515). Every pod has a token of its own, and Node signs five times faster by itself than
+   * through the Web Cryptography that libraries use; verifying, where there is much to get wrong, is a library's.
+   */
+  #signed(claims: Claims): string {
+    const part = (value: object): string => Buffer.from(JSON.stringify(value), 'utf8').toString('base64url');
+    const text = `${part({ alg: ALGORITHM })}.${part(claims)}`;
+    const signature = sign('sha256', Buffer.from(text, 'latin1'), { key: this.#privateKey, dsaEncoding: 'ieee-p1363' });
+    return `${text}.${signature.toString('base64url')}`;
   }
 
   async authenticate(request: Pick<ApiRequest, 'headers'>): Promise<UserInfo | undefined> {

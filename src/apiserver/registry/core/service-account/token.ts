@@ -48,7 +48,7 @@ export function tokenSubresource({ find, serviceAccountTokens }: TokenServices):
           expirationSeconds,
         };
         if (options.dryRun) return new FreshObject({ ...request, spec, status: { token: '', expirationTimestamp: null } });
-        const signed = await serviceAccountTokens.sign({ serviceAccount: account, audiences, expirationSeconds, ...binding });
+        const signed = serviceAccountTokens.sign({ serviceAccount: account, audiences, expirationSeconds, ...binding });
         const status = { token: signed.token, expirationTimestamp: formatTime(signed.expirationMs) };
         return new FreshObject({ ...request, spec, status });
       },

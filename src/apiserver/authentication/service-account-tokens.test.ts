@@ -1,0 +1,85 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { decodeProtectedHeader } from 'jose';
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../machinery/clock.ts';
+import { SeededRandom } from '../../machinery/random.ts';
+import type { Find } from '../registry/find.ts';
+import { ServiceAccountTokens } from './service-account-tokens.ts';
+import type { TokenWish } from './service-account-tokens.ts';
+
+const account = { metadata: { name: 'builder', namespace: 'web', uid: 'account-uid' } };
+const pod = { kind: 'Pod', name: 'builder-0', uid: 'pod-uid' } as const;
+
+function newTokens(objects: Readonly<Record<string, { readonly uid: string }>>) {
+  const clock = new VirtualClock();
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const signingKey = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const find = ((_group: string, resource: string, namespace: string, name: string) => {
+    const found = objects[`${resource}/${namespace}/${name}`];
+    return Promise.resolve(found && { metadata: { name, namespace, ...found } });
+  }) as Find;
+  return { clock, tokens: new ServiceAccountTokens({ clock, random: new SeededRandom(1), find, signingKey }) };
+}
+
+const wish = (more: Partial<TokenWish> = {}): TokenWish => ({
+  serviceAccount: account as TokenWish['serviceAccount'],
+  audiences: [],
+  expirationSeconds: 600,
+  ...more,
+});
+
+const everything = { 'serviceaccounts/web/builder': { uid: 'account-uid' }, 'pods/web/builder-0': { uid: 'pod-uid' } };
+
+describe('tokens of ServiceAccounts', () => {
+  it('say who their bearer is, to those whom they are for', async () => {
+    const { tokens } = newTokens(everything);
+    const { token } = tokens.sign(wish({ bound: pod }));
+    expect(decodeProtectedHeader(token)).toEqual({ alg: 'ES256' });
+    expect(await tokens.authenticateToken(token, [])).toMatchObject({
+      user: {
+        name: 'system:serviceaccount:web:builder',
+        uid: 'account-uid',
+        groups: ['system:serviceaccounts', 'system:serviceaccounts:web'],
+        extra: { 'authentication.kubernetes.io/pod-name': ['builder-0'] },
+      },
+    });
+    const vault = tokens.sign(wish({ audiences: ['vault'] })).token;
+    expect(await tokens.authenticateToken(vault, [])).toBeUndefined();
+    expect(await tokens.authenticateToken(vault, ['vault', 'other'])).toMatchObject({ audiences: ['vault'] });
+  });
+
+  it('are good for their time', async () => {
+    const { tokens, clock } = newTokens(everything);
+    const { token, expirationMs } = tokens.sign(wish());
+    expect(expirationMs).toBe(Math.floor(clock.now() / 1000) * 1000 + 600_000);
+    await clock.advance('9m');
+    expect(await tokens.authenticateToken(token, [])).toBeDefined();
+    await clock.advance('2m');
+    expect(await tokens.authenticateToken(token, [])).toBeUndefined();
+  });
+
+  it('are good as long as what they are bound to', async () => {
+    const { tokens } = newTokens({ ...everything, 'pods/web/builder-0': { uid: 'another' } });
+    expect(await tokens.authenticateToken(tokens.sign(wish()).token, [])).toBeDefined();
+    expect(await tokens.authenticateToken(tokens.sign(wish({ bound: pod })).token, [])).toBeUndefined();
+  });
+
+  it('are of this cluster, unchanged', async () => {
+    const { tokens } = newTokens(everything);
+    const { token } = tokens.sign(wish());
+    const [header, payload, signature] = token.split('.') as [string, string, string];
+    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
+    const forged = Buffer.from(JSON.stringify({ ...claims, exp: 9_999_999_999 })).toString('base64url');
+    const unsigned = Buffer.from('{"alg":"none"}').toString('base64url');
+    for (const other of [
+      `${header}.${forged}.${signature}`,
+      `${unsigned}.${payload}.`,
+      newTokens(everything).tokens.sign(wish()).token,
+      'a.b.c',
+      'x',
+    ]) {
+      expect(await tokens.authenticateToken(other, [])).toBeUndefined();
+    }
+    expect(await tokens.authenticateToken(token, [])).toBeDefined();
+  });
+});
