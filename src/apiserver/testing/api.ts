@@ -1,0 +1,52 @@
+// The API as a table of requests: objects go in as YAML, answers come out as JSON.
+
+import { parseYaml } from '../../api/codec/index.ts';
+import type { ApiServer } from '../server.ts';
+import { send } from './requests.ts';
+import type { RawResponse } from './requests.ts';
+
+type Body = string | object;
+
+export class Api {
+  readonly #server: ApiServer;
+
+  constructor(server: ApiServer) {
+    this.#server = server;
+  }
+
+  get(path: string): Promise<RawResponse> {
+    return this.#send('GET', path);
+  }
+
+  post(path: string, body: Body): Promise<RawResponse> {
+    return this.#send('POST', path, body);
+  }
+
+  put(path: string, body: Body): Promise<RawResponse> {
+    return this.#send('PUT', path, body);
+  }
+
+  /** A merge patch. */
+  patch(path: string, body: Body): Promise<RawResponse> {
+    return this.#send('PATCH', path, body, 'application/merge-patch+json');
+  }
+
+  delete(path: string, body?: Body): Promise<RawResponse> {
+    return this.#send('DELETE', path, body);
+  }
+
+  #send(method: string, path: string, body?: Body, type = 'application/json'): Promise<RawResponse> {
+    return send(this.#server, {
+      method,
+      path,
+      ...(body !== undefined && {
+        headers: { 'content-type': type },
+        body: typeof body === 'string' ? (parseYaml(body) as object) : body,
+      }),
+    });
+  }
+}
+
+/** The code, and what it is about: an answer that is an error in one line. */
+export const outcome = ({ code, json }: RawResponse): string =>
+  code < 300 ? String(code) : `${code} ${json.reason ?? ''}: ${json.message}`;
