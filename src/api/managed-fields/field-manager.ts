@@ -101,6 +101,7 @@ export class FieldManager {
     const liveEntries = entriesOf(live);
     const before = this.#managersBefore(liveEntries, entriesOf(object), reset);
     if (live !== undefined && before.managers.size === 0) return withEntries(object, undefined);
+    if (live === object) return object;
     const { managers } = this.#updated(live, object, before.managers, manager);
     if (before.isLive && managers === before.managers) return withEntries(object, liveEntries);
     return withEntries(object, encodeManagers(capUpdaters(managers)));

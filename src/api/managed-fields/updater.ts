@@ -73,7 +73,7 @@ export function applyManagers(
   const fields = toFieldSet(type, config).recursiveDifference(reset);
   const last = managers.get(applier.id);
   const owners = new Map(managers).set(applier.id, { ...applier.manager, apiVersion, fields });
-  const object = prune(merging, merge(type, live, config), owners, last);
+  const object = prune(merging, merge(type, live, config), owners, last, fields);
 
   const comparisons = new Map([[apiVersion, compare(type, live, object, reset)]]);
   const conflicts: { manager: Manager; fields: FieldSet }[] = [];
@@ -121,11 +121,19 @@ function comparisonIn(
  * Removes what the applier applied last time and does not apply now, if nobody owns it. What nobody ever owned (defaults, say)
  * only goes with the item that it is in.
  */
-function prune(merging: Merging, merged: unknown, owners: Managers, last: Manager | undefined): unknown {
+function prune(
+  merging: Merging,
+  merged: unknown,
+  owners: Managers,
+  last: Manager | undefined,
+  applied: FieldSet,
+): unknown {
   if (last === undefined || last.fields.isEmpty) return merged;
   const { apiVersion: own, versions } = merging;
   const type = versions.typeOf(last.apiVersion);
   if (type === undefined) return merged;
+  // All of it is applied again.
+  if (last.apiVersion === own && last.fields.difference(applied).isEmpty) return merged;
   const inVersion = (value: unknown, from: string, to: string): unknown =>
     from === to ? value : versions.convert(value, from, to);
 
