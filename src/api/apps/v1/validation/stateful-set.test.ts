@@ -178,7 +178,7 @@ describe('stateful sets', () => {
     ['a bad thing', { spec: 'replicas: -1' }, {}, ['spec.replicas: Invalid value: -1: must be greater than or equal to 0']],
     ['something beside a service name from before', { spec: 'serviceName: A_B\nreplicas: 3' }, { spec: 'serviceName: A_B' }, []],
     ['something beside a claim from before', { spec: `${claim('')}\nreplicas: 3` }, { spec: claim('') }, []],
-    ['something beside a template from before', { container: `${MOUNT}`, spec: 'replicas: 3' }, { container: MOUNT }, []],
+    ['something beside a template from before', { container: MOUNT, spec: 'replicas: 3' }, { container: MOUNT }, []],
     [
       'a good template into a bad one',
       { container: MOUNT },

@@ -34,6 +34,7 @@ export const deploymentStrategy: ResourceStrategy<Deployment> = {
 };
 
 export const deploymentStatusStrategy: SubresourceStrategy<Deployment> = {
+  resetFields: [['spec'], ['metadata', 'labels']],
   prepareForUpdate(deployment, old) {
     const { labels: _, ...metadata } = deployment.metadata;
     const { labels } = old.metadata;

@@ -1,0 +1,105 @@
+// An API server for tests that serves the workloads and jobs, whether somebody acts on them or not; and requests about them.
+
+import { controllerRevisionResource } from '../registry/apps/controller-revision/index.ts';
+import { daemonSetResource } from '../registry/apps/daemon-set/index.ts';
+import { deploymentResource } from '../registry/apps/deployment/index.ts';
+import { statefulSetResource } from '../registry/apps/stateful-set/index.ts';
+import { cronJobResource } from '../registry/batch/cron-job/index.ts';
+import { jobResource } from '../registry/batch/job/index.ts';
+import { send } from './requests.ts';
+import type { RawResponse } from './requests.ts';
+import { startTestServer } from './server.ts';
+import type { TestServer } from './server.ts';
+
+/** What tests look at in an object. */
+export interface Workload {
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly generation?: number;
+    readonly resourceVersion: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly finalizers?: readonly string[];
+  };
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly status: Readonly<Record<string, unknown>>;
+}
+
+export interface WorkloadServer extends TestServer {
+  /** Requests about one resource of the namespace default: '/apis/apps/v1/namespaces/default/deployments'. */
+  resource(path: string): ResourceRequests;
+}
+
+/** The answers' bodies as objects; `code` and the like are those of the last answer. */
+export interface ResourceRequests {
+  create(object: object): Promise<Answered>;
+  /** Of an object, or of one of its subresources ('name/status'). */
+  get(name: string): Promise<Answered>;
+  put(name: string, object: object): Promise<Answered>;
+  /** A merge patch. */
+  patch(name: string, patch: object): Promise<Answered>;
+  delete(name: string, query?: string): Promise<Answered>;
+  /** With a query. */
+  list(query: string): Promise<readonly string[]>;
+  /** Column names and cells, as `kubectl get` shows them. */
+  table(): Promise<{ readonly columns: readonly string[]; readonly rows: readonly (readonly unknown[])[] }>;
+}
+
+export interface Answered {
+  readonly code: number;
+  readonly object: Workload;
+  readonly warnings: readonly string[];
+  /** Of a refusal: the message, and the field of each cause. */
+  readonly message: string;
+  readonly causes: readonly string[];
+}
+
+export async function startWorkloadServer(): Promise<WorkloadServer> {
+  const test = await startTestServer({
+    extraResources: (services) => [
+      controllerRevisionResource(services),
+      cronJobResource(services),
+      daemonSetResource(services),
+      deploymentResource(services),
+      jobResource(services),
+      statefulSetResource(services),
+    ],
+  });
+  return { ...test, resource: (path) => requestsOf(test, path) };
+}
+
+function requestsOf({ server }: TestServer, path: string): ResourceRequests {
+  const request = async (method: string, more: string, body?: object, contentType = 'application/json'): Promise<Answered> =>
+    answered(await send(server, { method, path: path + more, body, headers: { 'content-type': contentType } }));
+  return {
+    create: (object) => request('POST', '', object),
+    get: (name) => request('GET', `/${name}`),
+    put: (name, object) => request('PUT', `/${name}`, object),
+    patch: (name, patch) => request('PATCH', `/${name}`, patch, 'application/merge-patch+json'),
+    delete: (name, query = '') => request('DELETE', `/${name}${query}`),
+    async list(query) {
+      const { json } = await send(server, { path: `${path}?${query}` });
+      return json.items.map(({ metadata }) => metadata.name);
+    },
+    async table() {
+      const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+      const { json } = await send(server, { path, headers: { accept } });
+      return {
+        columns: (json.columnDefinitions ?? []).map(({ name }) => name),
+        rows: json.rows.map(({ cells }) => cells),
+      };
+    },
+  };
+}
+
+function answered({ code, json, warnings }: RawResponse): Answered {
+  const causes = (json.details?.causes ?? []) as readonly { readonly field: string }[];
+  return {
+    code,
+    object: json as unknown as Workload,
+    warnings,
+    message: json.message ?? '',
+    causes: causes.map(({ field }) => field),
+  };
+}
