@@ -290,6 +290,7 @@ function unmanaged(object: ManagedObject): ManagedObject {
 function withEntries<T extends ManagedObject>(object: T, entries: readonly ManagedFieldsEntry[] | undefined): T {
   const known = entriesOf(object);
   if (known === entries) return object;
+  if (known === undefined) return { ...object, metadata: { ...object.metadata, managedFields: entries } };
   const { managedFields: _, ...metadata } = object.metadata as Metadata;
   return { ...object, metadata: entries === undefined ? metadata : { ...metadata, managedFields: entries } };
 }

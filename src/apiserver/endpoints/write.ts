@@ -153,8 +153,9 @@ function emptiesManagedFields(raw: unknown): boolean {
 
 /** Nothing begins its life being deleted, whatever the client says. */
 function withoutDeletion(object: KubeObject): KubeObject {
-  const { deletionTimestamp, deletionGracePeriodSeconds, ...metadata } = object.metadata;
-  return deletionTimestamp === undefined && deletionGracePeriodSeconds === undefined ? object : { ...object, metadata };
+  if (object.metadata.deletionTimestamp === undefined && object.metadata.deletionGracePeriodSeconds === undefined) return object;
+  const { deletionTimestamp: _timestamp, deletionGracePeriodSeconds: _seconds, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }
 
 /** A patched object is decoded like a body: it may have unknown fields, and values of wrong types. */

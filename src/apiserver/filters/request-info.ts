@@ -81,11 +81,11 @@ function nonResource(path: string, method: string): RequestInfo {
 
 function splitPath(path: string): string[] {
   const parts: string[] = [];
-  let start = 0;
-  for (let at = 0; at <= path.length; at++) {
-    if (at < path.length && path.charCodeAt(at) !== 0x2f) continue;
-    if (at > start) parts.push(decode(path.slice(start, at)));
-    start = at + 1;
+  for (let start = 0; start < path.length;) {
+    const slash = path.indexOf('/', start);
+    const end = slash < 0 ? path.length : slash;
+    if (end > start) parts.push(decode(path.slice(start, end)));
+    start = end + 1;
   }
   return parts;
 }
