@@ -121,13 +121,7 @@ function comparisonIn(
  * Removes what the applier applied last time and does not apply now, if nobody owns it. What nobody ever owned (defaults, say)
  * only goes with the item that it is in.
  */
-function prune(
-  merging: Merging,
-  merged: unknown,
-  owners: Managers,
-  last: Manager | undefined,
-  applied: FieldSet,
-): unknown {
+function prune(merging: Merging, merged: unknown, owners: Managers, last: Manager | undefined, applied: FieldSet): unknown {
   if (last === undefined || last.fields.isEmpty) return merged;
   const { apiVersion: own, versions } = merging;
   const type = versions.typeOf(last.apiVersion);

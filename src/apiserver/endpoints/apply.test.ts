@@ -4,6 +4,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { VirtualClock } from '../../machinery/clock.ts';
+import { SeededRandom } from '../../machinery/random.ts';
 import { send } from '../testing/requests.ts';
 import type { Answer, RawResponse } from '../testing/requests.ts';
 import { startTestServer } from '../testing/server.ts';
@@ -279,5 +280,76 @@ describe('managed fields of other writes', () => {
     const operations = [{ op: 'replace', path: '/metadata/managedFields', value: [{ ...entry, manager: 'renamed' }] }];
     const patched = await patch(`${MAPS}/a`, 'application/json-patch+json', JSON.stringify(operations));
     expect(owners(patched.json)).toEqual(['renamed Apply']);
+  });
+});
+
+describe('mutated configurations', () => {
+  const original = replicaSet({
+    replicas: 1,
+    template: {
+      metadata: { labels: { app: 'a' }, annotations: { x: 'y' } },
+      spec: {
+        volumes: [{ name: 'v', emptyDir: { sizeLimit: '1Gi' } }],
+        containers: [
+          {
+            name: 'c',
+            image: 'i',
+            ports: [{ containerPort: 80 }],
+            env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }],
+            resources: { requests: { cpu: '100m' } },
+            volumeMounts: [{ name: 'v', mountPath: '/v' }],
+          },
+        ],
+      },
+    },
+  });
+  const values: readonly unknown[] = [
+    null,
+    0,
+    -1,
+    1.5,
+    true,
+    '',
+    'x',
+    [],
+    {},
+    [null],
+    [[]],
+    [{}],
+    { name: 'c' },
+    ['a', 'a'],
+    { __proto__x: 1 },
+  ];
+
+  /** The value with something in it replaced, removed, doubled or added. */
+  function mutated(value: unknown, random: SeededRandom): unknown {
+    if (typeof value !== 'object' || value === null || random.int(6) === 0) return values[random.int(values.length)];
+    if (Array.isArray(value)) {
+      if (value.length === 0 || random.int(4) === 0) return [...value, ...value];
+      const at = random.int(value.length);
+      return value.map((item, index) => (index === at ? mutated(item, random) : item) as unknown);
+    }
+    const names = Object.keys(value);
+    if (names.length === 0 || random.int(8) === 0)
+      return { ...value, [['extra', '__proto__', 'name'][random.int(3)] as string]: 1 };
+    const name = names[random.int(names.length)] as string;
+    return { ...value, [name]: mutated((value as Record<string, unknown>)[name], random) };
+  }
+
+  test('give an answer, never a failure of the server', async () => {
+    const random = new SeededRandom(11);
+    const codes = new Map<number, number>();
+    for (let i = 0; i < 600; i++) {
+      let body = original;
+      for (let times = 0; times <= random.int(3); times++) body = mutated(body, random) as object;
+      const text = JSON.stringify(body);
+      const cut = random.int(10) === 0 ? text.slice(0, random.int(text.length)) : text;
+      const answer = await applyTo(`${SETS}/a`, cut, 'fieldManager=me&force=true');
+      codes.set(answer.code, (codes.get(answer.code) ?? 0) + 1);
+      if (answer.code >= 500) expect([cut, answer.json.message]).toEqual('an answer below 500');
+    }
+    expect([...codes.keys()].sort()).toEqual([200, 201, 400, 409, 422].filter((code) => codes.has(code)));
+    expect(codes.get(400)).toBeGreaterThan(100);
+    expect(({} as Record<string, unknown>)['extra']).toBeUndefined();
   });
 });
