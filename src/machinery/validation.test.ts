@@ -197,3 +197,23 @@ describe('validateLabels', () => {
     expect(validation.validateLabels(undefined, field.path('x'))).toEqual([]);
   });
 });
+
+describe('validateDomainPrefixedPath', () => {
+  const PREFIXED = 'must be a domain-prefixed path (such as "acme.io/foo")';
+  it.each<[value: string, messages: string[]]>([
+    ['acme.io/foo', []],
+    ['acme.io/foo/bar~1', []],
+    ['', ['x: Required value']],
+    ['foo', [`x: Invalid value: "foo": ${PREFIXED}`]],
+    ['/foo', [`x: Invalid value: "/foo": ${PREFIXED}`]],
+    ['acme.io/', [`x: Invalid value: "acme.io/": ${PREFIXED}`]],
+    ['acme.io/f#o', [`x: Invalid value: "f#o": Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')`]],
+  ])('%j', (value, messages) => {
+    const errors = validation.validateDomainPrefixedPath(value, field.path('x'));
+    expect(errors.map((error) => error.message)).toEqual(messages);
+  });
+
+  it('names the domain that is none', () => {
+    expect(validation.validateDomainPrefixedPath('Acme/foo', field.path('x'))[0]?.badValue).toBe('Acme');
+  });
+});

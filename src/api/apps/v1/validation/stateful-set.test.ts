@@ -147,6 +147,11 @@ describe('stateful sets', () => {
       { spec: claim('resources: {requests: {storage: 1Gi}}') },
       ['spec.volumeClaimTemplates[0].spec.accessModes: Required value: at least 1 access mode is required'],
     ],
+    [
+      'a claim without a name',
+      { spec: GOOD_CLAIM.replace('name: data', '') },
+      ['spec.template.spec.volumes[0].name: Required value'],
+    ],
     ['a mount of nothing', { container: MOUNT }, ['spec.template.spec.containers[0].volumeMounts[0].name: Not found: "data"']],
     [
       'pods that end',

@@ -161,7 +161,8 @@ function withClaims(
   pods: StatefulSetSpec['template'],
   claims: StatefulSetSpec['volumeClaimTemplates'],
 ): StatefulSetSpec['template'] {
-  const names = new Set((claims ?? []).map(({ metadata }) => metadata.name));
+  // One without a name makes a volume that is refused for it.
+  const names = new Set((claims ?? []).map(({ metadata }) => (metadata as { readonly name?: string }).name ?? ''));
   if (names.size === 0) return pods;
   const volumes = [
     ...[...names].map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),

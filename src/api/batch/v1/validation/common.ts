@@ -17,3 +17,8 @@ export function chosenFrom(value: string | undefined, known: readonly string[], 
   if (value === undefined || value === '') return [field.required(at, `valid values: [${known.map(quote).join(' ')}]`)];
   return known.includes(value) ? [] : [field.notSupported(at, value, known)];
 }
+
+/** '' for an object without one: that is an error, but not of these rules. */
+export function nameOf(metadata: { readonly name?: string | undefined }): string {
+  return metadata.name ?? '';
+}

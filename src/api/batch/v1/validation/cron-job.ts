@@ -6,7 +6,7 @@ import * as validation from '../../../../machinery/validation.ts';
 import { nonNegative, oneOf } from '../../../core/v1/validation/common.ts';
 import { parseSchedule } from '../schedule.ts';
 import { isTimeZone } from '../time-zones.ts';
-import { SPEC } from './common.ts';
+import { nameOf, SPEC } from './common.ts';
 import { jobSpec } from './job-spec.ts';
 import type { CronJob, CronJobSpec, JobSpec } from './types.ts';
 
@@ -15,8 +15,9 @@ const MAX_NAME_LENGTH = validation.DNS1035_LABEL_MAX_LENGTH - 11;
 
 export function validateCronJob({ metadata, spec }: CronJob): FieldErrorList {
   const errors = cronJobSpec(spec, undefined);
-  if (metadata.name.length > MAX_NAME_LENGTH) {
-    errors.push(field.invalid(field.path('metadata', 'name'), metadata.name, validation.maxLenError(MAX_NAME_LENGTH)));
+  const name = nameOf(metadata);
+  if (name.length > MAX_NAME_LENGTH) {
+    errors.push(field.invalid(field.path('metadata', 'name'), name, validation.maxLenError(MAX_NAME_LENGTH)));
   }
   return errors;
 }

@@ -7,7 +7,7 @@ import { labelSelectorAsSelector, validateLabelSelector, type Selector } from '.
 import * as validation from '../../../../machinery/validation.ts';
 import { CONTROLLER_UID_LABEL, JOB_NAME_LABEL, LEGACY_CONTROLLER_UID_LABEL, LEGACY_JOB_NAME_LABEL } from '../labels.ts';
 import { hasCondition } from '../job-conditions.ts';
-import { immutableField, SPEC } from './common.ts';
+import { immutableField, nameOf, SPEC } from './common.ts';
 import { jobSpec } from './job-spec.ts';
 import type { Job, JobSpec } from './types.ts';
 
@@ -34,7 +34,8 @@ export function validateJobUpdate(job: Job, old: Job): FieldErrorList {
 /** The labels that the server puts into the template must be there, and be the job's own: two jobs never share pods. */
 function generatedSelector({ metadata, spec }: Job): FieldErrorList {
   if (spec.manualSelector === true || spec.selector === undefined) return [];
-  const { uid, name } = metadata;
+  const { uid } = metadata;
+  const name = nameOf(metadata);
   const labels = spec.template.metadata.labels ?? {};
   const at = SPEC.child('template', 'metadata', 'labels');
   const errors: FieldErrorList = uid === '' ? [field.required(field.path('metadata', 'uid'))] : [];
@@ -81,10 +82,11 @@ function selectorOf({ selector }: JobSpec): Selector | undefined {
 function hostnames({ metadata, spec }: Job): FieldErrorList {
   const { completions = 0 } = spec;
   if (spec.completionMode !== 'Indexed' || completions <= 0) return [];
-  const longest = `${metadata.name}-${completions - 1}`;
+  const name = nameOf(metadata);
+  const longest = `${name}-${completions - 1}`;
   if (validation.isDNS1123Label(longest).length === 0) return [];
   const message = `will not able to create pod with invalid DNS label: ${longest}`;
-  return [field.invalid(field.path('metadata', 'name'), metadata.name, message)];
+  return [field.invalid(field.path('metadata', 'name'), name, message)];
 }
 
 /** An indexed job can grow and shrink, if all its pods run at a time. */

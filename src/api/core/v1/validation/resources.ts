@@ -109,6 +109,11 @@ export function overhead(list: ResourceList | undefined, at: FieldPath): FieldEr
   return list === undefined ? [] : resourceRequirements({ limits: list }, at, new Set(), containerResourceName);
 }
 
+/** A resource can be called anything, such as what every object inherits. */
+function amountOf(list: ResourceList | undefined, name: string): string | undefined {
+  return list !== undefined && Object.hasOwn(list, name) ? list[name] : undefined;
+}
+
 /** Resources of the pod as a whole. */
 export function podResources(spec: PodSpec, at: FieldPath, claimNames: ReadonlySet<string>): FieldErrorList {
   const { resources } = spec;
@@ -119,14 +124,14 @@ export function podResources(spec: PodSpec, at: FieldPath, claimNames: ReadonlyS
   }
   errors.push(...resourceRequirements(resources, at, claimNames, podResourceName));
   for (const [name, together] of aggregateContainerResources(spec, 'requests')) {
-    const requested = parseQuantity(resources.requests?.[name] ?? '0');
+    const requested = parseQuantity(amountOf(resources.requests, name) ?? '0');
     if (together.cmp(requested) <= 0) continue;
     const message = `must be greater than or equal to aggregate container requests of ${together.toString()}`;
     errors.push(field.invalid(at.child('requests').key(name), requested.toString(), message));
   }
   spec.containers.forEach((container, index) => {
     for (const [name, amount] of Object.entries(container.resources.limits ?? {})) {
-      const limit = resources.limits?.[name];
+      const limit = amountOf(resources.limits, name);
       if (limit === undefined || parseQuantity(amount).cmp(parseQuantity(limit)) <= 0) continue;
       const path = at.child('containers').index(index).key(name).child('limits');
       errors.push(field.invalid(path, amount, `must be less than or equal to pod limits of ${limit}`));

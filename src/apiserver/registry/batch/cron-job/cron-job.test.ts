@@ -40,6 +40,11 @@ describe('cron jobs', () => {
     expect(causes).toEqual(['spec.schedule', 'spec.timeZone', 'spec.jobTemplate.spec.template.spec.restartPolicy']);
   });
 
+  test('without a name are refused for that, too', async () => {
+    const { code, causes } = await cronJobs.create({ spec: { ...cronJob().spec, schedule: '' } });
+    expect([code, causes]).toEqual([422, ['metadata.name', 'spec.schedule']]);
+  });
+
   test('warn of their pods', async () => {
     const { warnings } = await cronJobs.create(cronJob({}, { terminationGracePeriodSeconds: -1 }));
     expect(warnings).toEqual([

@@ -101,6 +101,12 @@ describe('jobs', () => {
     );
   });
 
+  test('without a name are refused for that', async () => {
+    const { code, causes } = await jobs.create({ spec: job({ completionMode: 'Indexed', completions: 3 }).spec });
+    expect(code).toBe(422);
+    expect(new Set(causes)).toEqual(new Set(['metadata.name']));
+  });
+
   test('that may surprise are warned of', async () => {
     const spec = { completionMode: 'Indexed', completions: 100_001, parallelism: 10_001 };
     const { code, warnings } = await jobs.create(job(spec));

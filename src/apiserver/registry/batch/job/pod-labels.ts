@@ -12,7 +12,9 @@ import type { Job } from './strategy.ts';
 /** Labels and a selector that no other job has. What the user gave stays; where it says something else, validation refuses it. */
 export function withGeneratedSelector(job: Job): Job {
   if (job.spec.manualSelector === true) return job;
-  const { uid, name } = job.metadata;
+  const { uid } = job.metadata;
+  // Without a name it is refused, but later.
+  const name = (job.metadata as { readonly name?: string }).name ?? '';
   const { template, selector } = job.spec;
   const own = {
     [LEGACY_JOB_NAME_LABEL]: name,
