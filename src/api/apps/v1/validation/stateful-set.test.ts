@@ -150,7 +150,10 @@ describe('stateful sets', () => {
     [
       'a claim without a name',
       { spec: GOOD_CLAIM.replace('name: data', '') },
-      ['spec.template.spec.volumes[0].name: Required value'],
+      [
+        'spec.template.spec.volumes[0].persistentVolumeClaim.claimName: Required value',
+        'spec.template.spec.volumes[0].name: Required value',
+      ],
     ],
     ['a mount of nothing', { container: MOUNT }, ['spec.template.spec.containers[0].volumeMounts[0].name: Not found: "data"']],
     [
