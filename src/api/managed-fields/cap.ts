@@ -27,7 +27,7 @@ export function capUpdaters(managers: Managers, max: number = MAX_UPDATERS): Man
     }
     const bucket = { manager: OLD_UPDATES_MANAGER, operation: 'Update', apiVersion, subresource: '' } as const;
     const bucketId = managerId(bucket);
-    const gathered = result.get(bucketId) ?? (result.get(first) as Manager);
+    const gathered = result.get(bucketId) ?? result.get(first);
     if (!result.has(bucketId)) result.delete(first);
     result.delete(id);
     // The time is that of the youngest change in it.

@@ -276,7 +276,7 @@ export function withoutNewTimes<T extends ManagedObject>(object: T, live: T): T 
 }
 
 function entriesOf(object: ManagedObject | undefined): readonly ManagedFieldsEntry[] | undefined {
-  return (object?.metadata as Metadata | undefined)?.managedFields;
+  return object?.metadata?.managedFields;
 }
 
 function unmanaged(object: ManagedObject): ManagedObject {

@@ -1,7 +1,7 @@
 // metadata.managedFields: who owns which fields. An entry in memory has its set; as JSON it has FieldsV1.
 
 import { quote } from '../../machinery/go-format.ts';
-import { FieldSet } from './field-set.ts';
+import type { FieldSet } from './field-set.ts';
 import { fieldsOfSet, setOfFields } from './fields-v1.ts';
 import { compareText, PathElementError } from './path-element.ts';
 

@@ -85,7 +85,7 @@ function visitMap(validation: Validation, map: MapShape, value: unknown): void {
   if (typeof value !== 'object' || Array.isArray(value)) {
     return report(validation, `expected map, got &{${formatValue(value)}}`);
   }
-  for (const [name, item] of Object.entries(value as object)) {
+  for (const [name, item] of Object.entries(value)) {
     const type = map.fields.get(name)?.type ?? map.values;
     validation.path.push(fieldElement(name));
     if (type === undefined) report(validation, 'field not declared in schema');

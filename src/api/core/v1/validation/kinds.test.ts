@@ -160,7 +160,7 @@ describe('nodes', () => {
         'metadata.taints[1]: Duplicate value: {"Key":"a","Value":"b","Effect":"NoSchedule","TimeAdded":null}: taints must be unique by key and effect pair',
         'metadata.taints[2].key: Invalid value: "": name part must be non-empty',
         `metadata.taints[2].key: Invalid value: "": ${NAME_PART}`,
-        expect.stringMatching(/^metadata\.taints\[2\]\.value: Invalid value: "-": a valid label/) as unknown as string,
+        expect.stringMatching(/^metadata\.taints\[2\]\.value: Invalid value: "-": a valid label/),
         'metadata.taints[2].effect: Unsupported value: "Never": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
       ],
     ],

@@ -53,7 +53,7 @@ describe('spec', () => {
       'what is wrong is told, too',
       good,
       `${good}\nnodeName: A`,
-      expect.arrayContaining([FIXED, expect.stringMatching(/^spec.nodeName: Invalid value: "A"/)]) as unknown as string[],
+      expect.arrayContaining([FIXED, expect.stringMatching(/^spec.nodeName: Invalid value: "A"/)]),
     ],
     [
       'containers may not be added',
@@ -259,9 +259,7 @@ describe('status', () => {
       'conditions: [{type: "a b", status: "True", observedGeneration: -1}]',
       [
         'metadata.conditions[0].observedGeneration: Invalid value: -1: must be greater than or equal to 0',
-        expect.stringMatching(
-          /^metadata\.conditions\[0\]\.Type: Invalid value: "a b": name part must consist/,
-        ) as unknown as string,
+        expect.stringMatching(/^metadata\.conditions\[0\]\.Type: Invalid value: "a b": name part must consist/),
       ],
     ],
     [
@@ -280,11 +278,7 @@ describe('status', () => {
       'a nominated node',
       '',
       'nominatedNodeName: A',
-      [
-        expect.stringMatching(
-          /^status\.nominatedNodeName: Invalid value: "A": a lowercase RFC 1123 subdomain/,
-        ) as unknown as string,
-      ],
+      [expect.stringMatching(/^status\.nominatedNodeName: Invalid value: "A": a lowercase RFC 1123 subdomain/)],
     ],
     [
       'addresses',

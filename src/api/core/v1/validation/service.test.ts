@@ -26,7 +26,7 @@ describe('a service', () => {
         'spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive',
         'spec.ports[0].protocol: Unsupported value: "ICMP": supported values: "SCTP", "TCP", "UDP"',
         'spec.ports[0].targetPort: Invalid value: 70000: must be between 1 and 65535, inclusive',
-        expect.stringMatching(/^spec\.ports\[0\]\.appProtocol: Invalid value: "a b": name part/) as unknown as string,
+        expect.stringMatching(/^spec\.ports\[0\]\.appProtocol: Invalid value: "a b": name part/),
         'spec.ports[1].targetPort: Invalid value: "A": must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)',
         'spec.ports[1].targetPort: Invalid value: "A": must contain at least one letter (a-z)',
         'spec.ports[2].name: Duplicate value: "a"',
@@ -106,7 +106,7 @@ describe('a service', () => {
     [
       'a name elsewhere that is none',
       'type: ExternalName\nexternalName: -x',
-      [expect.stringMatching(/^spec\.externalName: Invalid value: "-x": a lowercase RFC 1123 subdomain/) as unknown as string],
+      [expect.stringMatching(/^spec\.externalName: Invalid value: "-x": a lowercase RFC 1123 subdomain/)],
     ],
     ['no name elsewhere', 'type: ExternalName', ['spec.externalName: Required value']],
     [
@@ -118,11 +118,7 @@ describe('a service', () => {
         'spec.ipFamilyPolicy: Forbidden: may not be set for ExternalName services',
       ],
     ],
-    [
-      'a selector',
-      `selector: {a: "-"}\n${ports}`,
-      [expect.stringMatching(/^spec\.selector: Invalid value: "-": a valid label/) as unknown as string],
-    ],
+    ['a selector', `selector: {a: "-"}\n${ports}`, [expect.stringMatching(/^spec\.selector: Invalid value: "-": a valid label/)]],
     [
       'affinity',
       `sessionAffinity: Cookie\n${ports}`,
