@@ -181,6 +181,13 @@ describe.each(versions)('over %s', (version, ask) => {
     expect((await ask({ path: '/readyz' })).code).toBe(200);
   });
 
+  test('takes long headers and selectors', async () => {
+    const length = version === 'HTTP/2' ? 40_000 : 500_000;
+    const labelSelector = Array.from({ length: length / 20 }, (_, i) => `a%3Dvalue-${i}`).join(',');
+    expect((await ask({ path: `${PATH}?labelSelector=${labelSelector}` })).code).toBe(200);
+    expect((await ask({ path: '/readyz', headers: { 'x-long': 'y'.repeat(length) } })).code).toBe(200);
+  });
+
   test('sends lists of megabytes', async () => {
     const text = 'x'.repeat(500_000);
     for (let i = 0; i < 8; i++) {
@@ -260,7 +267,7 @@ describe('bad input', () => {
   test('that is no HTTP is told so', async () => {
     expect(await raw('hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 Bad Request/);
     expect(await raw('GET / HTTP/9.9\r\n\r\n')).toMatch(/^HTTP\/1\.1 (400|505)/);
-    expect(await raw(`GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(100_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431/);
+    expect(await raw(`GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(1_100_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431/);
     expect(await raw('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n')).toMatch(
       /^HTTP\/1\.1 400/,
     );
@@ -290,6 +297,37 @@ describe('bad input', () => {
     );
     expect(answer).toMatch(/^HTTP\/1\.1 404 Not Found/);
     expect(answer).toContain('configmaps \\"none\\" not found');
+  });
+
+  test('and those of what needs none, as if nobody had asked for one', async () => {
+    const upgrade =
+      'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n';
+    const list = await raw(`GET ${PATH} HTTP/1.1\r\n${upgrade}`);
+    expect(list).toMatch(/^HTTP\/1\.1 200 OK/);
+    expect(list).toContain('"kind":"ConfigMapList"');
+    expect(list).toMatch(/connection: close/i);
+    // Larger than what a socket takes at once.
+    expect((await raw(`GET /openapi/v2 HTTP/1.1\r\n${upgrade}`)).length).toBeGreaterThan(100_000);
+  });
+
+  test('a client that is slow to read many answers may go on asking', async () => {
+    const connection = http2Connect(`https://127.0.0.1:${port}`, {
+      ca: authority.cert,
+      ...admin,
+      settings: { initialWindowSize: 0 },
+    });
+    const streams = Array.from({ length: 200 }, () => connection.request({ ':path': '/openapi/v2' }));
+    const codes = await Promise.all(
+      streams.map(
+        (stream) =>
+          new Promise<number>((resolve, reject) => {
+            stream.once('response', (headers) => resolve(Number(headers[':status'])));
+            stream.once('error', reject);
+          }),
+      ),
+    );
+    expect(codes.every((code) => code === 200)).toBe(true);
+    connection.destroy();
   });
 
   test('keeps a connection for the next request', async () => {

@@ -3,9 +3,9 @@
 
 import { createSecureServer } from 'node:http2';
 import type { Http2SecureServer, IncomingHttpHeaders as Http2Headers, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
-import { STATUS_CODES } from 'node:http';
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { DEFAULT_CIPHERS } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
@@ -35,6 +35,16 @@ export interface ListenerConfig {
 /** AES with 128 bits first, as good as the longer one and a quarter faster; then what Node offers by itself. */
 const CIPHERS = ['TLS_AES_128_GCM_SHA256', 'ECDHE-ECDSA-AES128-GCM-SHA256', DEFAULT_CIPHERS].join(':');
 
+/** Of HTTP/1.1. Selectors and tokens may be long; Node would take 16 KiB, Kubernetes takes this. */
+const MAX_HEADER_BYTES = 1024 * 1024;
+/** Of HTTP/2: what its implementation can do. Clients that are told do not try more, which would cost them the connection. */
+const MAX_HEADER_LIST_BYTES = 64 * 1024 - 1;
+/**
+ * What one connection may have under way, in MB. A client has all its watches and lists on one; with Node's 10 MB, a few answers
+ * that it is slow to read would have its other requests refused, and then its connection closed.
+ */
+const MAX_SESSION_MEMORY_MB = 256;
+
 export class Listener {
   readonly #config: ListenerConfig;
   readonly #server: Http2SecureServer;
@@ -58,8 +68,11 @@ export class Listener {
       minVersion: 'TLSv1.2',
       ciphers: CIPHERS,
       honorCipherOrder: true,
-      settings: { maxConcurrentStreams: 1000, initialWindowSize: 1024 * 1024 },
+      settings: { maxConcurrentStreams: 1000, initialWindowSize: 1024 * 1024, maxHeaderListSize: MAX_HEADER_LIST_BYTES },
+      maxSessionMemory: MAX_SESSION_MEMORY_MB,
     });
+    // Read for each new HTTP/1.1 connection; there is no option for it.
+    (this.#server as unknown as { maxHeaderSize: number }).maxHeaderSize = MAX_HEADER_BYTES;
     this.#listen();
   }
 
@@ -185,7 +198,7 @@ export class Listener {
       .handler(request)
       .then(async (response) => {
         if (response.body.kind === 'taken') await response.body.done;
-        else if (!taken) refuseUpgrade(socket, response);
+        else if (!taken) await answerWithoutUpgrade(request, response, message, socket);
       })
       .catch((error: unknown) => {
         this.#config.logger.error('an upgraded connection failed', { path: request.path, err: error });
@@ -260,19 +273,21 @@ function flat(headers: IncomingHttpHeaders): Readonly<Record<string, string | un
   return headers as Readonly<Record<string, string | undefined>>;
 }
 
-function refuseUpgrade(socket: Duplex, response: ApiResponse): void {
-  const body =
-    response.body.kind === 'object'
-      ? response.body.object.json()
-      : response.body.kind === 'text'
-        ? Buffer.from(response.body.text, 'utf8')
-        : new Uint8Array();
-  const type = response.body.kind === 'text' ? response.body.contentType : 'application/json';
-  socket.write(
-    `HTTP/1.1 ${response.code} ${STATUS_CODES[response.code] ?? 'Error'}\r\nConnection: close\r\nContent-Type: ${type}\r\n` +
-      `Content-Length: ${body.length}\r\n\r\n`,
-  );
-  socket.end(body);
+/** Whoever serves the path has no use for another protocol: the request is answered like any other, and the connection closed. */
+async function answerWithoutUpgrade(
+  request: RequestState,
+  answer: ApiResponse,
+  message: IncomingMessage,
+  socket: Duplex,
+): Promise<void> {
+  const response = new ServerResponse(message);
+  response.shouldKeepAlive = false;
+  // Node has let go of the connection, and nobody else would pass this on.
+  socket.on('drain', () => response.emit('drain'));
+  response.on('error', (error) => request.abort(error));
+  response.once('finish', () => socket.end());
+  response.assignSocket(socket as Socket);
+  await respond(request, answer, new Http1Sink(response));
 }
 
 class Http2Sink implements ResponseSink {
