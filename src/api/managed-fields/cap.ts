@@ -2,7 +2,7 @@
 // become one.
 
 import { managerId, seconds } from './managers.ts';
-import type { Manager, Managers } from './managers.ts';
+import type { Managers } from './managers.ts';
 import { compareText } from './path-element.ts';
 
 const MAX_UPDATERS = 10;

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { aggregateMessage, type FieldErrorList } from '../../../../machinery/field.ts';
+import { aggregateMessage } from '../../../../machinery/field.ts';
 import { decodeManifest, manifest, messages } from '../../../testing/manifest.ts';
 import type * as core from '../types.ts';
 import * as validation from './index.ts';

@@ -67,7 +67,7 @@ export function dropUnused(service: Service, old: Service): Service {
     if (spec.ipFamilyPolicy === before.ipFamilyPolicy) spec = without(spec, 'ipFamilyPolicy');
   }
   if (needsNodePorts(old) && !needsNodePorts(service) && hasNoNewNodePorts(service, old)) {
-    spec = { ...spec, ports: spec.ports?.map(({ nodePort: _, ...port }) => port) };
+    spec = { ...spec, ports: spec.ports?.map(({ nodePort: _nodePort, ...port }) => port) };
   }
   if (needsHealthCheckPort(old) && !needsHealthCheckPort(service) && spec.healthCheckNodePort === before.healthCheckNodePort) {
     spec = without(spec, 'healthCheckNodePort');
