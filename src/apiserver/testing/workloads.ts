@@ -37,6 +37,8 @@ export interface ResourceRequests {
   /** Of an object, or of one of its subresources ('name/status'). */
   get(name: string): Promise<Answered>;
   put(name: string, object: object): Promise<Answered>;
+  /** Server-side apply. */
+  apply(name: string, object: object): Promise<Answered>;
   /** A merge patch. */
   patch(name: string, patch: object): Promise<Answered>;
   delete(name: string, query?: string): Promise<Answered>;
@@ -76,6 +78,7 @@ function requestsOf({ server }: TestServer, path: string): ResourceRequests {
     create: (object) => request('POST', '', object),
     get: (name) => request('GET', `/${name}`),
     put: (name, object) => request('PUT', `/${name}`, object),
+    apply: (name, object) => request('PATCH', `/${name}?fieldManager=test`, object, 'application/apply-patch+yaml'),
     patch: (name, patch) => request('PATCH', `/${name}`, patch, 'application/merge-patch+json'),
     delete: (name, query = '') => request('DELETE', `/${name}${query}`),
     async list(query) {
