@@ -36,8 +36,7 @@ export function decideDeletion<T extends KubeObject>(
     if (!held) return { action: 'delete' };
     marked = markNow(marked, context.now);
   }
-  const first = object.metadata.deletionTimestamp === undefined;
-  if (first && strategy.prepareForDelete !== undefined) marked = strategy.prepareForDelete(marked, context);
+  if (strategy.prepareForDelete !== undefined) marked = strategy.prepareForDelete(marked, context);
   return { action: 'mark', object: marked };
 }
 
@@ -94,6 +93,7 @@ function propagationPolicy<T extends KubeObject>(
   options: DeleteOptions,
   strategy: DeleteStrategy<T>,
 ): 'Orphan' | 'Background' | 'Foreground' {
+  if (strategy.defaultGarbageCollection === 'unsupported') return 'Background';
   if (options.orphanDependents !== undefined) return options.orphanDependents ? 'Orphan' : 'Background';
   if (options.propagationPolicy !== undefined) return options.propagationPolicy;
   if (finalizers.includes(ORPHAN_FINALIZER)) return 'Orphan';

@@ -6,6 +6,7 @@ import type { ManagedFieldsEntry } from '../../api/managed-fields/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import type { GroupResource } from '../../machinery/apierrors.ts';
 import * as field from '../../machinery/field.ts';
 import { FreshObject } from './encoded-object.ts';
 import type { ResourceStore } from './resource-store.ts';
@@ -57,7 +58,7 @@ export function scaleSubresource<T extends KubeObject>(store: ResourceStore<T>, 
               const object = current as T;
               const owners = entriesOf(object);
               const scale = (await update.apply(withEntries(scaleOf(object), scaleEntries(owners, kind)))) as Scale;
-              checkScale(scale, name);
+              checkScale(scale, object, store.type);
               const replicas = scale.spec.replicas ?? 0;
               const { resourceVersion } = scale.metadata;
               const scaled = access.withReplicas(object, replicas);
@@ -92,10 +93,16 @@ function withEntries<T extends KubeObject>(object: T, managedFields: readonly Ma
   return { ...object, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
 }
 
-function checkScale(scale: Scale, name: string): void {
+function checkScale(scale: Scale, object: KubeObject, { group, resource }: GroupResource): void {
   const replicas = scale.spec.replicas ?? 0;
-  if (replicas >= 0) return;
-  throw apierrors.invalid({ group: 'autoscaling', kind: 'Scale' }, name, [
-    field.invalid(field.path('spec', 'replicas'), replicas, 'must be greater than or equal to 0'),
-  ]);
+  if (replicas < 0) {
+    throw apierrors.invalid({ group: 'autoscaling', kind: 'Scale' }, scale.metadata.name, [
+      field.invalid(field.path('spec', 'replicas'), replicas, 'must be greater than or equal to 0'),
+    ]);
+  }
+  const { name, uid } = object.metadata;
+  const { uid: wanted = '' } = scale.metadata;
+  if (wanted === '' || wanted === uid) return;
+  const why = `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${uid}`;
+  throw apierrors.conflict({ group, resource: `${resource}/scale` }, name, why);
 }

@@ -75,12 +75,12 @@ export interface DeleteStrategy<T extends KubeObject> {
    * graceful deletion). `requested` is what the client asked for, if it did. Default: no graceful deletion.
    */
   gracePeriodSeconds?(object: T, requested: number | undefined): number | undefined;
-  /** The object as it is to be stored when its deletion begins but cannot be finished yet (namespaces: status.phase). */
+  /** The object as it is to be stored when it is deleted but has to stay for now (namespaces: status.phase). May be called again. */
   prepareForDelete?(object: T, context: StrategyContext): T;
   /** Something other than metadata.finalizers keeps the object (namespaces: spec.finalizers). */
   hasPendingFinalizers?(object: T): boolean;
-  /** What becomes of dependents if the client does not say. Default: background. */
-  readonly defaultGarbageCollection?: 'background' | 'orphan';
+  /** What becomes of dependents if the client does not say. `unsupported`: there are none, whatever it says. Default: background. */
+  readonly defaultGarbageCollection?: 'background' | 'orphan' | 'unsupported';
   /** A deletion answers the object deleted instead of a Status. */
   readonly returnDeletedObject?: boolean;
   /** Has effects: after the object is gone for good (cluster IPs are given back). Must not throw. */

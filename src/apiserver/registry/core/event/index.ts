@@ -5,6 +5,7 @@ import { events } from '../../../../api/core/v1/index.ts';
 import { validateEvent } from '../../../../api/core/v1/validation/index.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { eventTable } from '../../../printers/event.ts';
+import { pathSegmentName } from '../../metadata-validation.ts';
 import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
@@ -16,7 +17,8 @@ const TTL_MS = 60 * 60 * 1000;
 
 export const eventStrategy: ResourceStrategy<Event> = {
   allowCreateOnUpdate: true,
-  returnDeletedObject: true,
+  defaultGarbageCollection: 'unsupported',
+  validateName: pathSegmentName,
   ttlMs: () => TTL_MS,
   validate: (event) => validateEvent(event),
   validateUpdate: (event) => validateEvent(event),
@@ -43,7 +45,7 @@ export const eventStrategy: ResourceStrategy<Event> = {
     'involvedObject.fieldPath': event.involvedObject.fieldPath ?? '',
     reason: event.reason ?? '',
     reportingComponent: event.reportingComponent ?? '',
-    source: event.source?.component ?? event.reportingComponent ?? '',
+    source: event.source?.component || (event.reportingComponent ?? ''),
     type: event.type ?? '',
   }),
 };

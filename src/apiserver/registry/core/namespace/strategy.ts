@@ -1,7 +1,11 @@
 // Namespaces. One lives until its content is gone: spec.finalizers keeps it, and only the finalize subresource changes that.
 
 import type * as core from '../../../../api/core/v1/index.ts';
-import { validateNamespace, validateNamespaceStatusUpdate } from '../../../../api/core/v1/validation/index.ts';
+import {
+  validateNamespace,
+  validateNamespaceFinalizeUpdate,
+  validateNamespaceStatusUpdate,
+} from '../../../../api/core/v1/validation/index.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { labelName } from '../../metadata-validation.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
@@ -19,7 +23,6 @@ function withNameLabel(namespace: Namespace): Namespace {
 }
 
 export const namespaceStrategy: ResourceStrategy<Namespace> = {
-  returnDeletedObject: true,
   validateName: labelName,
   prepareForCreate(namespace) {
     const finalizers = namespace.spec.finalizers ?? [];
@@ -32,8 +35,11 @@ export const namespaceStrategy: ResourceStrategy<Namespace> = {
   validate: (namespace) => validateNamespace(namespace),
   prepareForUpdate: (namespace, old) =>
     withNameLabel({ ...namespace, spec: { ...namespace.spec, finalizers: old.spec.finalizers }, status: old.status }),
-  validateUpdate: () => [],
-  prepareForDelete: (namespace) => ({ ...namespace, status: { ...namespace.status, phase: 'Terminating' } }),
+  validateUpdate: (namespace) => validateNamespace(namespace),
+  prepareForDelete(namespace) {
+    const { deletionGracePeriodSeconds: _, ...metadata } = namespace.metadata;
+    return { ...namespace, metadata, status: { ...namespace.status, phase: 'Terminating' } };
+  },
   hasPendingFinalizers: (namespace) => (namespace.spec.finalizers ?? []).length > 0,
   selectableFieldNames: ['name', 'status.phase'],
   selectableFields: (namespace) => ({ name: namespace.metadata.name, 'status.phase': namespace.status.phase ?? '' }),
@@ -47,5 +53,5 @@ export const namespaceStatusStrategy: SubresourceStrategy<Namespace> = {
 export const namespaceFinalizeStrategy: SubresourceStrategy<Namespace> = {
   resetFields: [['status']],
   prepareForUpdate: (namespace, old) => ({ ...namespace, status: old.status }),
-  validateUpdate: (namespace) => validateNamespace(namespace),
+  validateUpdate: (namespace) => validateNamespaceFinalizeUpdate(namespace),
 };

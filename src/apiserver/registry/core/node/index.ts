@@ -4,6 +4,7 @@ import type * as core from '../../../../api/core/v1/index.ts';
 import { nodes } from '../../../../api/core/v1/index.ts';
 import { validateNode, validateNodeUpdate } from '../../../../api/core/v1/validation/index.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import type { FieldErrorList } from '../../../../machinery/field.ts';
 import { nodeProxySubresource } from '../../../node-proxy/subresources.ts';
 import { nodeTable } from '../../../printers/node.ts';
 import { ResourceStore } from '../../resource-store.ts';
@@ -13,17 +14,46 @@ import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
 
 type Node = Immutable<core.Node>;
 
+/** Kubelets are no longer configured through their nodes. What names such a configuration still keeps it. */
+function withoutConfigSource(node: Node, old?: Node): Node {
+  if (node.spec.configSource === undefined || old?.spec.configSource !== undefined) return node;
+  const { configSource: _, ...spec } = node.spec;
+  return { ...node, spec };
+}
+
+function withoutConfigStatus(node: Node, old: Node): Node {
+  if (node.status.config === undefined || old.status.config !== undefined) return node;
+  const { config: _, ...status } = node.status;
+  return { ...node, status };
+}
+
+function warnings({ spec }: Node): string[] {
+  const found: string[] = [];
+  if (spec.configSource !== undefined) found.push('spec.configSource: the feature is removed');
+  if ((spec.externalID ?? '') !== '') found.push('spec.externalID: this field is deprecated, and is unused by Kubernetes');
+  return found;
+}
+
+/** Both sets of rules have some in common: what is wrong is told once. */
+function validateUpdate(node: Node, old: Node): FieldErrorList {
+  const errors = [...validateNode(node), ...validateNodeUpdate(node, old)];
+  return [...new Map(errors.map((error) => [error.message, error])).values()];
+}
+
 /** A kubelet registers its node with its status: it is kept on creation. */
 export const nodeStrategy: ResourceStrategy<Node> = {
+  prepareForCreate: (node) => withoutConfigSource(node),
   validate: (node) => validateNode(node),
-  prepareForUpdate: (node, old) => ({ ...node, status: old.status }),
-  validateUpdate: (node, old) => validateNodeUpdate(node, old),
+  warningsOnCreate: warnings,
+  prepareForUpdate: (node, old) => withoutConfigSource({ ...node, status: old.status }, old),
+  validateUpdate,
+  warningsOnUpdate: warnings,
   selectableFieldNames: ['spec.unschedulable'],
   selectableFields: (node) => ({ 'spec.unschedulable': String(node.spec.unschedulable ?? false) }),
 };
 
 const nodeStatusStrategy: SubresourceStrategy<Node> = {
-  prepareForUpdate: (node, old) => ({ ...node, spec: old.spec }),
+  prepareForUpdate: (node, old) => withoutConfigStatus({ ...node, spec: old.spec }, old),
   validateUpdate: (node, old) => validateNodeUpdate(node, old),
 };
 

@@ -5,11 +5,12 @@ import { validateBinding } from '../../../../api/core/v1/validation/index.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../../../client/client.ts';
 import * as apierrors from '../../../../machinery/apierrors.ts';
+import * as field from '../../../../machinery/field.ts';
 import { FreshObject } from '../../encoded-object.ts';
 import type { ResourceStore } from '../../resource-store.ts';
 import type { CreateOptions, Rest } from '../../rest.ts';
 import type { RequestContext } from '../../strategy.ts';
-import { formatTime } from '../../time.ts';
+import { withCondition } from './conditions.ts';
 import type { Pod } from './strategy.ts';
 
 type Binding = Immutable<core.Binding>;
@@ -23,12 +24,13 @@ export function bindingRest(store: ResourceStore<Pod>, now: () => number): Rest 
   return {
     async create(context: RequestContext, parent: string, object: KubeObject, options: CreateOptions) {
       const binding = object as Binding;
-      const name = parent === '' ? binding.metadata.name : parent;
-      if (parent !== '' && (binding.metadata.name ?? '') !== '' && binding.metadata.name !== parent) {
+      const name = parent === '' ? (binding.metadata.name ?? '') : parent;
+      if ((binding.metadata.name ?? '') !== name) {
         throw apierrors.badRequest('name in URL does not match name in Binding object');
       }
-      const errors = validateBinding(binding);
-      if (errors.length > 0) throw apierrors.invalid({ group: '', kind: 'Binding' }, name, errors);
+      const problems = field.toAggregate(validateBinding(binding));
+      // As Kubernetes has it: not told as invalid, but as an error of no known kind.
+      if (problems !== undefined) throw apierrors.fromStatus(apierrors.toStatus(problems));
       await options.validate?.(binding, undefined);
       await pods.update(
         context,
@@ -55,21 +57,17 @@ function bind(pod: Pod, binding: Binding, name: string, now: number): Pod {
   if (pod.metadata.deletionTimestamp !== undefined) throw conflict(`pod ${name} is being deleted, cannot be assigned to a host`);
   if (pod.spec.nodeName !== undefined) throw conflict(`pod ${name} is already assigned to node "${pod.spec.nodeName}"`);
   if ((pod.spec.schedulingGates ?? []).length > 0) throw conflict(`pod ${name} has non-empty .spec.schedulingGates`);
-  const annotations = { ...pod.metadata.annotations, ...binding.metadata.annotations };
-  const others = (pod.status.conditions ?? []).filter((condition) => condition.type !== 'PodScheduled');
-  const scheduled = {
-    type: 'PodScheduled',
-    status: 'True',
-    observedGeneration: pod.metadata.generation,
-    lastProbeTime: null,
-    lastTransitionTime: formatTime(now),
-  } as const;
-  // The promise of room on a node has been kept, or has come to nothing.
-  const { nominatedNodeName: _nominatedNodeName, ...status } = pod.status;
+  const { annotations, labels } = binding.metadata;
+  const { nominatedNodeName: _, ...status } = pod.status;
+  const conditions = withCondition(status.conditions, { type: 'PodScheduled', status: 'True' }, now);
   return {
     ...pod,
-    metadata: { ...pod.metadata, ...(Object.keys(annotations).length > 0 && { annotations }) },
+    metadata: {
+      ...pod.metadata,
+      ...(annotations !== undefined && { annotations: { ...pod.metadata.annotations, ...annotations } }),
+      ...(labels !== undefined && { labels: { ...pod.metadata.labels, ...labels } }),
+    },
     spec: { ...pod.spec, nodeName: binding.target.name },
-    status: { ...status, conditions: [...others, scheduled] },
+    status: { ...status, conditions },
   };
 }

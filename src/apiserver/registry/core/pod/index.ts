@@ -12,7 +12,8 @@ import { podStatusStrategy, podStrategy, type Pod } from './strategy.ts';
 
 export function podResources(services: RegistryServices): readonly ServedResource[] {
   const store = new ResourceStore<Pod>({ ...services, type: pods, strategy: podStrategy, watchIndexField: 'spec.nodeName' });
-  const binding = bindingRest(store, () => services.clock.now());
+  const now = (): number => services.clock.now();
+  const binding = bindingRest(store, now);
   return [
     {
       type: pods,
@@ -21,7 +22,7 @@ export function podResources(services: RegistryServices): readonly ServedResourc
       subresources: [
         { name: 'status', kind: { group: '', version: 'v1', kind: 'Pod' }, rest: store.view(podStatusStrategy) },
         { name: 'binding', kind: { group: '', version: 'v1', kind: 'Binding' }, rest: binding },
-        { name: 'eviction', kind: { group: 'policy', version: 'v1', kind: 'Eviction' }, rest: evictionRest(store) },
+        { name: 'eviction', kind: { group: 'policy', version: 'v1', kind: 'Eviction' }, rest: evictionRest(store, now) },
         ...podNodeSubresources(services),
       ],
     },

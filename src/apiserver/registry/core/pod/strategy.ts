@@ -4,12 +4,23 @@ import type * as core from '../../../../api/core/v1/index.ts';
 import { podQosClass } from '../../../../api/core/v1/qos.ts';
 import { validatePod, validatePodStatusUpdate, validatePodUpdate } from '../../../../api/core/v1/validation/index.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { podWarnings } from '../../../../api/core/v1/warnings.ts';
+import { isDNS1123Label } from '../../../../machinery/validation.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
-import { formatTime } from '../../time.ts';
+import { withCondition, withObservedGenerations } from './conditions.ts';
+import { withLabelKeys } from './label-keys.ts';
 
 export type Pod = Immutable<core.Pod>;
 
 const DEFAULT_GRACE_SECONDS = 30;
+const HOST_NAME =
+  "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended";
+const GATED = {
+  type: 'PodScheduled',
+  status: 'False',
+  reason: 'SchedulingGated',
+  message: 'Scheduling is blocked due to non-empty scheduling gates',
+} as const;
 
 export const podStrategy: ResourceStrategy<Pod> = {
   generation: true,
@@ -17,19 +28,15 @@ export const podStrategy: ResourceStrategy<Pod> = {
 
   prepareForCreate(pod, { now }) {
     const status = { phase: 'Pending', qosClass: podQosClass(pod.spec) } as const;
-    const gated = (pod.spec.schedulingGates ?? []).length > 0;
-    if (!gated) return { ...pod, status };
-    const condition = {
-      type: 'PodScheduled',
-      status: 'False',
-      lastProbeTime: null,
-      lastTransitionTime: formatTime(now),
-      reason: 'SchedulingGated',
-      message: 'Scheduling is blocked due to non-empty scheduling gates',
-    } as const;
-    return { ...pod, status: { ...status, conditions: [condition] } };
+    const prepared = withLabelKeys({ ...pod, status });
+    if ((pod.spec.schedulingGates ?? []).length === 0) return prepared;
+    return { ...prepared, status: { ...status, conditions: withCondition([], GATED, now) } };
   },
   validate: (pod) => validatePod(pod),
+  warningsOnCreate(pod) {
+    const problems = isDNS1123Label(pod.metadata.name);
+    return [...(problems.length > 0 ? [`${HOST_NAME}: [${problems.join(' ')}]`] : []), ...podWarnings(pod)];
+  },
 
   prepareForUpdate: (pod, old) => ({ ...pod, status: old.status }),
   validateUpdate: (pod, old) => validatePodUpdate(pod, old),
@@ -67,13 +74,25 @@ export const podStrategy: ResourceStrategy<Pod> = {
 export const podStatusStrategy: SubresourceStrategy<Pod> = {
   resetFields: [['spec'], ['metadata', 'deletionTimestamp'], ['metadata', 'ownerReferences']],
   prepareForUpdate(pod, old) {
-    const { ownerReferences: _, ...metadata } = pod.metadata;
-    const { ownerReferences } = old.metadata;
+    const { ownerReferences: _, deletionTimestamp: _2, ...metadata } = pod.metadata;
+    const { ownerReferences, deletionTimestamp } = old.metadata;
+    const { observedGeneration = 0, ...status } = pod.status;
+    const observed = observedGeneration === 0 ? old.status.observedGeneration : observedGeneration;
+    const conditions = withObservedGenerations(status.conditions, old.status.conditions);
     return {
       ...pod,
-      metadata: ownerReferences === undefined ? metadata : { ...metadata, ownerReferences },
+      metadata: {
+        ...metadata,
+        ...(ownerReferences !== undefined && { ownerReferences }),
+        ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+      },
       spec: old.spec,
-      status: { ...pod.status, qosClass: pod.status.qosClass ?? old.status.qosClass ?? podQosClass(old.spec) },
+      status: {
+        ...status,
+        ...(observed !== undefined && { observedGeneration: observed }),
+        ...(conditions !== undefined && { conditions }),
+        qosClass: status.qosClass ?? old.status.qosClass ?? podQosClass(old.spec),
+      },
     };
   },
   validateUpdate: (pod, old) => validatePodStatusUpdate(pod, old),

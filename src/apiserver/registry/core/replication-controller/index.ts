@@ -3,7 +3,9 @@
 import type * as core from '../../../../api/core/v1/index.ts';
 import { replicationControllers } from '../../../../api/core/v1/index.ts';
 import { validateReplicaCounts, validateReplicationController } from '../../../../api/core/v1/validation/index.ts';
+import { podTemplateWarnings, resourceNameWarnings } from '../../../../api/core/v1/warnings.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { FieldPath } from '../../../../machinery/field.ts';
 import { selectorFromSet } from '../../../../machinery/labels.ts';
 import { replicationControllerTable } from '../../../printers/workloads.ts';
 import { ResourceStore } from '../../resource-store.ts';
@@ -14,14 +16,21 @@ import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
 
 type ReplicationController = Immutable<core.ReplicationController>;
 
+const TEMPLATE = new FieldPath('spec', 'template');
+
+const templateWarnings = ({ template }: ReplicationController['spec']): string[] =>
+  template === undefined ? [] : podTemplateWarnings(template, TEMPLATE);
+
 export const replicationControllerStrategy: ResourceStrategy<ReplicationController> = {
   generation: true,
   // Before there was a choice, its pods outlived it.
   defaultGarbageCollection: 'orphan',
   prepareForCreate: (controller) => ({ ...controller, status: { replicas: 0 } }),
   validate: (controller) => validateReplicationController(controller),
+  warningsOnCreate: ({ metadata, spec }) => [...resourceNameWarnings(metadata.name), ...templateWarnings(spec)],
   prepareForUpdate: (controller, old) => ({ ...controller, status: old.status }),
   validateUpdate: (controller) => validateReplicationController(controller),
+  warningsOnUpdate: ({ metadata, spec }, old) => (metadata.generation === old.metadata.generation ? [] : templateWarnings(spec)),
   selectableFieldNames: ['status.replicas'],
   selectableFields: (controller) => ({ 'status.replicas': String(controller.status.replicas) }),
 };
