@@ -276,7 +276,8 @@ export function withoutNewTimes<T extends ManagedObject>(object: T, live: T): T 
 }
 
 function entriesOf(object: ManagedObject | undefined): readonly ManagedFieldsEntry[] | undefined {
-  return object?.metadata?.managedFields;
+  const metadata: Metadata | undefined = object?.metadata;
+  return metadata?.managedFields;
 }
 
 function unmanaged(object: ManagedObject): ManagedObject {

@@ -17,7 +17,7 @@ const setsByJson = new WeakMap<object, FieldSet>();
 const jsonBySet = new WeakMap<FieldSet, FieldsV1>();
 
 /**
- * Sets that were written lately, by their size. Most objects are made by the thousand from one template, and written by the
+ * Sets that were written or read lately, by their size. Most objects are made by the thousand from one template, and written by the
  * same few programs: they have the same sets, and share their JSON.
  */
 const recent = new Map<number, FieldSet[]>();
@@ -33,13 +33,15 @@ export function setOfFields(fields: unknown, canonical = false): FieldSet {
   if (!isPlainObject(fields)) throw new PathElementError('expected an object');
   const known = setsByJson.get(fields);
   if (known !== undefined) return known;
-  const set = read(fields).children ?? FieldSet.empty;
+  const read = readNode(fields).children ?? FieldSet.empty;
+  // What is kept by the thousand is kept once.
+  const set = canonical && !read.isEmpty ? rememberedTwin(read) : read;
+  if (canonical && set === read) jsonBySet.set(set, fields);
   setsByJson.set(fields, set);
-  if (canonical && !set.isEmpty) jsonBySet.set(set, fields);
   return set;
 }
 
-function read(fields: Readonly<Record<string, unknown>>): { member: boolean; children: FieldSet | undefined } {
+function readNode(fields: Readonly<Record<string, unknown>>): { member: boolean; children: FieldSet | undefined } {
   let member = false;
   let children: FieldSet | undefined;
   for (const key in fields) {
@@ -51,7 +53,7 @@ function read(fields: Readonly<Record<string, unknown>>): { member: boolean; chi
     if (element === undefined) continue;
     const below = fields[key];
     if (below !== null && !isPlainObject(below)) throw new PathElementError(`expected an object at ${key}`);
-    const node = read(below ?? {});
+    const node = readNode(below ?? {});
     children ??= FieldSet.building();
     const twin = children.node(element);
     if (twin === undefined) children.put(element, node.member, node.children);
@@ -70,7 +72,7 @@ export function fieldsOfSet(set: FieldSet): FieldsV1 {
   return fields;
 }
 
-/** An equal set that was written before; the set itself, from now on, if there is none. */
+/** An equal set that was met before, and has its JSON; the set itself, from now on, if there is none. */
 function rememberedTwin(set: FieldSet): FieldSet {
   const { size } = set;
   if (size > MAX_RECENT_SIZE) return set;
