@@ -35,8 +35,9 @@ export function setOfFields(fields: unknown, canonical = false): FieldSet {
   if (known !== undefined) return known;
   const read = readNode(fields).children ?? FieldSet.empty;
   // What is kept by the thousand is kept once.
-  const set = canonical && !read.isEmpty ? rememberedTwin(read) : read;
-  if (canonical && set === read) jsonBySet.set(set, fields);
+  const remember = canonical && !read.isEmpty;
+  const set = remember ? rememberedTwin(read) : read;
+  if (remember && set === read) jsonBySet.set(set, fields);
   setsByJson.set(fields, set);
   return set;
 }
