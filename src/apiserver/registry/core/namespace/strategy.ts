@@ -41,8 +41,8 @@ export const namespaceStrategy: ResourceStrategy<Namespace> = {
     return { ...namespace, metadata, status: { ...namespace.status, phase: 'Terminating' } };
   },
   hasPendingFinalizers: (namespace) => (namespace.spec.finalizers ?? []).length > 0,
-  selectableFieldNames: ['name', 'status.phase'],
-  selectableFields: (namespace) => ({ name: namespace.metadata.name, 'status.phase': namespace.status.phase ?? '' }),
+  selectableFieldNames: ['status.phase'],
+  selectableFields: (namespace) => ({ 'status.phase': namespace.status.phase ?? '' }),
 };
 
 export const namespaceStatusStrategy: SubresourceStrategy<Namespace> = {

@@ -1,0 +1,102 @@
+// ConfigMaps, secrets, service accounts and leases through the API.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import { Api, outcome } from '../testing/api.ts';
+import { startTestServer } from '../testing/server.ts';
+import type { TestServer } from '../testing/server.ts';
+
+let t: TestServer;
+let api: Api;
+beforeEach(async () => {
+  t = await startTestServer();
+  api = new Api(t.server);
+});
+afterEach(async () => {
+  await t.stop();
+  expect(t.logger.errors).toEqual([]);
+});
+
+const path = (resource: string): string => `/api/v1/namespaces/default/${resource}`;
+const manifest = (kind: string, more = '', apiVersion = 'v1'): string =>
+  `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: a}\n${more}`;
+
+describe('config maps', () => {
+  test('that are immutable stay as they are, until they go', async () => {
+    const at = `${path('configmaps')}/a`;
+    await api.post(path('configmaps'), manifest('ConfigMap', 'immutable: true\ndata: {k: v}'));
+    expect(outcome(await api.patch(at, { data: { k: 'w' } }))).toBe(
+      '422 Invalid: ConfigMap "a" is invalid: data: Forbidden: field is immutable when `immutable` is set',
+    );
+    expect(outcome(await api.patch(at, { immutable: false }))).toBe(
+      '422 Invalid: ConfigMap "a" is invalid: immutable: Forbidden: field is immutable when `immutable` is set',
+    );
+    expect((await api.patch(at, { metadata: { labels: { x: 'z' } } })).code).toBe(200);
+    expect((await api.delete(at)).json).toMatchObject({ kind: 'Status', details: { name: 'a', kind: 'configmaps' } });
+  });
+});
+
+describe('secrets', () => {
+  test('keep text as data', async () => {
+    const { json } = await api.post(path('secrets'), manifest('Secret', 'stringData: {k: v}\ndata: {k: eA==, o: eA==}'));
+    expect(json).toMatchObject({ type: 'Opaque', data: { k: 'dg==', o: 'eA==' } });
+    expect(json).not.toHaveProperty('stringData');
+    expect(json.metadata.generation).toBeUndefined();
+  });
+
+  test('keep their type', async () => {
+    await api.post(path('secrets'), manifest('Secret', 'type: example.com/x'));
+    expect(outcome(await api.patch(`${path('secrets')}/a`, { type: 'Opaque' }))).toBe(
+      '422 Invalid: Secret "a" is invalid: type: Invalid value: "Opaque": field is immutable',
+    );
+  });
+
+  test('are selected by their type', async () => {
+    await api.post(path('secrets'), manifest('Secret', 'type: example.com/x'));
+    const names = async (type: string) =>
+      (await api.get(`${path('secrets')}?fieldSelector=type=${type}`)).json.items.map(({ metadata }) => metadata.name);
+    expect(await names('example.com/x')).toEqual(['a']);
+    expect(await names('Opaque')).toEqual([]);
+  });
+});
+
+describe('service accounts', () => {
+  test('keep of their secrets only the names', async () => {
+    const secrets = 'secrets: [{name: s, namespace: other, kind: Secret}]\nimagePullSecrets: [{name: p}]';
+    const { json } = await api.post(path('serviceaccounts'), manifest('ServiceAccount', secrets));
+    expect(json).toMatchObject({ secrets: [{ name: 's' }], imagePullSecrets: [{ name: 'p' }] });
+    expect((json as { secrets?: unknown }).secrets).toEqual([{ name: 's' }]);
+  });
+
+  test('are answered when they go', async () => {
+    const { json } = await api.post(path('serviceaccounts'), manifest('ServiceAccount'));
+    expect((await api.delete(`${path('serviceaccounts')}/a`)).json).toMatchObject({
+      kind: 'ServiceAccount',
+      metadata: { uid: json.metadata.uid },
+    });
+  });
+});
+
+describe('leases', () => {
+  const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+  const lease = (spec: string): string => manifest('Lease', `spec: ${spec}`, 'coordination.k8s.io/v1');
+
+  test('are made by PUT too', async () => {
+    expect((await api.put(`${leases}/a`, lease('{holderIdentity: me}'))).code).toBe(201);
+  });
+
+  test('are renewed by who has seen them', async () => {
+    const { json } = await api.post(leases, lease('{holderIdentity: me, renewTime: "2026-01-01T00:00:00.000000Z"}'));
+    expect(outcome(await api.put(`${leases}/a`, lease('{holderIdentity: you}')))).toBe(
+      '422 Invalid: Lease.coordination.k8s.io "a" is invalid: metadata.resourceVersion: Invalid value: 0x0: must be specified for an update',
+    );
+    expect((await api.put(`${leases}/a`, { ...json, spec: { holderIdentity: 'you' } })).code).toBe(200);
+    expect(outcome(await api.put(`${leases}/a`, { ...json, spec: { holderIdentity: 'me' } }))).toMatch(/^409 Conflict: /);
+  });
+
+  test('may be given back', async () => {
+    await api.post(leases, lease('{holderIdentity: me, leaseDurationSeconds: 15}'));
+    const { json } = await api.patch(`${leases}/a`, { spec: { holderIdentity: '', leaseDurationSeconds: 1 } });
+    expect(json.spec).toEqual({ holderIdentity: '', leaseDurationSeconds: 1 });
+  });
+});
