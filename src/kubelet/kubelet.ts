@@ -306,7 +306,8 @@ export class Kubelet {
       killer,
       volumes,
       objects,
-      token: (request) => tokens.get(request),
+      // Where nothing is written, nobody could read a token: none is asked for, and none renewed every hour.
+      token: (request) => (hostFiles ? tokens.get(request) : Promise.resolve('')),
       downward,
       runtimeName: () => version.runtimeName,
       networkProblem: () => node.networkProblem,
