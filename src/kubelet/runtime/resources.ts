@@ -27,9 +27,17 @@ export function amounts(list: ResourceList | undefined): Map<string, number> {
 }
 
 /** What the pod needs at any time of its life: its containers and sidecars together, or the most that its start takes. */
-export function podRequests(pod: Pod): Map<string, number> {
-  return podTotal(pod, (container) => container.resources?.requests, pod.spec.resources?.requests);
+export function podRequests(pod: Pod): Amounts {
+  let requests = requestsOf.get(pod.spec);
+  if (requests === undefined) {
+    requests = podTotal(pod, (container) => container.resources?.requests, pod.spec.resources?.requests);
+    requestsOf.set(pod.spec, requests);
+  }
+  return requests;
 }
+
+/** Every pod that comes to a node is weighed against all that are there. */
+const requestsOf = new WeakMap<Pod['spec'], Amounts>();
 
 export function podLimits(pod: Pod): Map<string, number> {
   return podTotal(pod, (container) => container.resources?.limits, pod.spec.resources?.limits);
