@@ -24,7 +24,7 @@ const KINDS = [
     apiVersion: 'apps/v1',
     path: `/apis/apps/v1/${NAMESPACE}/replicasets`,
     resource: 'replicasets.apps',
-    scale: 'replicasets.apps "a"',
+    qualifiedKind: 'ReplicaSet.apps',
     selector: { matchLabels: { app: 'web' } },
   },
   {
@@ -32,12 +32,12 @@ const KINDS = [
     apiVersion: 'v1',
     path: `/api/v1/${NAMESPACE}/replicationcontrollers`,
     resource: 'replicationcontrollers',
-    scale: 'replicationcontrollers "a"',
+    qualifiedKind: 'ReplicationController',
     selector: { app: 'web' },
   },
 ] as const;
 
-describe.each(KINDS)('$kind', ({ kind, apiVersion, path, resource, selector }) => {
+describe.each(KINDS)('$kind', ({ kind, qualifiedKind, apiVersion, path, resource, selector }) => {
   const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'x' }] } };
   const manifest = (name = 'a', spec: object = {}) => ({
     apiVersion,
@@ -69,7 +69,7 @@ describe.each(KINDS)('$kind', ({ kind, apiVersion, path, resource, selector }) =
     expect(json).toMatchObject({ metadata: { generation: 1 }, spec: { replicas: 2 } });
     expect(json.status).toEqual(status);
     expect(outcome(await api.patch(`${path}/a/status`, { status: { readyReplicas: 3 } }))).toBe(
-      `422 Invalid: ${kind} "a" is invalid: status.readyReplicas: Invalid value: 3: cannot be greater than status.replicas`,
+      `422 Invalid: ${qualifiedKind} "a" is invalid: status.readyReplicas: Invalid value: 3: cannot be greater than status.replicas`,
     );
   });
 
@@ -156,7 +156,7 @@ describe.each(KINDS)('$kind', ({ kind, apiVersion, path, resource, selector }) =
         'another object',
         { metadata: { name: 'a', uid: 'u' } },
         new RegExp(
-          `^409 Conflict: Operation cannot be fulfilled on ${resource.replace(/^([a-z]*)/, '$1/scale')} "a": Precondition failed: UID in precondition: u, UID in object meta: [-0-9a-f]{36}$`,
+          `^409 Conflict: Operation cannot be fulfilled on ${resource.replace('.', '\\.')} "a": Precondition failed: UID in precondition: u, UID in object meta: [-0-9a-f]{36}$`,
         ),
       ],
       [
@@ -167,6 +167,13 @@ describe.each(KINDS)('$kind', ({ kind, apiVersion, path, resource, selector }) =
     ])('is not for %s', async (_, change, expected) => {
       expect(outcome(await api.put(`${path}/a/scale`, { ...(await scale()), ...change }))).toMatch(expected);
       expect((await read()).spec).toMatchObject({ replicas: 2 });
+    });
+
+    test('of another object is not patched', async () => {
+      const scaleResource = resource.replace(/^[a-z]*/, '$&/scale');
+      expect(outcome(await api.patch(`${path}/a/scale`, { metadata: { uid: 'u' }, spec: { replicas: 5 } }))).toContain(
+        `409 Conflict: Operation cannot be fulfilled on ${scaleResource} "a": Precondition failed: UID in precondition: u`,
+      );
     });
 
     test('of nothing', async () => {
