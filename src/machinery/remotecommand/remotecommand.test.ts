@@ -463,6 +463,62 @@ describe('port-forward', () => {
     client.close();
   });
 
+  describe.each(['v4.channel.k8s.io', 'v4.base64.channel.k8s.io'])('on the channels of %s', (protocol) => {
+    /** A client without SPDY, and what has come on each channel. */
+    async function channelsTo(ports: readonly number[]): Promise<{
+      socket: WebSocket;
+      received: (channel: number) => Buffer;
+      send: (channel: number, text: string) => void;
+    }> {
+      const url = await serveForward(toLocalhost);
+      const query = ports.map((port) => `port=${port}`).join('&');
+      const socket = new WebSocket(`${url.replace('http', 'ws')}?${query}`, protocol);
+      const base64 = protocol.includes('base64');
+      const got = new Map<number, Buffer>();
+      const received = (channel: number): Buffer => got.get(channel) ?? Buffer.alloc(0);
+      socket.on('message', (message: Buffer) => {
+        const channel = base64 ? message[0]! - 0x30 : message[0]!;
+        const rest = base64 ? Buffer.from(message.toString('latin1').slice(1), 'base64') : message.subarray(1);
+        got.set(channel, Buffer.concat([received(channel), rest]));
+      });
+      const send = (channel: number, text: string): void =>
+        base64
+          ? socket.send(String.fromCharCode(0x30 + channel) + Buffer.from(text).toString('base64'))
+          : socket.send(Buffer.concat([Buffer.from([channel]), Buffer.from(text)]));
+      await once(socket, 'open');
+      return { socket, received, send };
+    }
+
+    test('a connection to each port of the query, told apart by the ports that are announced', async () => {
+      const ports = await Promise.all(Array.from({ length: 7 }, backend));
+      const { socket, received, send } = await channelsTo(ports);
+      for (const [i, port] of ports.entries()) {
+        send(2 * i, `to ${i}`);
+        await until(() => received(2 * i).includes(`got to ${i}`) && received(2 * i + 1).length === 2);
+        expect(received(2 * i).readUInt16LE()).toBe(port);
+        expect(received(2 * i + 1).readUInt16LE()).toBe(port);
+        expect(received(2 * i).toString('latin1', 2)).toBe(`got to ${i}`);
+      }
+      socket.close();
+      await once(socket, 'close');
+    });
+
+    test('a port on which nothing listens is told; the connection ends with the last of them', async () => {
+      const { socket, received } = await channelsTo([1]);
+      await once(socket, 'close');
+      expect(received(1).toString('latin1', 2)).toBe('nothing listens on 1');
+    });
+  });
+
+  test('channels without ports, or with wrong ones, are refused before the upgrade', async () => {
+    const url = (await serveForward(toLocalhost)).replace('http', 'ws');
+    for (const query of ['', '?port=', '?port=0', '?port=65536', '?port=80,x']) {
+      const socket = new WebSocket(`${url}${query}`, 'v4.channel.k8s.io');
+      const [error] = (await once(socket, 'error')) as [Error];
+      expect(error.message).toBe('Unexpected server response: 400');
+    }
+  });
+
   test('the same inside a WebSocket', async () => {
     const port = await backend();
     const url = await serveForward(toLocalhost);
@@ -500,9 +556,9 @@ describe('port-forward', () => {
     await once(socket, 'close');
   });
 
-  test('a WebSocket without the tunnel protocol is refused', async () => {
+  test('a WebSocket of another protocol is refused', async () => {
     const url = await serveForward(toLocalhost);
-    const socket = new WebSocket(url.replace('http', 'ws'), ['v4.channel.k8s.io']);
+    const socket = new WebSocket(`${url.replace('http', 'ws')}?port=80`, 'v3.channel.k8s.io');
     const [err] = (await once(socket, 'error')) as [Error];
     expect(err.message).toContain('403');
   });

@@ -3,11 +3,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { runOnChannels } from './channels.ts';
+import { channelPortForwardProtocols, portsOf, servePortForwardOnChannels } from './port-forward-channels.ts';
 import { portForwardProtocol, servePortForwardOnSpdy, tunnelledPortForwardProtocol } from './port-forward-server.ts';
 import { openSpdyChannels } from './spdy-server.ts';
 import { webSocketTunnel } from './tunnel.ts';
 import type { PortForwardHandler, RemoteCommandHandler, StreamingServerConfig, StreamOptions } from './types.ts';
-import { acceptSpdy, refuseUpgrade, upgradeKind } from './upgrade.ts';
+import { acceptSpdy, headerList, refuseUpgrade, upgradeKind } from './upgrade.ts';
 import { acceptWebSocket, openWebSocketChannels } from './websocket-server.ts';
 
 const NOT_AN_UPGRADE =
@@ -43,7 +44,8 @@ export async function serveRemoteCommand(
 
 /**
  * Serves a port-forward on an upgrade request: SPDY/3.1 with `portforward.k8s.io`, or the same inside a WebSocket
- * (`SPDY/3.1+portforward.k8s.io`). Any number of connections to any ports over one upgrade; each is handed to `handler`.
+ * (`SPDY/3.1+portforward.k8s.io`), with any number of connections to any ports over one upgrade; or a WebSocket with
+ * `v4.channel.k8s.io` or its base64 kin, with one connection to each `port` of the query. Each connection is handed to `handler`.
  * Resolves when all is over; never rejects.
  */
 export async function servePortForward(
@@ -61,9 +63,16 @@ export async function servePortForward(
       if (acceptSpdy(request, socket, [portForwardProtocol]) === undefined) return;
       return servePortForwardOnSpdy(socket, head, handler, config);
     case 'websocket': {
-      const accepted = await acceptWebSocket(request, socket, head, [tunnelledPortForwardProtocol], false);
+      // The ports are wanted before the upgrade: after it there is no way to refuse them.
+      const tunnelled = headerList(request, 'sec-websocket-protocol').includes(tunnelledPortForwardProtocol);
+      const ports = tunnelled ? [] : portsOf(request);
+      if (typeof ports === 'string') return refuseUpgrade(socket, 400, ports);
+      const protocols = tunnelled ? [tunnelledPortForwardProtocol] : channelPortForwardProtocols;
+      const accepted = await acceptWebSocket(request, socket, head, protocols, false);
       if (accepted === undefined) return;
-      return servePortForwardOnSpdy(webSocketTunnel(accepted.webSocket), Buffer.alloc(0), handler, config);
+      const { webSocket, protocol } = accepted;
+      if (!tunnelled) return servePortForwardOnChannels(webSocket, protocol, ports, handler, config);
+      return servePortForwardOnSpdy(webSocketTunnel(webSocket), Buffer.alloc(0), handler, config);
     }
   }
 }

@@ -94,7 +94,7 @@ export class WebSocketChannels {
     if (this.#socket.readyState !== this.#socket.OPEN) {
       done(new Error('the WebSocket is closed'));
     } else if (this.#protocol.base64) {
-      this.#socket.send(String(number) + data.toString('base64'), done);
+      this.#socket.send(String.fromCharCode(0x30 + number) + data.toString('base64'), done);
     } else {
       this.#socket.send(Buffer.concat([Buffer.from([number]), data]), { binary: true }, done);
     }
