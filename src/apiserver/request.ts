@@ -85,7 +85,7 @@ export interface ApiResponse {
 }
 
 export interface ResponseFormat {
-  readonly mediaType: 'application/json' | 'application/yaml';
+  readonly mediaType: 'application/json' | 'application/yaml' | 'application/vnd.kubernetes.protobuf';
   readonly pretty?: boolean;
 }
 
@@ -118,6 +118,8 @@ export interface EncodedObject {
   itemLength(): number;
   /** Writes that JSON into `target` from `offset` on and answers the offset behind it. There must be room. */
   copyItem(target: Buffer, offset: number): number;
+  /** It in protobuf, envelope and all. Throws Error for a kind that has no such form. */
+  protobuf(): Buffer;
 }
 
 export interface EncodedWatchEvent {
@@ -125,6 +127,8 @@ export interface EncodedWatchEvent {
   readonly object: EncodedObject;
   /** The event as a line of JSON, encoded once for all who watch. */
   frame(): Uint8Array;
+  /** The same in protobuf, its length before it. */
+  protobufFrame(): Uint8Array;
 }
 
 export type Handler = (request: ApiRequest) => Promise<ApiResponse>;

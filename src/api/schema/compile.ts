@@ -57,6 +57,9 @@ export const ungroupedKinds: ReadonlySet<string> = new Set([
 ]);
 
 const schemasByKey: ReadonlyMap<string, GroupVersionSchema> = new Map(schemas.map((schema) => [schema.key, schema]));
+const schemasByApiVersion: ReadonlyMap<string, GroupVersionSchema> = new Map(
+  schemas.map((schema) => [schema.group === '' ? schema.version : `${schema.group}/${schema.version}`, schema]),
+);
 const compiled = new Map<string, LazyMessage>();
 
 /** The descriptor of a type by its key, such as 'core/v1.Pod'. A key that no schema has is a programmer error. */
@@ -68,6 +71,19 @@ export function messageDescriptor(key: string): MessageDescriptor {
   const descriptor = new LazyMessage(schema, name, spec);
   compiled.set(key, descriptor);
   return descriptor;
+}
+
+/**
+ * The descriptor of a kind as objects name it ('apps/v1', 'Deployment'), undefined if no schema has it. What is in no group
+ * (Status), or in all of them (DeleteOptions), is found in each.
+ */
+export function messageOfKind(apiVersion: string, kind: string): MessageDescriptor | undefined {
+  const schema = schemasByApiVersion.get(apiVersion);
+  if (schema === undefined) return undefined;
+  const spec = Object.hasOwn(schema.types, kind) ? schema.types[kind] : undefined;
+  if (spec !== undefined) return 'fields' in spec && spec.kind ? messageDescriptor(`${schema.key}.${kind}`) : undefined;
+  const everywhere = everywhereKinds.has(kind) || (schema.key === 'core/v1' && ungroupedKinds.has(kind));
+  return everywhere ? messageDescriptor(`meta/v1.${kind}`) : undefined;
 }
 
 /** The messages of one group and version, in the order of its schema. */

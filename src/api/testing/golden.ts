@@ -1,39 +1,62 @@
-// For tests: objects as upstream encodes them, where they are at hand (a folder beside the checkout). Tests skip without.
+// For tests and `npm run golden`: objects as upstream encodes them, in pairs of files `<group>.<version>.<Kind>.json` and `.pb`.
+// The folder that tests read stands beside the checkout; where it does not they skip.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { MessageDescriptor } from '../descriptor.ts';
-import { schemas } from '../schema/all.ts';
-import { messageDescriptor } from '../schema/compile.ts';
+import { messageDescriptor, messageOfKind } from '../schema/compile.ts';
 
 const folder = fileURLToPath(new URL('../../../../shared/golden/', import.meta.url));
 
-export interface Golden {
+export interface GoldenFile {
+  /** Such as 'apps.v1.Deployment'. */
   readonly name: string;
-  readonly message: MessageDescriptor;
+  /** Undefined: no such kind is known. */
+  readonly message: MessageDescriptor | undefined;
   readonly json: string;
+  /** Undefined: there is no such file. */
+  readonly protobuf: Uint8Array | undefined;
+}
+
+export interface Golden extends GoldenFile {
+  readonly message: MessageDescriptor;
   readonly protobuf: Uint8Array;
 }
 
 /** Empty where the folder is absent. */
 export function goldenObjects(): Golden[] {
   if (!existsSync(folder)) return [];
-  return readdirSync(folder)
+  return readGolden(folder).map((file) => {
+    const { message, protobuf } = file;
+    if (message === undefined || protobuf === undefined) throw new Error(`${file.name} is not whole`);
+    return { ...file, message, protobuf };
+  });
+}
+
+/** Every object of a folder, by name. */
+export function readGolden(directory: string): GoldenFile[] {
+  const files = new Set(readdirSync(directory));
+  return [...files]
     .filter((file) => file.endsWith('.json'))
+    .sort()
     .map((file) => {
       const name = file.slice(0, -'.json'.length);
-      const [group = '', version = '', kind = ''] = name.split('.');
       return {
         name,
-        message: findMessage(group, version, kind),
-        json: readFileSync(folder + file, 'utf8'),
-        protobuf: readFileSync(`${folder}${name}.pb`),
+        message: messageOfName(name),
+        json: readFileSync(join(directory, file), 'utf8'),
+        protobuf: files.has(`${name}.pb`) ? readFileSync(join(directory, `${name}.pb`)) : undefined,
       };
     });
 }
 
-/** What is in no group is filed under core. */
-function findMessage(group: string, version: string, kind: string): MessageDescriptor {
-  const own = schemas.find((schema) => schema.key === `${group}/${version}`);
-  return messageDescriptor(own !== undefined && kind in own.types ? `${own.key}.${kind}` : `meta/v1.${kind}`);
+/** Groups may have dots, and behind the kind may stand what became of the object. What is in no group is filed under core. */
+function messageOfName(name: string): MessageDescriptor | undefined {
+  const match = /^(.+?)\.(v\d+(?:(?:alpha|beta)\d+)?)\.([^.]+)/.exec(name);
+  if (match === null) return undefined;
+  const [, group = '', version = '', kind = ''] = match;
+  const found = messageOfKind(group === 'core' || group === '' ? version : `${group}/${version}`, kind);
+  if (found !== undefined) return found;
+  return messageOfKind('meta.k8s.io/v1', kind) ?? (kind === 'WatchEvent' ? messageDescriptor('meta/v1.WatchEvent') : undefined);
 }

@@ -126,7 +126,7 @@ function decodeEnvelope(envelope: Envelope, message: MessageDescriptor, kind: Gr
   try {
     return decodeProtobuf(message, envelope);
   } catch (error) {
-    if (!(error instanceof ProtobufError)) throw error;
+    if (!(error instanceof ProtobufError) && !(error instanceof DecodeError)) throw error;
     throw apierrors.badRequest(
       `${given.kind} in version ${quote(given.version)} cannot be handled as a ${kind.kind}: ${error.message}`,
     );

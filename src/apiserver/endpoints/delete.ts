@@ -1,7 +1,7 @@
 // delete and deletecollection.
 
 import { decodeObject, DecodeError } from '../../api/codec/index.ts';
-import { decodeProtobuf } from '../../api/codec/protobuf/index.ts';
+import { decodeProtobuf, ProtobufError } from '../../api/codec/protobuf/index.ts';
 import { messageDescriptor } from '../../api/schema/compile.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
@@ -62,17 +62,21 @@ async function fromBody(request: ApiRequest): Promise<RawDeleteOptions | undefin
   const { value, envelope } = await parseBody(request, 'DeleteOptions');
   if (envelope !== undefined) {
     if (envelope.kind !== 'DeleteOptions') throw apierrors.badRequest(`expected DeleteOptions, got ${quote(envelope.kind)}`);
-    return decodeProtobuf<RawDeleteOptions>(message, envelope);
+    return decodedOptions(() => decodeProtobuf<RawDeleteOptions>(message, envelope));
   }
   if (!isPlainObject(value)) throw apierrors.badRequest('the body of a deletion must be DeleteOptions');
   const kind = value['kind'];
   if (kind !== undefined && kind !== '' && kind !== 'DeleteOptions') {
     throw apierrors.badRequest(`expected DeleteOptions, got ${quote(String(kind))}`);
   }
+  return decodedOptions(() => decodeObject<RawDeleteOptions>(message, value).object);
+}
+
+function decodedOptions(decode: () => RawDeleteOptions): RawDeleteOptions {
   try {
-    return decodeObject<RawDeleteOptions>(message, value).object;
+    return decode();
   } catch (error) {
-    if (!(error instanceof DecodeError)) throw error;
+    if (!(error instanceof DecodeError) && !(error instanceof ProtobufError)) throw error;
     throw apierrors.badRequest(`DeleteOptions cannot be handled: ${error.message}`);
   }
 }

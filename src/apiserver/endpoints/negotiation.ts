@@ -1,6 +1,7 @@
-// In which form does the client want its answer? JSON or YAML, and for objects and lists: as they are, as a Table, or as
+// In which form does the client want its answer? JSON, YAML or protobuf, and for objects and lists: as they are, as a Table, or as
 // metadata only. https://kubernetes.io/docs/reference/using-api/api-concepts/#alternate-representations-of-resources
 
+import { PROTOBUF_CONTENT_TYPE } from '../../api/codec/protobuf/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { ApiRequest, ResponseFormat } from '../request.ts';
 
@@ -13,9 +14,10 @@ export interface Negotiated {
 
 const JSON_TYPE = 'application/json';
 const YAML_TYPE = 'application/yaml';
-const PROTOBUF_TYPE = 'application/vnd.kubernetes.protobuf';
-/** What is served, as it is told to those who accept none of it. */
-const SERVED = [JSON_TYPE, YAML_TYPE] as const;
+/** What is served; the first is for those who take anything. */
+const SERVED = [JSON_TYPE, YAML_TYPE, PROTOBUF_CONTENT_TYPE] as const;
+/** What is served of watches, as it is told to those who accept none of it: an event in YAML would have no end. */
+const SERVED_STREAMS = [`${JSON_TYPE};stream=watch`, `${PROTOBUF_CONTENT_TYPE};stream=watch`];
 
 const PLAIN: Negotiated = { format: { mediaType: JSON_TYPE }, as: 'object' };
 const PRETTY: Negotiated = { format: { mediaType: JSON_TYPE, pretty: true }, as: 'object' };
@@ -33,13 +35,27 @@ export function negotiate(request: Pick<ApiRequest, 'headers' | 'query'>, option
   const pretty = options.watch !== true && wantsPretty(request);
   if (accept === undefined || accept === '' || accept === JSON_TYPE || accept === '*/*') return pretty ? PRETTY : PLAIN;
   for (const clause of parseAccept(accept)) {
-    const mediaType = servedType(clause.type, options.watch === true);
-    if (mediaType === undefined) continue;
-    const as = representationOf(clause, options.transforms);
-    if (as === undefined) continue;
-    return { format: { mediaType, pretty: pretty || clause.parameters.get('pretty') === '1' }, as };
+    for (const mediaType of SERVED) {
+      if (!covers(clause.type, mediaType)) continue;
+      const as = representationOf(clause, mediaType, options.transforms);
+      if (as === undefined) continue;
+      // Who would rather have YAML is not asked for what comes next.
+      if (options.watch === true && mediaType === YAML_TYPE) throw apierrors.notAcceptable(SERVED_STREAMS);
+      return { format: { mediaType, pretty: pretty || clause.parameters.get('pretty') === '1' }, as };
+    }
   }
-  throw apierrors.notAcceptable(options.watch === true ? [JSON_TYPE] : SERVED);
+  throw apierrors.notAcceptable(options.watch === true ? SERVED_STREAMS : SERVED);
+}
+
+/** How a failure is told: as the client asked for its answer if a Status has that form, and as JSON otherwise. */
+export function negotiateStatus(request: Pick<ApiRequest, 'headers' | 'query'>): ResponseFormat {
+  try {
+    return negotiate(request, { transforms: false }).format;
+  } catch (error) {
+    // What went wrong is more important than that it cannot be told as asked.
+    if (error instanceof apierrors.StatusError) return PLAIN.format;
+    throw error;
+  }
 }
 
 interface AcceptClause {
@@ -48,7 +64,7 @@ interface AcceptClause {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-/** The clauses of an Accept header, the most wanted first. */
+/** The clauses of an Accept header, the most wanted first; of those wanted alike the more definite ones. */
 export function parseAccept(header: string): AcceptClause[] {
   const clauses = header.split(',').map((text): AcceptClause => {
     const [type = '', ...rest] = text.split(';');
@@ -61,31 +77,32 @@ export function parseAccept(header: string): AcceptClause[] {
     return { type: type.trim().toLowerCase(), quality: Number.isFinite(quality) ? quality : 0, parameters };
   });
   // The sort is stable: what is wanted alike stays in the client's order.
-  return clauses.filter(({ quality }) => quality > 0).sort((a, b) => b.quality - a.quality);
+  return clauses
+    .filter(({ quality }) => quality > 0)
+    .sort((a, b) => b.quality - a.quality || wildcards(a.type) - wildcards(b.type));
 }
 
-function servedType(type: string, watch: boolean): ResponseFormat['mediaType'] | undefined {
-  switch (type) {
-    case JSON_TYPE:
-    case '*/*':
-    case 'application/*':
-      return JSON_TYPE;
-    case YAML_TYPE:
-      return watch ? undefined : YAML_TYPE;
-    case PROTOBUF_TYPE:
-    default:
-      return undefined;
-  }
+function wildcards(type: string): number {
+  return type === '*/*' || type === '*' ? 2 : type.endsWith('/*') ? 1 : 0;
+}
+
+function covers(type: string, mediaType: string): boolean {
+  return type === mediaType || type === '*/*' || type === '*' || type === 'application/*';
 }
 
 /** Undefined: not to be had. */
-function representationOf({ parameters }: AcceptClause, transforms: boolean): Representation | undefined {
+function representationOf(
+  { parameters }: AcceptClause,
+  mediaType: ResponseFormat['mediaType'],
+  transforms: boolean,
+): Representation | undefined {
+  const stream = parameters.get('stream') ?? '';
+  if (stream !== '' && (stream !== 'watch' || mediaType === YAML_TYPE)) return undefined;
   const as = parameters.get('as');
-  if (as === undefined) return 'object';
-  if (!transforms || parameters.get('g') !== 'meta.k8s.io') return undefined;
-  const version = parameters.get('v');
-  if (version !== 'v1') return undefined;
-  if (as === 'Table') return 'table';
+  if (as === undefined && !parameters.has('g') && !parameters.has('v')) return 'object';
+  if (!transforms || parameters.get('g') !== 'meta.k8s.io' || parameters.get('v') !== 'v1') return undefined;
+  // Its cells are of any type, which protobuf has no form for.
+  if (as === 'Table') return mediaType === PROTOBUF_CONTENT_TYPE ? undefined : 'table';
   if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') return 'partialMetadata';
   return undefined;
 }

@@ -85,7 +85,7 @@ export function watchResponse(
   let first = true;
   const transformed = mapWatch(events, (event): EncodedWatchEvent => {
     if (event.type === 'ERROR') return event;
-    if (negotiated.as === 'partialMetadata') return new SharedWatchEvent(event.type, partialMetadata(event.object));
+    if (negotiated.as === 'partialMetadata') return metadataEvent(event);
     const { resourceVersion } = (event.object.object() as KubeObject).metadata;
     // The columns stay the same, so they are told once.
     const table = tableOf(scope, include, [event.object], { resourceVersion }, first, event.type === 'BOOKMARK');
@@ -93,6 +93,18 @@ export function watchResponse(
     return new SharedWatchEvent(event.type, new FreshObject(table));
   });
   return { code: 200, body: { kind: 'watch', events: transformed }, format };
+}
+
+const metadataEvents = new WeakMap<EncodedWatchEvent, EncodedWatchEvent>();
+
+/** The same for all who watch metadata, so that it is encoded once for them, too. */
+function metadataEvent(event: EncodedWatchEvent): EncodedWatchEvent {
+  let made = metadataEvents.get(event);
+  if (made === undefined) {
+    made = new SharedWatchEvent(event.type, partialMetadata(event.object));
+    metadataEvents.set(event, made);
+  }
+  return made;
 }
 
 function partialMetadata(object: EncodedObject): FreshObject {

@@ -3,8 +3,9 @@
 
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Logger } from '../../machinery/log.ts';
+import { negotiateStatus } from '../endpoints/negotiation.ts';
 import { FreshObject } from '../registry/encoded-object.ts';
-import type { ApiResponse, Filter } from '../request.ts';
+import type { ApiRequest, ApiResponse, Filter } from '../request.ts';
 
 export function panicRecovery(logger: Logger): Filter {
   return (next) => async (request) => {
@@ -14,21 +15,23 @@ export function panicRecovery(logger: Logger): Filter {
       if (!(error instanceof apierrors.StatusError)) {
         logger.error('a request failed unexpectedly', { method: request.method, path: request.path, err: error });
         return statusResponse(
+          request,
           apierrors.internalError('the request failed unexpectedly; the log of the API server says why').status,
         );
       }
       if (error.code >= 500) logger.debug('a request failed', { method: request.method, path: request.path, err: error });
-      return statusResponse(error.status);
+      return statusResponse(request, error.status);
     }
   };
 }
 
-/** The response for a failure. */
-export function statusResponse(status: apierrors.Status): ApiResponse {
+/** The response for a failure, in the form that the client asked for. */
+function statusResponse(request: ApiRequest, status: apierrors.Status): ApiResponse {
   const seconds = status.details?.retryAfterSeconds ?? 0;
   return {
     code: status.code ?? 500,
     body: { kind: 'object', object: new FreshObject(status) },
+    format: negotiateStatus(request),
     ...(seconds > 0 && { headers: { 'retry-after': String(seconds) } }),
   };
 }

@@ -4,7 +4,10 @@ import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { createGzip, gzip } from 'node:zlib';
 
+import { PROTOBUF_CONTENT_TYPE } from '../../api/codec/protobuf/index.ts';
 import type { ApiRequest, ApiResponse, EncodedObject, EncodedWatchEvent, ResponseFormat } from '../request.ts';
+import { jsonLayout, protobufLayout } from './list-layout.ts';
+import type { ListLayout } from './list-layout.ts';
 
 /** What differs between the versions of HTTP. */
 export interface ResponseSink {
@@ -46,8 +49,12 @@ export async function respond(request: ApiRequest | undefined, response: ApiResp
     }
     case 'list': {
       headers['content-type'] = format.mediaType;
+      if (format.mediaType === PROTOBUF_CONTENT_TYPE) {
+        await sendList(request, sink, code, headers, protobufLayout(body));
+        return;
+      }
       if (format.mediaType === 'application/json' && format.pretty !== true) {
-        await sendList(request, sink, code, headers, body);
+        await sendList(request, sink, code, headers, jsonLayout(body));
         return;
       }
       const list = {
@@ -60,9 +67,11 @@ export async function respond(request: ApiRequest | undefined, response: ApiResp
       return;
     }
     case 'watch':
-      headers['content-type'] = format.mediaType;
+      // In protobuf a stream of messages is another thing than one message; JSON is the same either way.
+      headers['content-type'] =
+        format.mediaType === PROTOBUF_CONTENT_TYPE ? `${format.mediaType};stream=watch` : format.mediaType;
       sink.begin(code, headers, undefined);
-      await sendWatch(sink, body.events);
+      await sendWatch(sink, body.events, format);
       return;
     case 'text':
       headers['content-type'] = body.contentType;
@@ -92,6 +101,7 @@ export function warningHeader(text: string): string {
 }
 
 async function encode(object: EncodedObject, format: ResponseFormat): Promise<Uint8Array> {
+  if (format.mediaType === PROTOBUF_CONTENT_TYPE) return object.protobuf();
   if (format.mediaType === 'application/json' && format.pretty !== true) return object.json();
   return encodeValue(object.object(), format);
 }
@@ -135,32 +145,23 @@ async function sendWhole(
   sink.writable.end();
 }
 
-type ListBody = Extract<ApiResponse['body'], { kind: 'list' }>;
-
 /** The items' bytes, one behind the other, in large pieces. */
 async function sendList(
   request: ApiRequest | undefined,
   sink: ResponseSink,
   code: number,
   headers: Headers,
-  list: ListBody,
+  list: ListLayout,
 ): Promise<void> {
-  const { items } = list;
-  const head = Buffer.from(
-    `{"kind":${JSON.stringify(list.listKind)},"apiVersion":${JSON.stringify(list.apiVersion)},` +
-      `"metadata":${JSON.stringify(list.metadata)},"items":[`,
-    'utf8',
-  );
-  let length = head.length + 3 + Math.max(items.length - 1, 0);
-  for (let index = 0; index < items.length; index++) length += (items[index] as EncodedObject).itemLength();
+  const { head, tail, count } = list;
+  let length = head.length + tail.length;
+  for (let index = 0; index < count; index++) length += list.itemLength(index);
   if (length <= CHUNK_BYTES) {
     const body = Buffer.allocUnsafe(length);
-    let at = head.copy(body);
-    for (const [index, item] of items.entries()) {
-      if (index > 0) body[at++] = COMMA;
-      at = item.copyItem(body, at);
-    }
-    body.write(']}\n', at, 'latin1');
+    body.set(head);
+    let at = head.length;
+    for (let index = 0; index < count; index++) at = list.copyItem(index, body, at);
+    body.set(tail, at);
     await sendWhole(request, sink, code, headers, body, request?.method === 'HEAD');
     return;
   }
@@ -184,28 +185,25 @@ async function sendList(
   const closed = new Promise<void>((resolve) => sink.writable.once('close', resolve));
   let written: Promise<void> | undefined;
   let chunk = takeChunk(head.length);
-  let at = head.copy(chunk);
-  for (let index = 0; index < items.length; index++) {
-    const item = items[index] as EncodedObject;
-    const itemLength = item.itemLength();
-    if (at + itemLength + 1 > chunk.length) {
+  chunk.set(head);
+  let at = head.length;
+  for (let index = 0; index < count; index++) {
+    const itemLength = list.itemLength(index);
+    if (at + itemLength > chunk.length) {
       // One chunk is on its way while the next one is filled.
       if (written !== undefined) await Promise.race([written, closed]);
       if (!sink.open) return;
       written = writeChunk(target, chunk, at);
-      chunk = takeChunk(itemLength + 1);
+      chunk = takeChunk(itemLength);
       at = 0;
     }
-    if (index > 0) chunk[at++] = COMMA;
-    at = item.copyItem(chunk, at);
+    at = list.copyItem(index, chunk, at);
   }
   if (written !== undefined) await Promise.race([written, closed]);
   if (!sink.open) return;
   await Promise.race([writeChunk(target, chunk, at), closed]);
-  target.end(Buffer.from(']}\n', 'latin1'));
+  target.end(tail);
 }
-
-const COMMA = 0x2c;
 
 /** Chunks that were written and can be filled again: fresh memory costs more than what is copied into it. */
 const freeChunks: Buffer[] = [];
@@ -227,7 +225,8 @@ function writeChunk(writable: Writable, chunk: Buffer, length: number): Promise<
 }
 
 /** Events that come together are sent together: what a burst costs is the writes, not the bytes. */
-async function sendWatch(sink: ResponseSink, events: AsyncIterable<EncodedWatchEvent>): Promise<void> {
+async function sendWatch(sink: ResponseSink, events: AsyncIterable<EncodedWatchEvent>, format: ResponseFormat): Promise<void> {
+  const isProtobuf = format.mediaType === PROTOBUF_CONTENT_TYPE;
   const { writable } = sink;
   let corked = false;
   const uncork = (): void => {
@@ -242,7 +241,7 @@ async function sendWatch(sink: ResponseSink, events: AsyncIterable<EncodedWatchE
       // Runs when nothing more is there at this moment.
       process.nextTick(uncork);
     }
-    const waiting = write(sink, writable, event.frame());
+    const waiting = write(sink, writable, isProtobuf ? event.protobufFrame() : event.frame());
     if (waiting !== undefined) await waiting;
   }
   writable.end();

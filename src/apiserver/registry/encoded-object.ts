@@ -2,8 +2,11 @@
 //
 // An object that is stored is served from its bytes: its resourceVersion is spliced in (see the storage codec), and as an item
 // of a list its kind and apiVersion are left out, which are the same first bytes for all objects of a resource. Nothing is
-// parsed or stringified to serve an object that was written once.
+// parsed or stringified to serve an object that was written once. Its protobuf is made for the first who wants it, and kept
+// as long as the storage keeps the state that it was made from.
 
+import { encodeProtobuf, watchFrame } from '../../api/codec/protobuf/index.ts';
+import { messageOfKind } from '../../api/schema/compile.ts';
 import { encodeForStorage, spliceInto, splicedLength, spliceTailInto } from '../../api/codec/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import type { KeyValue } from '../../storage/interface.ts';
@@ -33,6 +36,11 @@ export class ObjectFormat {
     return encodeForStorage({ kind: this.kind, apiVersion: this.apiVersion, ...rest });
   }
 
+  /** It in protobuf. */
+  encodeProtobuf(object: KubeObject): Buffer {
+    return toProtobuf(this.apiVersion, this.kind, object);
+  }
+
   /** Whether it says what it is, and that first. */
   #isIdentified(object: KubeObject): boolean {
     if (object.kind !== this.kind || object.apiVersion !== this.apiVersion) return false;
@@ -49,6 +57,8 @@ export class ObjectFormat {
 export interface DecodedObjects {
   /** The decoded object of this state. */
   objectOf(kv: KeyValue): DecodedObject;
+  /** It in protobuf. */
+  protobufOf(kv: KeyValue): Buffer;
 }
 
 export interface DecodedObject {
@@ -66,6 +76,7 @@ export class StoredObject implements EncodedObject {
   #decoded: DecodedObject | undefined;
   #json: Buffer | undefined;
   #itemLength: number | undefined;
+  #protobuf: Buffer | undefined;
 
   /** `revision` differs from the one it was written at for the last state of a deleted object. */
   constructor(format: ObjectFormat, decodedObjects: DecodedObjects, kv: KeyValue, revision: number = kv.modRevision) {
@@ -111,6 +122,14 @@ export class StoredObject implements EncodedObject {
     return end;
   }
 
+  protobuf(): Buffer {
+    if (this.#protobuf === undefined) {
+      const isStored = this.#revision === this.kv.modRevision;
+      this.#protobuf = isStored ? this.#decodedObjects.protobufOf(this.kv) : this.#format.encodeProtobuf(this.object());
+    }
+    return this.#protobuf;
+  }
+
   /** The same state with another resourceVersion: a deletion has a revision of its own. */
   at(revision: number): StoredObject {
     return revision === this.#revision ? this : new StoredObject(this.#format, this.#decodedObjects, this.kv, revision);
@@ -126,6 +145,7 @@ export class FreshObject implements EncodedObject {
   readonly #object: unknown;
   #json: Buffer | undefined;
   #item: Buffer | undefined;
+  #protobuf: Buffer | undefined;
 
   constructor(object: unknown) {
     this.#object = object;
@@ -149,6 +169,14 @@ export class FreshObject implements EncodedObject {
     return offset + item.copy(target, offset);
   }
 
+  protobuf(): Buffer {
+    if (this.#protobuf === undefined) {
+      const { apiVersion = '', kind = '' } = this.#object as Partial<KubeObject>;
+      this.#protobuf = toProtobuf(apiVersion, kind, this.#object as object);
+    }
+    return this.#protobuf;
+  }
+
   #asItem(): Buffer {
     if (this.#item === undefined) {
       const { kind: _kind, apiVersion: _apiVersion, ...rest } = this.#object as KubeObject;
@@ -158,11 +186,18 @@ export class FreshObject implements EncodedObject {
   }
 }
 
+function toProtobuf(apiVersion: string, kind: string, object: object): Buffer {
+  const message = messageOfKind(apiVersion, kind);
+  if (message === undefined) throw new Error(`${kind} of ${apiVersion} has no form in protobuf`);
+  return encodeProtobuf(message, object);
+}
+
 /** A watch event, encoded when the first watcher needs its bytes. */
 export class SharedWatchEvent implements EncodedWatchEvent {
   readonly type: EncodedWatchEvent['type'];
   readonly object: EncodedObject;
   #frame: Buffer | undefined;
+  #protobufFrame: Buffer | undefined;
 
   constructor(type: EncodedWatchEvent['type'], object: EncodedObject) {
     this.type = type;
@@ -180,5 +215,10 @@ export class SharedWatchEvent implements EncodedWatchEvent {
       this.#frame = frame;
     }
     return this.#frame;
+  }
+
+  protobufFrame(): Buffer {
+    this.#protobufFrame ??= watchFrame(this.type, this.object.protobuf());
+    return this.#protobufFrame;
   }
 }

@@ -34,6 +34,8 @@ export class ObjectCache implements DecodedObjects {
   #youngBytes = 0;
   /** What values were encoded from, until somebody reads them back as an object. */
   readonly #unread = new WeakMap<Uint8Array, KubeObject>();
+  /** By the stored bytes of the state: as long as the storage has those, somebody may ask for these. */
+  readonly #protobuf = new WeakMap<Uint8Array, { readonly revision: number; readonly bytes: Buffer }>();
 
   constructor(config: ObjectCacheConfig) {
     this.#format = config.format;
@@ -68,6 +70,14 @@ export class ObjectCache implements DecodedObjects {
     return this.#keep(kv, object, known);
   }
 
+  protobufOf(kv: KeyValue): Buffer {
+    const known = this.#protobuf.get(kv.value);
+    if (known?.revision === kv.modRevision) return known.bytes;
+    const bytes = this.#format.encodeProtobuf(this.objectOf(kv).object);
+    this.#protobuf.set(kv.value, { revision: kv.modRevision, bytes });
+    return bytes;
+  }
+
   forget(key: string): void {
     this.#young.delete(key);
     this.#old.delete(key);
@@ -82,13 +92,7 @@ export class ObjectCache implements DecodedObjects {
     if (object === undefined) return undefined;
     this.#unread.delete(value);
     const { kind, apiVersion } = this.#format;
-    const { resourceVersion: _resourceVersion, ...metadata } = object.metadata;
-    return {
-      ...object,
-      kind,
-      apiVersion,
-      metadata: { ...metadata, resourceVersion: String(modRevision) },
-    };
+    return { ...object, kind, apiVersion, metadata: { ...object.metadata, resourceVersion: String(modRevision) } };
   }
 
   #keep(kv: KeyValue, object: KubeObject, previous: Entry | undefined): Entry {

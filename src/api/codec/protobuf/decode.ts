@@ -3,6 +3,7 @@
 
 import { formatDurationNanoseconds } from '../../../machinery/duration.ts';
 import { setOwn } from '../../../machinery/deep.ts';
+import { JsonError, parseJson } from '../../../machinery/json.ts';
 import type { FieldDescriptor, MessageDescriptor, Scalar, TypeRef } from '../../descriptor.ts';
 import { decodeObject } from '../decode.ts';
 import { type Layout, layoutOf } from './layout.ts';
@@ -137,11 +138,11 @@ function readStruct(reader: Reader, scalar: Scalar): unknown {
     case 'quantity':
       return runs[1]?.toString() ?? '0';
     case 'time':
-      return numbers[1] === undefined ? null : new Date(numbers[1] * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
+      return numbers[1] === undefined ? null : formatTime(numbers[1], 'Z');
     case 'microTime': {
       if (numbers[1] === undefined) return null;
       const micros = String(Math.floor((numbers[2] ?? 0) / 1000)).padStart(6, '0');
-      return new Date(numbers[1] * 1000).toISOString().replace(/\.\d+Z$/, `.${micros}Z`);
+      return formatTime(numbers[1], `.${micros}Z`);
     }
     case 'duration':
       return formatDurationNanoseconds(BigInt(numbers[1] ?? 0));
@@ -152,11 +153,21 @@ function readStruct(reader: Reader, scalar: Scalar): unknown {
   }
 }
 
+/** RFC 3339 has the years 0 to 9999, and no others. */
+function formatTime(seconds: number, ending: string): string {
+  if (seconds < MIN_SECONDS || seconds > MAX_SECONDS) throw new ProtobufError(`time out of range: ${seconds} seconds`);
+  return new Date(seconds * 1000).toISOString().slice(0, 'yyyy-mm-ddThh:mm:ss'.length) + ending;
+}
+
+const MIN_SECONDS = Date.parse('0000-01-01T00:00:00Z') / 1000;
+const MAX_SECONDS = Date.parse('9999-12-31T23:59:59Z') / 1000;
+
 function parseRaw(raw: Buffer): unknown {
   try {
-    return JSON.parse(raw.toString());
+    return parseJson(raw);
   } catch (error) {
-    throw new ProtobufError(`a free-form value is not JSON: ${(error as Error).message}`);
+    if (!(error instanceof JsonError)) throw error;
+    throw new ProtobufError(`a free-form value is not JSON: ${error.message}`);
   }
 }
 

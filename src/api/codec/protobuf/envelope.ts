@@ -14,9 +14,11 @@ export function isProtobuf(bytes: Uint8Array): boolean {
   return bytes.length >= MAGIC.length && MAGIC.every((byte, index) => bytes[index] === byte);
 }
 
-/** The normalized object in its envelope. */
-export function encodeProtobuf(message: MessageDescriptor, object: object): Uint8Array {
-  const { apiVersion = '', kind = '' } = object as { readonly apiVersion?: string; readonly kind?: string };
+/** What comes behind the message: encoding and type of the content, none given. */
+export const ENVELOPE_TAIL: Uint8Array = Buffer.from([0x1a, 0x00, 0x22, 0x00]);
+
+/** What comes before a message of this many bytes. */
+export function envelopeHead(apiVersion: string, kind: string, messageLength: number): Buffer {
   const writer = new Writer();
   writer.tag(1, BYTES);
   writer.message(() => {
@@ -26,13 +28,24 @@ export function encodeProtobuf(message: MessageDescriptor, object: object): Uint
     writer.text(kind);
   });
   writer.tag(2, BYTES);
-  writer.bytes(encodeMessage(message, object));
-  // Encoding and type of the content: none given.
-  writer.tag(3, BYTES);
-  writer.text('');
-  writer.tag(4, BYTES);
-  writer.text('');
+  writer.varint(messageLength);
   return Buffer.concat([MAGIC, writer.finish()]);
+}
+
+/** The normalized object in its envelope. */
+export function encodeProtobuf(message: MessageDescriptor, object: object): Buffer {
+  const { apiVersion = '', kind = '' } = object as { readonly apiVersion?: string; readonly kind?: string };
+  const bytes = encodeMessage(message, object);
+  return Buffer.concat([envelopeHead(apiVersion, kind, bytes.length), bytes, ENVELOPE_TAIL]);
+}
+
+/** The message in an envelope that `encodeProtobuf` made: the same memory, not a copy. */
+export function messageInEnvelope(enveloped: Buffer): Buffer {
+  const reader = new Reader(enveloped, MAGIC.length);
+  reader.next();
+  reader.bytes();
+  reader.next();
+  return reader.bytes();
 }
 
 export interface Envelope {

@@ -13,6 +13,25 @@ export class ProtobufError extends Error {
   }
 }
 
+/** How many bytes a non-negative integer up to 2^53 takes. */
+export function varintLength(value: number): number {
+  let length = 1;
+  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) length++;
+  return length;
+}
+
+/** Answers the offset behind it. There must be room. */
+export function writeVarint(target: Uint8Array, offset: number, value: number): number {
+  let at = offset;
+  let rest = value;
+  while (rest >= 0x80) {
+    target[at++] = (rest % 0x80) | 0x80;
+    rest = Math.floor(rest / 0x80);
+  }
+  target[at++] = rest;
+  return at;
+}
+
 /** Grows as it is written to. */
 export class Writer {
   #buffer: Buffer = Buffer.allocUnsafe(1024);

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+
+import type { StatusError } from '../../machinery/apierrors.ts';
+import { negotiate, negotiateStatus } from './negotiation.ts';
+
+const JSON_TYPE = 'application/json';
+const YAML = 'application/yaml';
+const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+const table = (type: string): string => `${type};as=Table;g=meta.k8s.io;v=v1`;
+const metadata = (type: string, as = 'PartialObjectMetadata'): string => `${type};as=${as};g=meta.k8s.io;v=v1`;
+
+const asking = (accept: string) => ({ headers: { accept }, query: new URLSearchParams() });
+const answer = (accept: string, watch = false): string => {
+  const { format, as } = negotiate(asking(accept), { transforms: true, watch });
+  return `${format.mediaType} ${as}`;
+};
+const refusal = (accept: string, watch = false): string => {
+  try {
+    return answer(accept, watch);
+  } catch (error) {
+    return `${(error as StatusError).code}: ${(error as StatusError).message}`;
+  }
+};
+
+const NONE =
+  '406: only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf';
+const NO_STREAM =
+  '406: only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch';
+
+describe('objects and lists', () => {
+  test.each([
+    ['*/*', `${JSON_TYPE} object`],
+    ['*', `${JSON_TYPE} object`],
+    ['application/*', `${JSON_TYPE} object`],
+    [PROTOBUF, `${PROTOBUF} object`],
+    [`${PROTOBUF},${JSON_TYPE}`, `${PROTOBUF} object`],
+    [`${JSON_TYPE},${PROTOBUF}`, `${JSON_TYPE} object`],
+    [`${PROTOBUF}, */*`, `${PROTOBUF} object`],
+    // What is named goes before what is not, wherever it stands.
+    [`*/*,${PROTOBUF}`, `${PROTOBUF} object`],
+    [`application/*,*/*,${YAML}`, `${YAML} object`],
+    [`${PROTOBUF};q=0.5,${YAML};q=0.9`, `${YAML} object`],
+    [`text/html,${PROTOBUF}`, `${PROTOBUF} object`],
+    [`${PROTOBUF};stream=watch`, `${PROTOBUF} object`],
+    [`${PROTOBUF};stream=other,${YAML}`, `${YAML} object`],
+    [`${YAML};stream=watch,${PROTOBUF}`, `${PROTOBUF} object`],
+    [table(JSON_TYPE), `${JSON_TYPE} table`],
+    [table(YAML), `${YAML} table`],
+    // A Table has no form in protobuf: what comes next is taken.
+    [`${table(PROTOBUF)},${table(JSON_TYPE)}`, `${JSON_TYPE} table`],
+    [`${table(PROTOBUF)},${PROTOBUF}`, `${PROTOBUF} object`],
+    [metadata(PROTOBUF), `${PROTOBUF} partialMetadata`],
+    [metadata(PROTOBUF, 'PartialObjectMetadataList'), `${PROTOBUF} partialMetadata`],
+    [`${metadata(PROTOBUF)},${metadata(JSON_TYPE)},${JSON_TYPE}`, `${PROTOBUF} partialMetadata`],
+    [`${PROTOBUF};as=Other;g=meta.k8s.io;v=v1,${YAML}`, `${YAML} object`],
+    [`${JSON_TYPE};v=v1,${YAML}`, `${YAML} object`],
+  ])('%s is answered with %s', (accept, expected) => {
+    expect(answer(accept)).toBe(expected);
+  });
+
+  test.each(['text/html', table(PROTOBUF), `${PROTOBUF};as=PartialObjectMetadata`, 'application', ''.padEnd(3, ',')])(
+    '%s cannot be had',
+    (accept) => {
+      expect(refusal(accept)).toBe(NONE);
+    },
+  );
+});
+
+describe('watches', () => {
+  test.each([
+    [`${PROTOBUF};stream=watch`, `${PROTOBUF} object`],
+    [`${JSON_TYPE};stream=watch`, `${JSON_TYPE} object`],
+    [`${PROTOBUF}, */*`, `${PROTOBUF} object`],
+    [`${metadata(PROTOBUF)},${metadata(JSON_TYPE)}`, `${PROTOBUF} partialMetadata`],
+  ])('%s is answered with %s', (accept, expected) => {
+    expect(answer(accept, true)).toBe(expected);
+  });
+
+  test.each([YAML, `${YAML},${JSON_TYPE}`, 'text/html'])('%s cannot be had', (accept) => {
+    expect(refusal(accept, true)).toBe(NO_STREAM);
+  });
+});
+
+describe('failures', () => {
+  test.each([
+    [PROTOBUF, PROTOBUF],
+    [`${metadata(PROTOBUF)},${PROTOBUF}`, PROTOBUF],
+    [YAML, YAML],
+    // Rather the reason in another form than none.
+    [table(YAML), JSON_TYPE],
+    [metadata(PROTOBUF), JSON_TYPE],
+    ['text/html', JSON_TYPE],
+  ])('for %s are told in %s', (accept, expected) => {
+    expect(negotiateStatus(asking(accept)).mediaType).toBe(expected);
+  });
+});

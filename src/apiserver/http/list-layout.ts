@@ -1,0 +1,60 @@
+// How a list is put together from its items' bytes, in JSON and in protobuf: what comes first, each item, what comes last.
+
+import { listFrame, messageInEnvelope } from '../../api/codec/protobuf/index.ts';
+import { messageOfKind } from '../../api/schema/compile.ts';
+import type { ApiResponse, EncodedObject } from '../request.ts';
+
+export type ListBody = Extract<ApiResponse['body'], { kind: 'list' }>;
+
+export interface ListLayout {
+  readonly head: Uint8Array;
+  readonly tail: Uint8Array;
+  /** Items, each with what separates it from the one before. */
+  readonly count: number;
+  /** In bytes. */
+  itemLength(index: number): number;
+  /** Writes the item into `target` from `offset` on and answers the offset behind it. There must be room. */
+  copyItem(index: number, target: Buffer, offset: number): number;
+}
+
+const COMMA = 0x2c;
+const JSON_TAIL = Buffer.from(']}\n', 'latin1');
+
+export function jsonLayout({ listKind, apiVersion, metadata, items }: ListBody): ListLayout {
+  return {
+    head: Buffer.from(
+      `{"kind":${JSON.stringify(listKind)},"apiVersion":${JSON.stringify(apiVersion)},` +
+        `"metadata":${JSON.stringify(metadata)},"items":[`,
+      'utf8',
+    ),
+    tail: JSON_TAIL,
+    count: items.length,
+    itemLength: (index) => (items[index] as EncodedObject).itemLength() + (index > 0 ? 1 : 0),
+    copyItem(index, target, offset) {
+      let at = offset;
+      if (index > 0) target[at++] = COMMA;
+      return (items[index] as EncodedObject).copyItem(target, at);
+    },
+  };
+}
+
+/** Throws Error for a list that protobuf has no form for. */
+export function protobufLayout({ listKind, apiVersion, metadata, items }: ListBody): ListLayout {
+  const message = messageOfKind(apiVersion, listKind);
+  if (message === undefined) throw new Error(`${listKind} of ${apiVersion} has no form in protobuf`);
+  const messages = items.map((item) => messageInEnvelope(item.protobuf()));
+  const messageLengths = messages.map(({ length }) => length);
+  const frame = listFrame({ message, apiVersion, kind: listKind, metadata, messageLengths });
+  return {
+    head: frame.head,
+    tail: frame.tail,
+    count: items.length,
+    itemLength: (index) => frame.itemLength(messageLengths[index] as number),
+    copyItem(index, target, offset) {
+      const bytes = messages[index] as Buffer;
+      const at = frame.writeItemHead(target, offset, bytes.length);
+      target.set(bytes, at);
+      return at + bytes.length;
+    },
+  };
+}

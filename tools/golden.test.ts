@@ -1,0 +1,44 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import { encodeProtobuf } from '../src/api/codec/protobuf/index.ts';
+import { messageDescriptor } from '../src/api/schema/compile.ts';
+import { runGolden } from './golden.ts';
+
+let folder: string;
+beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'golden-'))));
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const role = {
+  kind: 'Role',
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  metadata: { name: 'a<b' },
+  rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }],
+};
+
+function put(name: string, object: object): void {
+  writeFileSync(join(folder, `${name}.json`), JSON.stringify(object, null, 2).replaceAll('<', String.raw`\u003c`));
+  writeFileSync(join(folder, `${name}.pb`), encodeProtobuf(messageDescriptor('rbac/v1.Role'), role));
+}
+
+test('what is alike is counted, and what differs is told', () => {
+  put('rbac.authorization.k8s.io.v1.Role', role);
+  put('rbac.authorization.k8s.io.v1.RoleBinding', { ...role, kind: 'RoleBinding' });
+  put('rbac.authorization.k8s.io.v1.Role.after_roundtrip', {});
+  put('nobody.v1.Knows', {});
+  const lines: string[] = [];
+  expect(runGolden(folder, (line) => lines.push(line))).toBe(1);
+  expect(lines.at(-1)).toBe('1 of 3 alike');
+  expect(lines).toContain('nobody.v1.Knows: no such kind is known');
+  expect(lines.join()).toContain('rbac.authorization.k8s.io.v1.RoleBinding: the objects read differ');
+  expect(lines.join()).toContain('after_roundtrip: not compared');
+});
+
+test('all alike is success', () => {
+  put('rbac.authorization.k8s.io.v1.Role', role);
+  const lines: string[] = [];
+  expect(runGolden(folder, (line) => lines.push(line))).toBe(0);
+  expect(lines).toEqual(['1 of 1 alike']);
+});
