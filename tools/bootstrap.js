@@ -153,12 +153,15 @@ const commands = {
     ensureBuilt();
     run(bin('tsx'), [inRoot('bench', 'main.ts'), ...args]);
   },
+  golden() {
+    run(bin('tsx'), [inRoot('tools', 'golden.ts'), ...args]);
+  },
   clean() {
     for (const path of ['dist', '.cache', 'coverage']) rmSync(inRoot(path), { recursive: true, force: true });
     say('removed dist, .cache and coverage (node_modules and .coxswain are kept)');
   },
   help() {
-    process.stdout.write('usage: npm run up | test | check | build | dev | bench | clean\n');
+    process.stdout.write('usage: npm run up | test | check | build | dev | bench | golden DIR | clean\n');
   },
 };
 

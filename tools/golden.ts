@@ -2,6 +2,8 @@
 // are read from JSON and from protobuf as the same object, and written back byte for byte. Prints what differs and, last,
 // how many are alike; fails if any is not.
 
+import { realpathSync } from 'node:fs';
+
 import { decodeObject } from '../src/api/codec/index.ts';
 import { decodeProtobuf, encodeProtobuf, openEnvelope } from '../src/api/codec/protobuf/index.ts';
 import { readGolden } from '../src/api/testing/golden.ts';
@@ -85,7 +87,7 @@ export function runGolden(directory: string, print: (line: string) => void): num
   return alike === files.length ? 0 : 1;
 }
 
-if (process.argv[1] !== undefined && import.meta.filename === process.argv[1]) {
+if (process.argv[1] !== undefined && import.meta.filename === realpathSync(process.argv[1])) {
   const directory = process.argv[2];
   if (directory === undefined) {
     process.stderr.write('usage: npm run golden -- DIR\n');

@@ -1,5 +1,7 @@
 // API objects to protobuf, as Kubernetes' generated code writes them: fields by number, maps sorted by key, and what is no
 // pointer written even when it is zero.
+//
+// An encoder is compiled per type when it is first needed: what a field is has been decided before there is a value.
 
 import { parseDurationNanoseconds } from '../../../machinery/duration.ts';
 import type { FieldDescriptor, MessageDescriptor, Scalar, TypeRef } from '../../descriptor.ts';
@@ -7,157 +9,225 @@ import { type Layout, layoutOf } from './layout.ts';
 import { BYTES, FIXED64, VARINT, Writer } from './wire.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
+/** Writes a value without its tag; absent is zero. */
+type WriteValue = (writer: Writer, value: unknown) => void;
+/** Writes what an object has of one field, or of one embedded struct. */
+type WriteMember = (writer: Writer, object: JsonObject) => void;
+
+/** Nobody encodes a message while encoding another one. */
+const shared = new Writer();
 
 /** The message alone, without an envelope. Trusts that the object is normalized. */
-export function encodeMessage(message: MessageDescriptor, object: object): Uint8Array {
-  const writer = new Writer();
-  writeMessage(writer, layoutOf(message), object as JsonObject);
-  return writer.finish();
+export function encodeMessage(message: MessageDescriptor, object: object): Buffer {
+  shared.reset();
+  encoderOf(message).write(shared, object as JsonObject);
+  return shared.finish();
 }
 
-function writeMessage(writer: Writer, layout: Layout, object: JsonObject): void {
-  for (const member of layout.members) {
-    if ('embedded' in member) {
-      writer.tag(member.number, BYTES);
-      writer.message(() => writeMessage(writer, member.embedded, object));
-    } else {
-      writeField(writer, member.field, object[member.field.name]);
-    }
+const encoders = new WeakMap<MessageDescriptor, Encoder>();
+
+function encoderOf(message: MessageDescriptor): Encoder {
+  let encoder = encoders.get(message);
+  if (encoder === undefined) {
+    encoder = new Encoder(message);
+    encoders.set(message, encoder);
+  }
+  return encoder;
+}
+
+class Encoder {
+  readonly #message: MessageDescriptor;
+  /** Types contain themselves: they are compiled when there is an object. */
+  #members: readonly WriteMember[] | undefined;
+
+  constructor(message: MessageDescriptor) {
+    this.#message = message;
+  }
+
+  write(writer: Writer, object: JsonObject): void {
+    this.#members ??= compileLayout(layoutOf(this.#message));
+    for (const member of this.#members) member(writer, object);
   }
 }
 
-function writeField(writer: Writer, field: FieldDescriptor, value: unknown): void {
-  const { type, number } = field;
-  if (type.kind === 'list') {
-    if (type.protoMessage) {
-      if (Array.isArray(value)) writeValue(writer, type, number, value);
-      return;
-    }
-    for (const item of (value as unknown[] | null | undefined) ?? []) writeValue(writer, type.items, number, item);
-    return;
+function compileLayout(layout: Layout): WriteMember[] {
+  return layout.members.map((member) => {
+    if (!('embedded' in member)) return compileField(member.field);
+    const tag = tagOf(member.number, BYTES);
+    const members = compileLayout(member.embedded);
+    return (writer, object) => {
+      writer.varint(tag);
+      const start = writer.begin();
+      for (const inner of members) inner(writer, object);
+      writer.end(start);
+    };
+  });
+}
+
+function compileField(field: FieldDescriptor): WriteMember {
+  const { type, number, name } = field;
+  if (type.kind === 'list' && !type.protoMessage) {
+    const item = compileTagged(type.items, number);
+    return (writer, object) => {
+      const list = object[name] as readonly unknown[] | null | undefined;
+      if (list === undefined || list === null) return;
+      for (const value of list) item(writer, value);
+    };
   }
   if (type.kind === 'map') {
-    const map = (value as JsonObject | null | undefined) ?? {};
-    for (const key of Object.keys(map).sort()) {
-      writer.tag(number, BYTES);
-      writer.message(() => {
-        writer.tag(1, BYTES);
+    const tag = tagOf(number, BYTES);
+    const keyTag = tagOf(1, BYTES);
+    const element = compileTagged(type.values, 2);
+    return (writer, object) => {
+      const map = object[name] as JsonObject | null | undefined;
+      if (map === undefined || map === null) return;
+      for (const key of Object.keys(map).sort()) {
+        writer.varint(tag);
+        const start = writer.begin();
+        writer.varint(keyTag);
         writer.text(key);
-        writeValue(writer, type.values, 2, map[key]);
-      });
-    }
-    return;
+        element(writer, map[key]);
+        writer.end(start);
+      }
+    };
   }
-  if (value === undefined || value === null) {
-    // What is no pointer is written even when it is zero; but bytes and free-form values that are not there are not.
-    if (field.pointer || (type.kind === 'scalar' && (type.scalar === 'bytes' || type.scalar === 'json'))) return;
-  }
-  writeValue(writer, type, number, value);
+  const write = compileTagged(type, number);
+  // What is no pointer is written even when it is zero; but bytes and free-form values that are not there are not.
+  const leftOut =
+    field.pointer || type.kind === 'list' || (type.kind === 'scalar' && (type.scalar === 'bytes' || type.scalar === 'json'));
+  if (!leftOut) return (writer, object) => write(writer, object[name]);
+  return (writer, object) => {
+    const value = object[name];
+    if (value !== undefined && value !== null) write(writer, value);
+  };
 }
 
-/** One value with its tag; absent is zero. */
-function writeValue(writer: Writer, type: TypeRef, number: number, value: unknown): void {
+/** One value with its tag. */
+function compileTagged(type: TypeRef, number: number): WriteValue {
+  const { wireType, write } = compileValue(type);
+  const tag = tagOf(number, wireType);
+  return (writer, value) => {
+    writer.varint(tag);
+    write(writer, value);
+  };
+}
+
+interface CompiledValue {
+  readonly wireType: number;
+  readonly write: WriteValue;
+}
+
+const NOTHING: JsonObject = {};
+
+function compileValue(type: TypeRef): CompiledValue {
   switch (type.kind) {
-    case 'message':
-      writer.tag(number, BYTES);
-      writer.message(() => writeMessage(writer, layoutOf(type.message), (value ?? {}) as JsonObject));
-      return;
+    case 'message': {
+      const encoder = encoderOf(type.message);
+      return nested((writer, value) => encoder.write(writer, (value ?? NOTHING) as JsonObject));
+    }
     case 'either':
-      writer.tag(number, BYTES);
-      writer.message(() => writeEither(writer, type, value));
-      return;
-    case 'list':
-      writer.tag(number, BYTES);
-      writer.message(() => {
-        for (const item of (value ?? []) as unknown[]) writeValue(writer, type.items, 1, item);
+      return nested(compileEither(type));
+    case 'list': {
+      const item = compileTagged(type.items, 1);
+      return nested((writer, value) => {
+        for (const element of (value ?? []) as readonly unknown[]) item(writer, element);
       });
-      return;
+    }
     case 'map':
       throw new Error('a map in a map or list has no protobuf form');
     case 'scalar':
-      writeScalar(writer, type.scalar, number, value);
+      return compileScalar(type.scalar);
   }
 }
 
-function writeEither(writer: Writer, type: TypeRef & { kind: 'either' }, value: unknown): void {
-  const isMessage = typeof value === 'object' && value !== null && !Array.isArray(value);
-  const message = (): void => {
-    if (isMessage) writeValue(writer, { kind: 'message', message: type.message }, type.messageNumber, value);
+function nested(write: WriteValue): CompiledValue {
+  return {
+    wireType: BYTES,
+    write(writer, value) {
+      const start = writer.begin();
+      write(writer, value);
+      writer.end(start);
+    },
   };
-  const other = (): void => {
-    if (type.or.kind === 'list') {
-      for (const item of isMessage ? [] : (value as unknown[])) writeValue(writer, type.or.items, type.orNumber, item);
-    } else {
-      // Beside a schema stands true: properties that match it are allowed.
-      writeValue(writer, type.or, type.orNumber, isMessage ? true : value);
-    }
-  };
-  if (type.messageNumber < type.orNumber) {
-    message();
-    other();
-  } else {
-    other();
-    message();
-  }
 }
 
-function writeScalar(writer: Writer, scalar: Scalar, number: number, value: unknown): void {
+function compileEither(type: TypeRef & { kind: 'either' }): WriteValue {
+  const message = compileTagged({ kind: 'message', message: type.message }, type.messageNumber);
+  const isList = type.or.kind === 'list';
+  const other = compileTagged(type.or.kind === 'list' ? type.or.items : type.or, type.orNumber);
+  const messageFirst = type.messageNumber < type.orNumber;
+  return (writer, value) => {
+    const isMessage = typeof value === 'object' && value !== null && !Array.isArray(value);
+    if (isMessage && messageFirst) message(writer, value);
+    if (isList) for (const item of isMessage ? [] : (value as readonly unknown[])) other(writer, item);
+    // Beside a schema stands true: properties that match it are allowed.
+    else other(writer, isMessage ? true : value);
+    if (isMessage && !messageFirst) message(writer, value);
+  };
+}
+
+const text: WriteValue = (writer, value) => writer.text((value as string | null | undefined) ?? '');
+const integer: WriteValue = (writer, value) => writer.int64((value as number | null | undefined) ?? 0);
+
+function compileScalar(scalar: Scalar): CompiledValue {
   switch (scalar) {
     case 'string':
-      writer.tag(number, BYTES);
-      writer.text((value as string | undefined) ?? '');
-      return;
+      return { wireType: BYTES, write: text };
     case 'bool':
-      writer.tag(number, VARINT);
-      writer.varint(value ? 1 : 0);
-      return;
+      return { wireType: VARINT, write: (writer, value) => writer.varint(value ? 1 : 0) };
     case 'int32':
     case 'int64':
     case 'uint8':
     case 'uint32':
     case 'uint64':
-      writer.tag(number, VARINT);
-      writer.int64((value as number | undefined) ?? 0);
-      return;
+      return { wireType: VARINT, write: integer };
     case 'double':
-      writer.tag(number, FIXED64);
-      writer.double((value as number | undefined) ?? 0);
-      return;
+      return { wireType: FIXED64, write: (writer, value) => writer.double((value as number | null | undefined) ?? 0) };
     case 'bytes':
-      writer.tag(number, BYTES);
-      writer.bytes(Buffer.from((value as string | undefined) ?? '', 'base64'));
-      return;
-    default:
-      writer.tag(number, BYTES);
-      writer.message(() => writeStruct(writer, scalar, value));
+      return {
+        wireType: BYTES,
+        write: (writer, value) => writer.bytes(Buffer.from((value as string | null | undefined) ?? '', 'base64')),
+      };
+    case 'quantity':
+      return nested((writer, value) => {
+        writer.tag(1, BYTES);
+        text(writer, value ?? '0');
+      });
+    case 'time':
+    case 'microTime':
+      return nested((writer, value) => {
+        if (typeof value !== 'string') return;
+        writer.tag(1, VARINT);
+        writer.int64(Math.floor(Date.parse(`${value.slice(0, 'yyyy-mm-ddThh:mm:ss'.length)}Z`) / 1000));
+        writer.tag(2, VARINT);
+        writer.int64(scalar === 'time' ? 0 : Number(value.slice(20, 26)) * 1000);
+      });
+    case 'duration':
+      return nested((writer, value) => {
+        writer.tag(1, VARINT);
+        writer.int64(Number(parseDurationNanoseconds((value as string | null | undefined) ?? '0s')));
+      });
+    case 'intOrString':
+      return nested((writer, value) => {
+        writer.tag(1, VARINT);
+        writer.varint(typeof value === 'string' ? 1 : 0);
+        writer.tag(2, VARINT);
+        writer.int64(typeof value === 'number' ? value : 0);
+        writer.tag(3, BYTES);
+        writer.text(typeof value === 'string' ? value : '');
+      });
+    case 'rawExtension':
+    case 'json':
+    case 'fieldsV1':
+      // Free-form values are JSON inside of protobuf, too.
+      return nested((writer, value) => {
+        if (value === undefined || value === null) return;
+        writer.tag(1, BYTES);
+        writer.text(JSON.stringify(value));
+      });
   }
 }
 
-/** Scalars that are messages of their own. */
-function writeStruct(writer: Writer, scalar: Scalar, value: unknown): void {
-  switch (scalar) {
-    case 'quantity':
-      writeScalar(writer, 'string', 1, value ?? '0');
-      return;
-    case 'time':
-    case 'microTime': {
-      if (typeof value !== 'string') return;
-      writeScalar(writer, 'int64', 1, Math.floor(Date.parse(`${value.slice(0, 19)}Z`) / 1000));
-      writeScalar(writer, 'int32', 2, scalar === 'time' ? 0 : Number(value.slice(20, 26)) * 1000);
-      return;
-    }
-    case 'duration':
-      writeScalar(writer, 'int64', 1, Number(parseDurationNanoseconds((value as string | undefined) ?? '0s')));
-      return;
-    case 'intOrString':
-      writeScalar(writer, 'int64', 1, typeof value === 'string' ? 1 : 0);
-      writeScalar(writer, 'int32', 2, typeof value === 'number' ? value : 0);
-      writeScalar(writer, 'string', 3, typeof value === 'string' ? value : '');
-      return;
-    default:
-      // Free-form values are JSON inside of protobuf, too.
-      if (value === undefined || value === null) return;
-      writer.tag(1, BYTES);
-      writer.text(JSON.stringify(value));
-  }
+function tagOf(number: number, wireType: number): number {
+  return number * 8 + wireType;
 }

@@ -21,12 +21,12 @@ export const ENVELOPE_TAIL: Uint8Array = Buffer.from([0x1a, 0x00, 0x22, 0x00]);
 export function envelopeHead(apiVersion: string, kind: string, messageLength: number): Buffer {
   const writer = new Writer();
   writer.tag(1, BYTES);
-  writer.message(() => {
-    writer.tag(1, BYTES);
-    writer.text(apiVersion);
-    writer.tag(2, BYTES);
-    writer.text(kind);
-  });
+  const start = writer.begin();
+  writer.tag(1, BYTES);
+  writer.text(apiVersion);
+  writer.tag(2, BYTES);
+  writer.text(kind);
+  writer.end(start);
   writer.tag(2, BYTES);
   writer.varint(messageLength);
   return Buffer.concat([MAGIC, writer.finish()]);

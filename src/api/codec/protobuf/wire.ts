@@ -32,14 +32,26 @@ export function writeVarint(target: Uint8Array, offset: number, value: number): 
   return at;
 }
 
+/** Texts up to this length are mostly ASCII, and a loop is quicker than a call. */
+const SHORT_TEXT = 48;
+/** A buffer that grew beyond this is not kept for the next message. */
+const KEPT_BYTES = 1024 * 1024;
+
 /** Grows as it is written to. */
 export class Writer {
-  #buffer: Buffer = Buffer.allocUnsafe(1024);
+  #buffer: Buffer = Buffer.allocUnsafe(4096);
   #length = 0;
 
-  /** A copy of what has been written. */
-  finish(): Uint8Array {
-    return Buffer.from(this.#buffer.subarray(0, this.#length));
+  /** A copy of what has been written; the writer is empty again. */
+  finish(): Buffer {
+    const written = Buffer.from(this.#buffer.subarray(0, this.#length));
+    this.reset();
+    return written;
+  }
+
+  reset(): void {
+    this.#length = 0;
+    if (this.#buffer.length > KEPT_BYTES) this.#buffer = Buffer.allocUnsafe(4096);
   }
 
   tag(number: number, wireType: number): void {
@@ -49,12 +61,8 @@ export class Writer {
   /** A non-negative integer up to 2^53. */
   varint(value: number): void {
     this.#reserve(10);
-    let rest = value;
-    while (rest >= 0x80) {
-      this.#buffer[this.#length++] = (rest % 0x80) | 0x80;
-      rest = Math.floor(rest / 0x80);
-    }
-    this.#buffer[this.#length++] = rest;
+    if (value < 0x80) this.#buffer[this.#length++] = value;
+    else this.#length = writeVarint(this.#buffer, this.#length, value);
   }
 
   /** Two's complement: a negative number takes ten bytes. */
@@ -78,9 +86,26 @@ export class Writer {
   }
 
   text(value: string): void {
-    const length = Buffer.byteLength(value);
-    this.varint(length);
-    this.#reserve(length);
+    const { length } = value;
+    if (length <= SHORT_TEXT) {
+      this.#reserve(length + 1);
+      const buffer = this.#buffer;
+      const start = this.#length + 1;
+      let i = 0;
+      for (; i < length; i++) {
+        const code = value.charCodeAt(i);
+        if (code >= 0x80) break;
+        buffer[start + i] = code;
+      }
+      if (i === length) {
+        buffer[start - 1] = length;
+        this.#length = start + length;
+        return;
+      }
+    }
+    const byteLength = Buffer.byteLength(value);
+    this.varint(byteLength);
+    this.#reserve(byteLength);
     this.#length += this.#buffer.write(value, this.#length);
   }
 
@@ -91,23 +116,25 @@ export class Writer {
     this.#length += value.length;
   }
 
-  /** A message inside this one, whose length is known when it has been written. */
-  message(write: () => void): void {
-    const start = this.#length;
+  /** Begins a message inside this one, whose length is known when it has been written. Answers what `end` wants. */
+  begin(): number {
     // Most are shorter than 128 bytes: room for one byte of length, and the rest is moved if that is not enough.
     this.#reserve(1);
-    this.#length++;
-    write();
-    const length = this.#length - start - 1;
-    let lengthBytes = 1;
-    for (let rest = length; rest >= 0x80; rest = Math.floor(rest / 0x80)) lengthBytes++;
-    if (lengthBytes > 1) {
-      this.#reserve(lengthBytes - 1);
-      this.#buffer.copyWithin(start + lengthBytes, start + 1, this.#length);
+    return ++this.#length;
+  }
+
+  /** Ends the message that began at `start`. */
+  end(start: number): void {
+    const length = this.#length - start;
+    if (length < 0x80) {
+      this.#buffer[start - 1] = length;
+      return;
     }
-    this.#length = start;
-    this.varint(length);
-    this.#length += length;
+    const more = varintLength(length) - 1;
+    this.#reserve(more);
+    this.#buffer.copyWithin(start + more, start, this.#length);
+    writeVarint(this.#buffer, start - 1, length);
+    this.#length += more;
   }
 
   #reserve(bytes: number): void {
