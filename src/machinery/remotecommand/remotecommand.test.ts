@@ -352,10 +352,11 @@ describe('WebSocket channel protocols', () => {
     expect(JSON.parse(session.received.get(3)!)).toMatchObject({ reason: 'NonZeroExitCode' });
   });
 
-  test('text where binary is spoken is refused', async () => {
+  test('a client may send its text as text, as that of Python does', async () => {
     const { url } = await serve(greet);
-    const session = await run(url, 'v5.channel.k8s.io', (socket) => socket.send('0you'));
-    expect(session.code).toBe(1003);
+    const session = await run(url, 'v4.channel.k8s.io', (socket) => socket.send('\0you'));
+    expect(session.received.get(1)).toBe('hello you');
+    expect(JSON.parse(session.received.get(3)!)).toMatchObject({ status: 'Success' });
   });
 
   test('an unknown protocol is refused before the upgrade', async () => {

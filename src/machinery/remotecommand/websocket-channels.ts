@@ -52,7 +52,7 @@ export class WebSocketChannels {
   constructor(socket: WebSocket, protocol: ChannelProtocol) {
     this.#socket = socket;
     this.#protocol = protocol;
-    socket.on('message', (data, isBinary) => this.#receive(toBuffer(data), isBinary));
+    socket.on('message', (data) => this.#receive(toBuffer(data)));
     socket.on('close', () => {
       for (const reader of this.#readers.values()) if (!reader.readableEnded) reader.push(null);
     });
@@ -100,13 +100,9 @@ export class WebSocketChannels {
     }
   }
 
-  #receive(message: Buffer, isBinary: boolean): void {
+  /** Text or binary, the bytes count: some clients send text as text, with the channel as its first character. */
+  #receive(message: Buffer): void {
     if (message.length === 0) return;
-    if (isBinary === this.#protocol.base64) {
-      // 1003: data of a kind that cannot be accepted.
-      this.#socket.close(1003, this.#protocol.base64 ? 'text messages expected' : 'binary messages expected');
-      return;
-    }
     const number = this.#protocol.base64 ? message[0]! - 0x30 : message[0]!;
     const rest = message.subarray(1);
     if (number === channel.close && this.#protocol.closesChannels) {
