@@ -32,7 +32,5 @@ test.each<[what: string, spec: string, errors: string[]]>([
     ['spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined'],
   ],
 ])('leases: %s', (_, spec, errors) => {
-  expect(messages(validateLease(decodeManifest('coordination/v1.Lease', `metadata: {name: l}\nspec: ${spec}`)))).toEqual(
-    errors,
-  );
+  expect(messages(validateLease(decodeManifest('coordination/v1.Lease', `metadata: {name: l}\nspec: ${spec}`)))).toEqual(errors);
 });

@@ -65,10 +65,10 @@ function markEvicted(pod: Pod, preconditions: DeleteOptions['preconditions'], no
       `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${found}). ${why}`,
     );
   if (wantedUid !== '' && wantedUid !== uid) {
-    throw conflict('UID', wantedUid as string, uid, 'The object might have been deleted and then recreated');
+    throw conflict('UID', wantedUid, uid, 'The object might have been deleted and then recreated');
   }
   if (wantedVersion !== '' && wantedVersion !== resourceVersion) {
-    throw conflict('ResourceVersion', wantedVersion as string, resourceVersion, 'The object might have been modified');
+    throw conflict('ResourceVersion', wantedVersion, resourceVersion, 'The object might have been modified');
   }
   const condition = { ...EVICTED, ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }) };
   return { ...pod, status: { ...pod.status, conditions: withCondition(pod.status.conditions, condition, now) } };
