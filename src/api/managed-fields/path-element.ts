@@ -52,16 +52,29 @@ export class PathElementError extends Error {
   }
 }
 
+/** Elements with JSON in them that were read lately: the same few come again and again (containers, conditions). */
+const readLately = new Map<string, PathElement>();
+const MAX_READ_LATELY = 4096;
+
 /**
  * From a key of a FieldsV1 object. Undefined: a kind of element that is not known (a later version may know it). Throws
  * PathElementError.
  */
 export function parsePathElement(text: string): PathElement | undefined {
+  if (text.startsWith('f:')) return text;
+  const known = readLately.get(text);
+  if (known !== undefined) return known;
+  const element = readElement(text);
+  if (element === undefined) return undefined;
+  if (readLately.size >= MAX_READ_LATELY) readLately.clear();
+  readLately.set(text, element);
+  return element;
+}
+
+function readElement(text: string): PathElement | undefined {
   if (text.length < 2) throw new PathElementError('key must be 2 characters long:');
   if (text[1] !== ':') throw new PathElementError(`missing colon: ${text}`);
   switch (text[0]) {
-    case 'f':
-      return text;
     case 'v':
       return valueElement(parsed(text));
     case 'k': {
