@@ -23,133 +23,150 @@ export function decodeMessage<T = Record<string, unknown>>(message: MessageDescr
 
 function readMessage(reader: Reader, layout: Layout, draft: Draft, depth: number): void {
   if (depth > MAX_DEPTH) throw new ProtobufError(`exceeded max depth of ${MAX_DEPTH}`);
-  for (let tag = reader.next(); tag !== undefined; tag = reader.next()) {
-    const member = layout.byNumber.get(tag.number);
+  while (reader.next()) {
+    const member = layout.byNumber.get(reader.number);
     if (member === undefined) {
       // From a newer release: left out, as upstream does.
-      reader.skip(tag.wireType);
-      continue;
-    }
-    if ('embedded' in member) {
-      expectWireType(tag.wireType, BYTES);
-      readMessage(reader.message(), member.embedded, draft, depth + 1);
-    } else readField(reader, member.field, tag.wireType, draft, depth);
+      reader.skip();
+    } else if ('embedded' in member) {
+      const outer = enter(reader);
+      readMessage(reader, member.embedded, draft, depth + 1);
+      reader.leave(outer);
+    } else readField(reader, member.field, draft, depth);
   }
 }
 
-function readField(reader: Reader, field: FieldDescriptor, wireType: number, draft: Draft, depth: number): void {
+function readField(reader: Reader, field: FieldDescriptor, draft: Draft, depth: number): void {
   const { type, name } = field;
   if (type.kind === 'list' && !type.protoMessage) {
     const list = (draft[name] ??= []) as unknown[];
-    list.push(readValue(reader, type.items, wireType, depth));
+    if (reader.wireType === BYTES && isPackable(type.items)) {
+      // Numbers may come one by one, or all of them in a row.
+      const outer = reader.enter();
+      while (reader.more) list.push(reader.varint());
+      reader.leave(outer);
+    } else list.push(readValue(reader, type.items, depth));
   } else if (type.kind === 'map') {
     const map = (draft[name] ??= {}) as Draft;
-    expectWireType(wireType, BYTES);
-    const entry = reader.message();
+    const outer = enter(reader);
     let key = '';
     let value: unknown = null;
-    for (let tag = entry.next(); tag !== undefined; tag = entry.next()) {
-      if (tag.number === 1) key = entry.text();
-      else if (tag.number === 2) value = readValue(entry, type.values, tag.wireType, depth);
-      else entry.skip(tag.wireType);
+    while (reader.next()) {
+      if (reader.number === 1) key = readScalar(reader, 'string') as string;
+      else if (reader.number === 2) value = readValue(reader, type.values, depth);
+      else reader.skip();
     }
+    reader.leave(outer);
     setOwn(map, key, value);
-  } else draft[name] = readValue(reader, type, wireType, depth);
+  } else draft[name] = readValue(reader, type, depth);
 }
 
-function readValue(reader: Reader, type: TypeRef, wireType: number, depth: number): unknown {
+function isPackable(type: TypeRef): boolean {
+  return type.kind === 'scalar' && (type.scalar === 'int32' || type.scalar === 'int64');
+}
+
+function readValue(reader: Reader, type: TypeRef, depth: number): unknown {
   switch (type.kind) {
     case 'message': {
-      expectWireType(wireType, BYTES);
       const draft: Draft = {};
-      readMessage(reader.message(), layoutOf(type.message), draft, depth + 1);
+      const outer = enter(reader);
+      readMessage(reader, layoutOf(type.message), draft, depth + 1);
+      reader.leave(outer);
       return draft;
     }
     case 'either':
-      expectWireType(wireType, BYTES);
-      return readEither(reader.message(), type, depth + 1);
+      return readEither(reader, type, depth + 1);
     case 'list': {
-      expectWireType(wireType, BYTES);
-      const inner = reader.message();
       const list: unknown[] = [];
-      for (let tag = inner.next(); tag !== undefined; tag = inner.next()) {
-        if (tag.number === 1) list.push(readValue(inner, type.items, tag.wireType, depth + 1));
-        else inner.skip(tag.wireType);
+      const outer = enter(reader);
+      while (reader.next()) {
+        if (reader.number === 1) list.push(readValue(reader, type.items, depth + 1));
+        else reader.skip();
       }
+      reader.leave(outer);
       return list;
     }
     case 'map':
       throw new Error('a map in a map or list has no protobuf form');
     case 'scalar':
-      return readScalar(reader, type.scalar, wireType);
+      return readScalar(reader, type.scalar);
   }
 }
 
 function readEither(reader: Reader, type: TypeRef & { kind: 'either' }, depth: number): unknown {
   let message: unknown;
   let other: unknown = type.or.kind === 'list' ? [] : false;
-  for (let tag = reader.next(); tag !== undefined; tag = reader.next()) {
-    if (tag.number === type.messageNumber) {
-      message = readValue(reader, { kind: 'message', message: type.message }, tag.wireType, depth);
-    } else if (tag.number === type.orNumber) {
-      if (type.or.kind === 'list') (other as unknown[]).push(readValue(reader, type.or.items, tag.wireType, depth));
-      else other = readValue(reader, type.or, tag.wireType, depth);
-    } else reader.skip(tag.wireType);
+  const outer = enter(reader);
+  while (reader.next()) {
+    if (reader.number === type.messageNumber) {
+      message = readValue(reader, { kind: 'message', message: type.message }, depth);
+    } else if (reader.number === type.orNumber) {
+      if (type.or.kind === 'list') (other as unknown[]).push(readValue(reader, type.or.items, depth));
+      else other = readValue(reader, type.or, depth);
+    } else reader.skip();
   }
+  reader.leave(outer);
   return message ?? other;
 }
 
-function readScalar(reader: Reader, scalar: Scalar, wireType: number): unknown {
+function readScalar(reader: Reader, scalar: Scalar): unknown {
   switch (scalar) {
     case 'string':
-      expectWireType(wireType, BYTES);
+      expectWireType(reader, BYTES);
       return reader.text();
     case 'bool':
-      expectWireType(wireType, VARINT);
+      expectWireType(reader, VARINT);
       return reader.varint() !== 0;
     case 'int32':
     case 'int64':
     case 'uint8':
     case 'uint32':
     case 'uint64':
-      expectWireType(wireType, VARINT);
+      expectWireType(reader, VARINT);
       return reader.varint();
     case 'double':
-      expectWireType(wireType, FIXED64);
+      expectWireType(reader, FIXED64);
       return reader.double();
     case 'bytes':
-      expectWireType(wireType, BYTES);
+      expectWireType(reader, BYTES);
       return reader.bytes().toString('base64');
-    default:
-      expectWireType(wireType, BYTES);
-      return readStruct(reader.message(), scalar);
+    default: {
+      const outer = enter(reader);
+      const value = readStruct(reader, scalar);
+      reader.leave(outer);
+      return value;
+    }
   }
 }
 
+/** Scalars that are messages of their own: numbers in the fields 1 and 2, a run of bytes in 1 or 3. */
 function readStruct(reader: Reader, scalar: Scalar): unknown {
-  const numbers: Record<number, number> = {};
-  const runs: Record<number, Buffer> = {};
-  for (let tag = reader.next(); tag !== undefined; tag = reader.next()) {
-    if (tag.wireType === VARINT) numbers[tag.number] = reader.varint();
-    else if (tag.wireType === BYTES) runs[tag.number] = reader.bytes();
-    else reader.skip(tag.wireType);
+  let first: number | undefined;
+  let second: number | undefined;
+  let run: Buffer | undefined;
+  const runNumber = scalar === 'intOrString' ? 3 : 1;
+  while (reader.next()) {
+    if (reader.wireType === VARINT && reader.number === 1) first = reader.varint();
+    else if (reader.wireType === VARINT && reader.number === 2) second = reader.varint();
+    else if (reader.wireType === BYTES && reader.number === runNumber) run = reader.bytes();
+    else reader.skip();
   }
   switch (scalar) {
     case 'quantity':
-      return runs[1]?.toString() ?? '0';
+      return run?.toString() ?? '0';
     case 'time':
-      return numbers[1] === undefined ? null : formatTime(numbers[1], 'Z');
+      return first === undefined ? null : formatTime(first, 'Z');
     case 'microTime': {
-      if (numbers[1] === undefined) return null;
-      const micros = String(Math.floor((numbers[2] ?? 0) / 1000)).padStart(6, '0');
-      return formatTime(numbers[1], `.${micros}Z`);
+      if (first === undefined) return null;
+      const micros = String(Math.floor((second ?? 0) / 1000)).padStart(6, '0');
+      return formatTime(first, `.${micros}Z`);
     }
     case 'duration':
-      return formatDurationNanoseconds(BigInt(numbers[1] ?? 0));
+      return formatDurationNanoseconds(BigInt(first ?? 0));
     case 'intOrString':
-      return numbers[1] === 1 ? (runs[3]?.toString() ?? '') : (numbers[2] ?? 0);
+      return first === 1 ? (run?.toString() ?? '') : (second ?? 0);
     default:
-      return runs[1] === undefined ? null : parseRaw(runs[1]);
+      return run === undefined ? null : parseRaw(run);
   }
 }
 
@@ -171,6 +188,12 @@ function parseRaw(raw: Buffer): unknown {
   }
 }
 
-function expectWireType(found: number, wanted: number): void {
-  if (found !== wanted) throw new ProtobufError(`proto: wrong wireType = ${found}`);
+/** Into the message that must come next. */
+function enter(reader: Reader): number {
+  expectWireType(reader, BYTES);
+  return reader.enter();
+}
+
+function expectWireType(reader: Reader, wanted: number): void {
+  if (reader.wireType !== wanted) throw new ProtobufError(`proto: wrong wireType = ${reader.wireType}`);
 }

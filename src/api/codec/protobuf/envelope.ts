@@ -63,18 +63,26 @@ export function openEnvelope(bytes: Uint8Array): Envelope {
   let apiVersion = '';
   let kind = '';
   let raw: Uint8Array = new Uint8Array();
-  for (let tag = reader.next(); tag !== undefined; tag = reader.next()) {
-    if (tag.number === 1 && tag.wireType === BYTES) {
-      const meta = reader.message();
-      for (let inner = meta.next(); inner !== undefined; inner = meta.next()) {
-        if (inner.number === 1 && inner.wireType === BYTES) apiVersion = meta.text();
-        else if (inner.number === 2 && inner.wireType === BYTES) kind = meta.text();
-        else meta.skip(inner.wireType);
-      }
-    } else if (tag.number === 2 && tag.wireType === BYTES) raw = reader.bytes();
-    else reader.skip(tag.wireType);
+  while (reader.next()) {
+    if (reader.number === 1 && reader.wireType === BYTES) {
+      [apiVersion, kind] = readTypeMeta(reader);
+    } else if (reader.number === 2 && reader.wireType === BYTES) raw = reader.bytes();
+    else reader.skip();
   }
   return { apiVersion, kind, raw };
+}
+
+function readTypeMeta(reader: Reader): [apiVersion: string, kind: string] {
+  const outer = reader.enter();
+  let apiVersion = '';
+  let kind = '';
+  while (reader.next()) {
+    if (reader.number === 1 && reader.wireType === BYTES) apiVersion = reader.text();
+    else if (reader.number === 2 && reader.wireType === BYTES) kind = reader.text();
+    else reader.skip();
+  }
+  reader.leave(outer);
+  return [apiVersion, kind];
 }
 
 /** The normalized object of an envelope, with apiVersion and kind as the envelope has them. Throws ProtobufError, DecodeError. */

@@ -145,32 +145,39 @@ export class Writer {
   }
 }
 
-/** Reads the fields of one message. */
+/** Reads the fields of a message, and of those inside it: one reader for all of them. */
 export class Reader {
+  /** Of the field that `next` has found. */
+  number = 0;
+  wireType = 0;
   readonly #buffer: Buffer;
   #at: number;
-  readonly #end: number;
+  /** Of the message that is being read. */
+  #end: number;
 
-  constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
+  constructor(bytes: Uint8Array, start = 0) {
     this.#buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#at = start;
-    this.#end = end;
+    this.#end = bytes.length;
   }
 
-  /** The next field, or undefined at the end. Its value must be read, or skipped, next. */
-  next(): { readonly number: number; readonly wireType: number } | undefined {
-    if (this.#at >= this.#end) return undefined;
+  /** Goes on to the next field; false at the end of the message. The field's value must be read, or skipped, next. */
+  next(): boolean {
+    if (this.#at >= this.#end) return false;
     const tag = this.varint();
-    const number = Math.floor(tag / 8);
-    if (number === 0) throw new ProtobufError('proto: illegal tag 0');
-    return { number, wireType: tag % 8 };
+    this.number = Math.floor(tag / 8);
+    this.wireType = tag % 8;
+    if (tag < 8) throw new ProtobufError(`proto: illegal tag ${this.number}`);
+    return true;
   }
 
   /** An integer that a JavaScript number holds exactly; negative ones are in two's complement. */
   varint(): number {
-    let value = 0;
-    let factor = 1;
-    for (let i = 0; i < 7; i++) {
+    let value = this.#byte();
+    if (value < 0x80) return value;
+    value &= 0x7f;
+    let factor = 0x80;
+    for (let i = 1; i < 7; i++) {
       const byte = this.#byte();
       value += (byte & 0x7f) * factor;
       if (byte < 0x80) return value;
@@ -191,32 +198,68 @@ export class Reader {
   }
 
   double(): number {
-    const value = this.#take(8).readDoubleLE(0);
-    return value;
+    return this.#buffer.readDoubleLE(this.#take(8));
   }
 
   bytes(): Buffer {
-    return this.#take(this.#size());
+    const size = this.#size();
+    const start = this.#take(size);
+    return this.#buffer.subarray(start, start + size);
   }
 
   text(): string {
-    return this.bytes().toString('utf8');
-  }
-
-  /** A reader of the message that comes next. */
-  message(): Reader {
     const size = this.#size();
-    const start = this.#at;
-    this.#take(size);
-    return new Reader(this.#buffer, start, start + size);
+    const start = this.#take(size);
+    if (size <= SHORT_TEXT) {
+      let text = '';
+      let at = start;
+      for (const end = start + size; at < end; at++) {
+        const byte = this.#buffer[at] as number;
+        if (byte >= 0x80) break;
+        text += String.fromCharCode(byte);
+      }
+      if (at === start + size) return text;
+    }
+    return this.#buffer.toString('utf8', start, start + size);
   }
 
-  skip(wireType: number): void {
-    if (wireType === VARINT) while (this.#byte() >= 0x80);
-    else if (wireType === FIXED64) this.#take(8);
-    else if (wireType === BYTES) this.bytes();
-    else if (wireType === FIXED32) this.#take(4);
-    else throw new ProtobufError(`proto: illegal wireType ${wireType}`);
+  /** Goes into the message that comes next: `next` answers its fields. Answers what `leave` wants. */
+  enter(): number {
+    const size = this.#size();
+    const outerEnd = this.#end;
+    if (size > outerEnd - this.#at) throw new ProtobufError('unexpected EOF');
+    this.#end = this.#at + size;
+    return outerEnd;
+  }
+
+  /** Back to the message around it, when all of this one has been read. */
+  leave(outerEnd: number): void {
+    this.#end = outerEnd;
+  }
+
+  /** Whether more of the message is to come. */
+  get more(): boolean {
+    return this.#at < this.#end;
+  }
+
+  /** Skips the value of the field that `next` has found. */
+  skip(): void {
+    switch (this.wireType) {
+      case VARINT:
+        while (this.#byte() >= 0x80);
+        return;
+      case FIXED64:
+        this.#take(8);
+        return;
+      case BYTES:
+        this.#take(this.#size());
+        return;
+      case FIXED32:
+        this.#take(4);
+        return;
+      default:
+        throw new ProtobufError(`proto: illegal wireType ${this.wireType}`);
+    }
   }
 
   #size(): number {
@@ -225,11 +268,12 @@ export class Reader {
     return size;
   }
 
-  #take(size: number): Buffer {
-    if (size > this.#end - this.#at) throw new ProtobufError('unexpected EOF');
-    const taken = this.#buffer.subarray(this.#at, this.#at + size);
-    this.#at += size;
-    return taken;
+  /** The offset of so many bytes, which are then behind. */
+  #take(size: number): number {
+    const start = this.#at;
+    if (size > this.#end - start) throw new ProtobufError('unexpected EOF');
+    this.#at = start + size;
+    return start;
   }
 
   #byte(): number {
