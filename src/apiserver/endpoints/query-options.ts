@@ -216,11 +216,11 @@ function parseInteger(query: URLSearchParams, name: string): number {
   return value;
 }
 
-/** As Kubernetes reads booleans in queries: `?x` alone is true. */
+/** As Kubernetes reads booleans in queries: `?x` alone is true, and so is all but '0' and 'false' (Python's clients send 'False'). */
 export function parseBoolean(query: URLSearchParams, name: string): boolean | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
-  return text !== 'false' && text !== '0';
+  return text !== '0' && text.toLowerCase() !== 'false';
 }
 
 const POLICIES = ['Foreground', 'Background', 'Orphan'] as const;

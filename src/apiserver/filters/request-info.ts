@@ -7,6 +7,7 @@
 
 import * as apierrors from '../../machinery/apierrors.ts';
 import * as fields from '../../machinery/fields.ts';
+import { parseBoolean } from '../endpoints/query-options.ts';
 import type { ApiRequest, Filter, RequestInfo } from '../request.ts';
 
 const VERB_OF_METHOD: Readonly<Record<string, string>> = {
@@ -99,10 +100,8 @@ function decode(segment: string): string {
   }
 }
 
-/** Any value but the two that mean no; `?watch` alone means yes. */
 export function wantsWatch(query: URLSearchParams): boolean {
-  const watch = query.get('watch');
-  return watch !== null && watch !== 'false' && watch !== '0';
+  return parseBoolean(query, 'watch') ?? false;
 }
 
 function nameInSelector(query: URLSearchParams): string {

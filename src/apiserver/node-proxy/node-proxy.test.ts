@@ -187,7 +187,7 @@ describe('exec, attach and port-forward', () => {
   }
 
   test('join the two connections', async () => {
-    const got = await converse(`${PODS}/one/exec?command=ls&command=-l%20x&stdin=true&stdout=true&tty=false`, 'abc');
+    const got = await converse(`${PODS}/one/exec?command=ls&command=-l%20x&stdin=True&stdout=true&stderr=False&tty=False`, 'abc');
     expect(got).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\n/);
     expect(got).toContain('Upgrade: SPDY/3.1\r\n');
     expect(got).toContain('X-Stream: v4\r\n');
