@@ -101,10 +101,14 @@ export class ApiServer {
       minWatchTimeoutMs: config.minWatchTimeoutMs ?? 30 * 60_000,
     };
     const metrics = new RequestMetrics({ clock });
+    const healthPaths = ['/healthz', '/livez', '/readyz'];
     const router = new Router(services, this.resources, [
-      ...['/healthz', '/livez', '/readyz'].map((path) => healthRoute(path, () => this.#checks(path), logger)),
+      ...healthPaths.map((path) => healthRoute(path, () => this.#checks(path), logger)),
       versionRoute(version),
-      createDiscovery(this.resources),
+      createDiscovery({
+        resources: this.resources,
+        otherPaths: [...healthPaths, '/metrics', '/openapi/v2', '/openapi/v3', '/openapi/v3/', '/version'],
+      }),
       createOpenApi({ resources: this.resources, scheme, version }),
       metricsRoute(metrics),
     ]);

@@ -7,18 +7,32 @@ import type { GroupVersionKind } from '../../api/descriptor.ts';
 import type { APIGroup, APIResource, APIResourceList } from '../../api/meta/v1/index.ts';
 import { verbsOf, type ServedResource } from '../registry/rest.ts';
 
-/** A document as bytes, with the tag by which a client asks whether it has changed. */
-export interface Document {
-  readonly bytes: Uint8Array;
-  readonly etag: string;
-}
+/** Groups in the order in which clients that know only the name of a resource try them. Others come behind, by name. */
+const GROUP_ORDER = [
+  '',
+  'apiregistration.k8s.io',
+  'apps',
+  'events.k8s.io',
+  'authentication.k8s.io',
+  'authorization.k8s.io',
+  'autoscaling',
+  'batch',
+  'certificates.k8s.io',
+  'networking.k8s.io',
+  'policy',
+  'rbac.authorization.k8s.io',
+  'storage.k8s.io',
+  'admissionregistration.k8s.io',
+  'apiextensions.k8s.io',
+  'scheduling.k8s.io',
+  'coordination.k8s.io',
+  'node.k8s.io',
+  'discovery.k8s.io',
+  'flowcontrol.apiserver.k8s.io',
+  'resource.k8s.io',
+];
 
-export function documentOf(object: unknown): Document {
-  const bytes = Buffer.from(JSON.stringify(object), 'utf8');
-  return { bytes, etag: `"${createHash('sha256').update(bytes).digest('hex').toUpperCase()}"` };
-}
-
-/** The served resources of each version of each group, in the order in which they were installed. */
+/** The served resources of each version of each group, groups in their order, the rest as they were installed. */
 export function byGroupVersion(
   resources: readonly ServedResource[],
 ): ReadonlyMap<string, ReadonlyMap<string, readonly ServedResource[]>> {
@@ -29,7 +43,13 @@ export function byGroupVersion(
     groups.set(group, versions);
     versions.set(version, [...(versions.get(version) ?? []), served]);
   }
-  return groups;
+  const rank = (group: string): number => (GROUP_ORDER.includes(group) ? GROUP_ORDER.indexOf(group) : GROUP_ORDER.length);
+  return new Map([...groups].toSorted(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1)));
+}
+
+/** By which clients see whether objects that they keep would be stored in another form today. */
+function storageVersionHash({ group, version, kind }: GroupVersionKind): string {
+  return createHash('sha256').update(`${group}/${version}/${kind}`).digest().subarray(0, 8).toString('base64');
 }
 
 export function apiGroup(name: string, versions: Iterable<string>): APIGroup {
@@ -49,6 +69,8 @@ export function apiResourceList(group: string, version: string, resources: reado
       verbs: verbsOf(served),
       ...(type.shortNames.length > 0 && { shortNames: [...type.shortNames] }),
       ...(type.categories.length > 0 && { categories: [...type.categories] }),
+      // What is not stored has none.
+      ...(served.rest.get !== undefined && { storageVersionHash: storageVersionHash(type) }),
     };
     const subresources = (served.subresources ?? []).map((subresource): APIResource => {
       const { kind } = subresource;
@@ -66,7 +88,8 @@ export function apiResourceList(group: string, version: string, resources: reado
   });
   return {
     kind: 'APIResourceList',
-    apiVersion: 'v1',
+    // Not of the core, whose discovery is older than versions of discovery.
+    ...(group !== '' && { apiVersion: 'v1' }),
     groupVersion,
     resources: entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
   };
@@ -85,11 +108,13 @@ function aggregatedResource(served: ServedResource): APIResourceDiscovery {
     ...(type.shortNames.length > 0 && { shortNames: [...type.shortNames] }),
     ...(type.categories.length > 0 && { categories: [...type.categories] }),
     ...((served.subresources ?? []).length > 0 && {
-      subresources: (served.subresources ?? []).map((subresource) => ({
-        subresource: subresource.name,
-        responseKind: responseKind(subresource.kind),
-        verbs: verbsOf(subresource),
-      })),
+      subresources: (served.subresources ?? [])
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+        .map((subresource) => ({
+          subresource: subresource.name,
+          responseKind: responseKind(subresource.kind),
+          verbs: verbsOf(subresource),
+        })),
     }),
   };
 }
@@ -97,21 +122,13 @@ function aggregatedResource(served: ServedResource): APIResourceDiscovery {
 export function aggregated(
   groups: Iterable<readonly [string, ReadonlyMap<string, readonly ServedResource[]>]>,
 ): APIGroupDiscoveryList {
-  const items = [...groups].map(
-    ([name, versions]): APIGroupDiscovery =>
-      ({
-        metadata: name === '' ? { creationTimestamp: null } : { name, creationTimestamp: null },
-        versions: [...versions].map(([version, resources]) => ({
-          version,
-          resources: resources.toSorted((a, b) => (a.type.resource < b.type.resource ? -1 : 1)).map(aggregatedResource),
-          freshness: 'Current',
-        })),
-      }) as unknown as APIGroupDiscovery,
-  );
-  return {
-    kind: 'APIGroupDiscoveryList',
-    apiVersion: 'apidiscovery.k8s.io/v2',
-    metadata: {},
-    items,
-  };
+  const items = [...groups].map(([name, versions]): APIGroupDiscovery => ({
+    metadata: (name === '' ? {} : { name }) as APIGroupDiscovery['metadata'],
+    versions: [...versions].map(([version, resources]) => ({
+      version,
+      resources: resources.toSorted((a, b) => (a.type.resource < b.type.resource ? -1 : 1)).map(aggregatedResource),
+      freshness: 'Current',
+    })),
+  }));
+  return { kind: 'APIGroupDiscoveryList', apiVersion: 'apidiscovery.k8s.io/v2', metadata: {}, items };
 }

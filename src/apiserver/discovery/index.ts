@@ -1,10 +1,14 @@
-// Serves discovery: /api, /apis and what is below them that is not a resource. The answers are made at the first request and
-// kept as bytes; with the ETag of an answer a client learns that nothing has changed.
+// Serves discovery: /, /api, /apis and what is below them that is not a resource. The answers are made at the first request
+// and kept as bytes; with the ETag of an answer a client learns that nothing has changed.
 
+import { createHash } from 'node:crypto';
+import { PROTOBUF_CONTENT_TYPE } from '../../api/codec/protobuf/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { negotiate, parseAccept } from '../endpoints/negotiation.ts';
+import { FreshObject } from '../registry/encoded-object.ts';
 import type { ServedResource } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
-import { aggregated, apiGroup, apiResourceList, byGroupVersion, documentOf, type Document } from './documents.ts';
+import { aggregated, apiGroup, apiResourceList, byGroupVersion } from './documents.ts';
 
 export interface Discovery {
   /** Whether the path is one of discovery's. */
@@ -12,78 +16,133 @@ export interface Discovery {
   readonly handle: Handler;
 }
 
-const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+export interface DiscoveryConfig {
+  readonly resources: readonly ServedResource[];
+  /** What else is served, for the index: '/version'. */
+  readonly otherPaths: readonly string[];
+}
+
 const JSON_TYPE = 'application/json';
+/** What makes all groups at once of a media type. */
+const AGGREGATED = { g: 'apidiscovery.k8s.io', v: 'v2', as: 'APIGroupDiscoveryList' } as const;
+const AGGREGATED_SUFFIX = Object.entries(AGGREGATED)
+  .map(([key, value]) => `;${key}=${value}`)
+  .join('');
 
-export function createDiscovery(resources: readonly ServedResource[]): Discovery {
+interface Document {
+  readonly object: FreshObject;
+  readonly etag: string;
+}
+
+export function createDiscovery({ resources, otherPaths }: DiscoveryConfig): Discovery {
   const groups = byGroupVersion(resources);
-  const documents = new Map<string, Document>();
   const named = [...groups].filter(([name]) => name !== '');
+  const core = groups.get('');
 
-  /** The object at a path; undefined: nothing is there. */
-  const make = (path: string, asAggregated: boolean): unknown => {
-    const segments = path.split('/').filter((segment) => segment !== '');
-    const [root, first, second] = segments;
-    if (root === 'api') {
-      const core = groups.get('');
-      if (core === undefined) return undefined;
-      if (segments.length === 1) {
-        if (asAggregated) return aggregated([['', core]]);
-        return { kind: 'APIVersions', versions: [...core.keys()], serverAddressByClientCIDRs: [] };
-      }
-      const list = segments.length === 2 ? core.get(first as string) : undefined;
-      return list === undefined ? undefined : apiResourceList('', first as string, list);
-    }
-    if (segments.length === 1) {
-      if (asAggregated) return aggregated(named);
-      return { kind: 'APIGroupList', apiVersion: 'v1', groups: named.map(([name, versions]) => apiGroup(name, versions.keys())) };
-    }
-    const versions = groups.get(first as string);
-    if (versions === undefined) return undefined;
-    if (segments.length === 2) return { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(first as string, versions.keys()) };
-    const list = segments.length === 3 ? versions.get(second as string) : undefined;
-    return list === undefined ? undefined : apiResourceList(first as string, second as string, list);
+  const index = (): object => {
+    const versions = [...(core?.keys() ?? [])].map((version) => `/api/${version}`);
+    const groupPaths = named.flatMap(([name, list]) => [
+      `/apis/${name}`,
+      ...[...list.keys()].map((version) => `/apis/${name}/${version}`),
+    ]);
+    return { paths: ['/api', ...versions, '/apis', '/apis/', ...groupPaths, ...otherPaths].toSorted() };
   };
 
-  const handle = (request: ApiRequest): Promise<ApiResponse> => {
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      return Promise.reject(apierrors.methodNotSupported({ group: '', resource: 'discovery' }, request.method.toLowerCase()));
+  /** The object at a path; undefined: nothing is there. */
+  const make = (path: string): object | undefined => {
+    const [root, first, second] = path.split('/').slice(1);
+    if (root === '') return index();
+    if (root === 'api') {
+      if (first === undefined || core === undefined) return undefined;
+      const list = core.get(first);
+      return list && apiResourceList('', first, list);
     }
-    const path = request.path.replace(/\/+$/, '');
-    const asAggregated = (path === '/api' || path === '/apis') && acceptsAggregated(request.headers['accept'] ?? '');
-    const key = asAggregated ? `${path} aggregated` : path;
-    let document = documents.get(key);
-    if (document === undefined) {
-      const object = make(path, asAggregated);
-      if (object === undefined)
-        return Promise.reject(
-          apierrors.genericServerResponse({ code: 404, verb: 'get', serverMessage: '', isUnexpectedResponse: false }),
-        );
-      document = documentOf(object);
-      documents.set(key, document);
+    if (first === undefined) {
+      return { kind: 'APIGroupList', apiVersion: 'v1', groups: named.map(([name, versions]) => apiGroup(name, versions.keys())) };
     }
-    const contentType = asAggregated ? AGGREGATED : JSON_TYPE;
-    const headers = { etag: document.etag, vary: 'Accept' };
-    if (request.headers['if-none-match'] === document.etag)
-      return Promise.resolve({ code: 304, headers, body: { kind: 'none' } });
-    return Promise.resolve({ code: 200, headers, body: { kind: 'bytes', contentType, bytes: document.bytes } });
+    const versions = groups.get(first);
+    if (versions === undefined) return undefined;
+    if (second === undefined) return { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(first, versions.keys()) };
+    const list = versions.get(second);
+    return list && apiResourceList(first, second, list);
+  };
+
+  const documents = new Map<string, Document | undefined>();
+  const documentAt = (key: string, object: () => object | undefined): Document | undefined => {
+    if (!documents.has(key)) {
+      const made = object();
+      documents.set(key, made && documentOf(made));
+    }
+    return documents.get(key);
+  };
+
+  const handle: Handler = async (request) => {
+    const { method, headers } = request;
+    const path = request.path.replace(/(?<=.)\/+$/, '');
+    if (method !== 'GET' && method !== 'HEAD') throw genericError(405);
+    if (path === '/api' || path === '/apis') {
+      const mediaType = wantsAggregated(headers['accept'] ?? '');
+      if (mediaType !== undefined) {
+        const list = path === '/apis' ? named : core === undefined ? [] : ([['', core]] as const);
+        const document = documentAt(`${path}${AGGREGATED_SUFFIX}`, () => aggregated(list)) as Document;
+        return answerAggregated(request, document, mediaType);
+      }
+    }
+    if (path === '/api') return answer(request, documentOf(apiVersions([...(core?.keys() ?? [])], headers['host'])));
+    const document = isPlausible(path, groups) ? documentAt(path, () => make(path)) : undefined;
+    if (document !== undefined) return answer(request, document);
+    // Below what is served a Status, elsewhere no more than there is.
+    if (path.startsWith('/api/') || groups.has(path.split('/')[2] as string)) throw genericError(404);
+    return { code: 404, body: { kind: 'text', contentType: 'text/plain; charset=utf-8', text: '404 page not found\n' } };
   };
 
   return {
-    handles: (path) => /^\/api(\/[^/]+)?\/?$/.test(path) || /^\/apis(\/[^/]+){0,2}\/?$/.test(path),
+    handles: (path) => path === '/' || /^\/api(\/[^/]+)?\/?$/.test(path) || /^\/apis(\/[^/]+){0,2}\/?$/.test(path),
     handle,
   };
 }
 
-/** Whether the first JSON form that the client accepts is the aggregated one. */
-function acceptsAggregated(accept: string): boolean {
-  for (const range of accept.split(',')) {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
-    if (type !== JSON_TYPE && type !== '*/*') continue;
-    const given = new Map(parameters.map((parameter) => parameter.split('=', 2) as [string, string]));
-    if (given.get('as') === undefined) return false;
-    if (given.get('g') === 'apidiscovery.k8s.io' && given.get('v') === 'v2' && given.get('as') === 'APIGroupDiscoveryList')
-      return true;
+/** Not every path that somebody asks for is to be remembered. */
+function isPlausible(path: string, groups: ReadonlyMap<string, ReadonlyMap<string, unknown>>): boolean {
+  const [root, first = '', second] = path.split('/').slice(1);
+  if (root === 'api') return groups.get('')?.has(first) === true;
+  return first === '' || (groups.has(first) && (second === undefined || groups.get(first)?.has(second) === true));
+}
+
+const genericError = (code: number): Error =>
+  apierrors.genericServerResponse({ code, verb: '', serverMessage: '', isUnexpectedResponse: false });
+
+function apiVersions(versions: readonly string[], host: string | undefined): object {
+  const addresses = host === undefined ? [] : [{ clientCIDR: '0.0.0.0/0', serverAddress: host }];
+  return { kind: 'APIVersions', versions, serverAddressByClientCIDRs: addresses };
+}
+
+function documentOf(made: object): Document {
+  const object = new FreshObject(made);
+  return { object, etag: `"${createHash('sha256').update(object.json()).digest('hex').toUpperCase()}"` };
+}
+
+function answer(request: ApiRequest, { object, etag }: Document): ApiResponse {
+  const { format } = negotiate(request, { transforms: false });
+  const headers = { etag, vary: 'Accept' };
+  if (request.headers['if-none-match'] === etag) return { code: 304, headers, body: { kind: 'none' } };
+  return { code: 200, headers, body: { kind: 'object', object }, format };
+}
+
+function answerAggregated(request: ApiRequest, { object, etag }: Document, mediaType: string): ApiResponse {
+  const headers = { etag, vary: 'Accept', 'cache-control': 'public' };
+  if (request.headers['if-none-match'] === etag) return { code: 304, headers, body: { kind: 'none' } };
+  const bytes = mediaType === JSON_TYPE ? object.json() : object.protobuf();
+  return { code: 200, headers, body: { kind: 'bytes', contentType: mediaType + AGGREGATED_SUFFIX, bytes } };
+}
+
+/** The media type, if what the client wants most of what is served is all groups at once. */
+function wantsAggregated(accept: string): string | undefined {
+  for (const { type, parameters } of parseAccept(accept)) {
+    const mediaType = [JSON_TYPE, PROTOBUF_CONTENT_TYPE].find((served) => type === served || type === '*/*');
+    if (mediaType === undefined) continue;
+    if (!parameters.has('as')) return undefined;
+    if (Object.entries(AGGREGATED).every(([key, value]) => parameters.get(key) === value)) return mediaType;
   }
-  return false;
+  return undefined;
 }

@@ -162,8 +162,8 @@ export function verbsOf(served: Pick<ServedSubresource, 'rest' | 'connectMethods
       PATCH: 'patch',
       DELETE: 'delete',
     };
-    const verbs = (served.connectMethods ?? ['GET', 'POST']).map((method) => verbOf[method] ?? method.toLowerCase());
-    return verbs.toSorted();
+    // Other methods (HEAD, OPTIONS) have no verb of their own.
+    return (served.connectMethods ?? ['GET', 'POST']).flatMap((method) => verbOf[method] ?? []).toSorted();
   }
   return VERBS.filter(([, serves]) => serves(served.rest)).map(([verb]) => verb);
 }
