@@ -36,7 +36,8 @@ export function decideDeletion<T extends KubeObject>(
     if (!held) return { action: 'delete' };
     marked = markNow(marked, context.now);
   }
-  if (strategy.prepareForDelete !== undefined) marked = strategy.prepareForDelete(marked, context);
+  const first = object.metadata.deletionTimestamp === undefined;
+  if (first && strategy.prepareForDelete !== undefined) marked = strategy.prepareForDelete(marked, context);
   return { action: 'mark', object: marked };
 }
 
@@ -124,7 +125,9 @@ function mark<T extends KubeObject>(object: T, deletionTimestamp: number, second
 
 /** Marked as due: only finalizers keep it. A mark that is there already stays, if it is not in the future. */
 function markNow<T extends KubeObject>(object: T, now: number): T {
-  const { deletionTimestamp } = object.metadata;
+  const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata;
+  // Kinds that know no such period are not to get one with the second request.
+  if (deletionTimestamp !== undefined && deletionGracePeriodSeconds === undefined) return object;
   const due = deletionTimestamp !== undefined && parseTime(deletionTimestamp) <= now ? parseTime(deletionTimestamp) : now;
   return mark(object, due, 0);
 }

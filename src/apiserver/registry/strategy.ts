@@ -75,7 +75,7 @@ export interface DeleteStrategy<T extends KubeObject> {
    * graceful deletion). `requested` is what the client asked for, if it did. Default: no graceful deletion.
    */
   gracePeriodSeconds?(object: T, requested: number | undefined): number | undefined;
-  /** The object as it is to be stored when it is deleted but has to stay for now (namespaces: status.phase). May be called again. */
+  /** The object as it is to be stored when its deletion begins but cannot be finished yet (namespaces: status.phase). */
   prepareForDelete?(object: T, context: StrategyContext): T;
   /** Something other than metadata.finalizers keeps the object (namespaces: spec.finalizers). */
   hasPendingFinalizers?(object: T): boolean;
