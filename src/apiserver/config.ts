@@ -75,6 +75,6 @@ export interface ApiServerConfig {
   readonly minWatchTimeoutMs?: number;
   /** Objects are frozen, so that whoever changes one is found out. For tests. Default: false. */
   readonly detectMutations?: boolean;
-  /** How long `stop` waits for requests under way. Default: 10 seconds. */
+  /** How long `stop` waits for requests under way. Default: 5 seconds. */
   readonly shutdownTimeoutMs?: number;
 }

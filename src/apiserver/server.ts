@@ -202,7 +202,7 @@ export class ApiServer {
     for (const request of [...this.#inProcess, ...(this.#listener?.requests ?? [])]) {
       if (request.info.verb === 'watch') request.abort(STOPPING);
     }
-    const timer = this.#config.clock.setTimer(this.#config.shutdownTimeoutMs ?? 10_000, () => this.#listener?.abort(STOPPING));
+    const timer = this.#config.clock.setTimer(this.#config.shutdownTimeoutMs ?? 5_000, () => this.#listener?.abort(STOPPING));
     await closed;
     timer.cancel();
     this.#deadlines.stop();
