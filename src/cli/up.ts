@@ -34,7 +34,7 @@ export interface UpOptions {
 
 /** Colours only for a person at a terminal: never into a pipe or a file, in CI either. */
 const coloursFor = (stream: NodeJS.WriteStream): ReturnType<typeof picocolors.createColors> =>
-  picocolors.createColors(stream.isTTY && picocolors.isColorSupported);
+  picocolors.createColors(stream.isTTY === true && picocolors.isColorSupported);
 
 /** What a detached cluster tells the process that started it. */
 type DetachMessage = { readonly ready: string } | { readonly failed: string; readonly exitCode: number };
