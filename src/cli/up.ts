@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join, relative, resolve } from 'node:path';
+import { isatty } from 'node:tty';
 import picocolors from 'picocolors';
 import { createLogger, type LogLevel } from '../machinery/log.ts';
 import { dataDirLayout } from '../cluster/data-dir.ts';
@@ -33,8 +34,8 @@ export interface UpOptions {
 }
 
 /** Colours only for a person at a terminal: never into a pipe or a file, in CI either. */
-const coloursFor = (stream: NodeJS.WriteStream): ReturnType<typeof picocolors.createColors> =>
-  picocolors.createColors(stream.isTTY === true && picocolors.isColorSupported);
+const coloursFor = (stream: { readonly fd: number }): ReturnType<typeof picocolors.createColors> =>
+  picocolors.createColors(isatty(stream.fd) && picocolors.isColorSupported);
 
 /** What a detached cluster tells the process that started it. */
 type DetachMessage = { readonly ready: string } | { readonly failed: string; readonly exitCode: number };
