@@ -131,6 +131,7 @@ export interface EncodedWatchEvent {
   protobufFrame(): Uint8Array;
 }
 
+/** What goes wrong is a rejection; it never throws. */
 export type Handler = (request: ApiRequest) => Promise<ApiResponse>;
 /** A stage of the chain. */
 export type Filter = (next: Handler) => Handler;

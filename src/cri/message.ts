@@ -5,14 +5,17 @@ import { enums, messages } from './schema.ts';
 import type { EnumName, Input, Message, MessageName } from './types.ts';
 
 type Zero = { kind: 'value'; value: unknown } | { kind: 'list' } | { kind: 'map' } | { kind: 'message'; name: MessageName };
-interface CompiledField {
-  readonly name: string;
-  readonly zero: Zero;
-  /** The message that the field, or each of its items, is made of. */
-  readonly nested: MessageName | undefined;
+
+interface CompiledMessage {
+  /** Every scalar with its zero value. */
+  readonly scalars: Readonly<Record<string, unknown>>;
+  readonly lists: readonly string[];
+  readonly maps: readonly string[];
+  /** By field: the message that it, or each of its items, is made of; undefined for all others. */
+  readonly fields: ReadonlyMap<string, MessageName | undefined>;
 }
 
-const compiled = new Map<MessageName, readonly CompiledField[]>();
+const compiled = new Map<MessageName, CompiledMessage>();
 
 function isMessageName(type: string): type is MessageName {
   return Object.hasOwn(messages, type);
@@ -33,33 +36,39 @@ function zeroOf(type: string): Zero {
   return { kind: 'value', value: 0 };
 }
 
-function fieldsOf(name: MessageName): readonly CompiledField[] {
-  let fields = compiled.get(name);
-  if (fields === undefined) {
-    fields = Object.entries<readonly [number, string]>(messages[name]).map(([field, [, type]]) => {
+function compiledOf(name: MessageName): CompiledMessage {
+  let message = compiled.get(name);
+  if (message === undefined) {
+    const scalars: Record<string, unknown> = {};
+    const lists: string[] = [];
+    const maps: string[] = [];
+    const fields = new Map<string, MessageName | undefined>();
+    for (const [field, [, type]] of Object.entries<readonly [number, string]>(messages[name])) {
+      const zero = zeroOf(type);
+      if (zero.kind === 'value') scalars[field] = zero.value;
+      else if (zero.kind === 'list') lists.push(field);
+      else if (zero.kind === 'map') maps.push(field);
       const item = type.replace(/\[\]$/, '');
-      return { name: field, zero: zeroOf(type), nested: isMessageName(item) ? item : undefined };
-    });
-    compiled.set(name, fields);
+      fields.set(field, isMessageName(item) ? item : undefined);
+    }
+    message = { scalars, lists, maps, fields };
+    compiled.set(name, message);
   }
-  return fields;
+  return message;
 }
 
 function completeFields(name: MessageName, input: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const out: Record<string, unknown> = {};
-  for (const { name: field, zero, nested } of fieldsOf(name)) {
-    const value = input[field] ?? undefined;
-    if (value === undefined) {
-      if (zero.kind === 'value') out[field] = zero.value;
-      else if (zero.kind === 'list') out[field] = [];
-      else if (zero.kind === 'map') out[field] = {};
-    } else if (nested === undefined) {
-      out[field] = value;
-    } else if (Array.isArray(value)) {
-      out[field] = value.map((item) => completeFields(nested, item as Record<string, unknown>));
-    } else {
-      out[field] = completeFields(nested, value as Record<string, unknown>);
-    }
+  const { scalars, lists, maps, fields } = compiledOf(name);
+  const out: Record<string, unknown> = { ...scalars };
+  for (const field of lists) out[field] = [];
+  for (const field of maps) out[field] = {};
+  for (const field in input) {
+    const value = input[field];
+    if (value === undefined || value === null || !fields.has(field)) continue;
+    const nested = fields.get(field);
+    if (nested === undefined) out[field] = value;
+    else if (Array.isArray(value)) out[field] = value.map((item) => completeFields(nested, item as Record<string, unknown>));
+    else out[field] = completeFields(nested, value as Record<string, unknown>);
   }
   return out;
 }

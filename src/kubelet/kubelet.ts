@@ -86,6 +86,8 @@ export class Kubelet {
       logger: this.#logger,
       component: 'kubelet',
       host: config.nodeName,
+      // They come at a measured pace already.
+      burst: Number.POSITIVE_INFINITY,
     });
     this.#pacedEvents = new PacedEvents({
       sink: this.#recorder,

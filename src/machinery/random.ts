@@ -30,6 +30,9 @@ export const NAME_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const pool = new Uint32Array(1024);
 let poolNext = pool.length;
 
+/** So many bytes are taken from the block; more are worth a call of their own. */
+const FEW_BYTES = 64;
+
 function systemWord(): number {
   if (poolNext === pool.length) {
     randomFillSync(pool);
@@ -47,7 +50,7 @@ export const systemRandom: Random = {
   int: (exclusiveMax) => intFrom(systemWord, exclusiveMax),
   uuid: () => randomUUID(),
   nameSuffix: (length) => nameSuffixFrom(systemWord, length),
-  bytes: (length) => new Uint8Array(randomBytes(length)),
+  bytes: (length) => (length <= FEW_BYTES ? bytesFrom(systemWord, length) : new Uint8Array(randomBytes(length))),
   derive: () => systemRandom,
 };
 
@@ -94,12 +97,7 @@ export class SeededRandom implements Random {
   }
 
   bytes(length: number): Uint8Array {
-    const bytes = new Uint8Array(length);
-    for (let at = 0; at < length; at += 4) {
-      const word = this.#word();
-      for (let i = 0; i < 4 && at + i < length; i++) bytes[at + i] = word >>> (8 * i);
-    }
-    return bytes;
+    return bytesFrom(this.#word, length);
   }
 
   /** Does not depend on how much of this one was used. */
@@ -136,6 +134,15 @@ function intFrom(word: () => number, exclusiveMax: number): number {
     const value = word();
     if (value < limit) return value % exclusiveMax;
   }
+}
+
+function bytesFrom(word: () => number, length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  for (let at = 0; at < length; at += 4) {
+    const next = word();
+    for (let i = 0; i < 4 && at + i < length; i++) bytes[at + i] = next >>> (8 * i);
+  }
+  return bytes;
 }
 
 function nameSuffixFrom(word: () => number, length: number): string {

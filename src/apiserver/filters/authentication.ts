@@ -4,15 +4,18 @@
 import * as apierrors from '../../machinery/apierrors.ts';
 import { ANONYMOUS, AUTHENTICATED_GROUP } from '../authentication/authenticator.ts';
 import type { Authenticator } from '../authentication/authenticator.ts';
-import type { ApiRequest, Filter, UserInfo } from '../request.ts';
+import type { ApiRequest, ApiResponse, Filter, UserInfo } from '../request.ts';
 
 const ANONYMOUS_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz', '/version']);
 
 export function authentication(authenticators: readonly Authenticator[]): Filter {
-  return (next) => async (request) => {
+  return (next) => {
+    const authenticated = async (request: ApiRequest): Promise<ApiResponse> => {
+      request.user = await authenticate(request, authenticators);
+      return next(request);
+    };
     // In-process requests bring their user.
-    if (request.user === undefined) request.user = await authenticate(request, authenticators);
-    return next(request);
+    return (request) => (request.user === undefined ? authenticated(request) : next(request));
   };
 }
 

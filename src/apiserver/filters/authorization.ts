@@ -3,15 +3,15 @@
 import * as apierrors from '../../machinery/apierrors.ts';
 import { quote } from '../../machinery/go-format.ts';
 import type { Attributes, Authorizer, Decision } from '../authorization/authorizer.ts';
-import type { ApiRequest, Filter, UserInfo } from '../request.ts';
+import type { ApiRequest, ApiResponse, Filter, UserInfo } from '../request.ts';
 
 export function authorization(authorizer: Authorizer): Filter {
-  return (next) => async (request) => {
+  return (next) => (request) => {
     const attributes = attributesOf(request);
+    const proceed = ({ decision, reason }: Decision): Promise<ApiResponse> =>
+      decision === 'allow' ? next(request) : Promise.reject(forbiddenError(attributes, reason));
     const answer = authorizer.authorize(attributes);
-    const { decision, reason }: Decision = answer instanceof Promise ? await answer : answer;
-    if (decision !== 'allow') throw forbiddenError(attributes, reason);
-    return next(request);
+    return answer instanceof Promise ? answer.then(proceed) : proceed(answer);
   };
 }
 

@@ -34,8 +34,8 @@ export class Deadlines {
 
   readonly filter: Filter = (next) => (request) => {
     if (isLongRunning(request.info)) return next(request);
-    const timeoutMs = Math.min(requestedTimeout(request) ?? this.#timeoutMs, this.#timeoutMs);
     return new Promise<ApiResponse>((resolve, reject) => {
+      const timeoutMs = Math.min(requestedTimeout(request) ?? this.#timeoutMs, this.#timeoutMs);
       const pending: Pending = { request, due: this.#clock.monotonic() + timeoutMs, reject };
       this.#pending.add(pending);
       this.#timer ??= this.#clock.setInterval(CHECK_INTERVAL_MS, () => this.#check());

@@ -4,7 +4,7 @@
 import * as apierrors from '../../machinery/apierrors.ts';
 import { AUTHENTICATED_GROUP } from '../authentication/authenticator.ts';
 import type { Attributes, Authorizer } from '../authorization/authorizer.ts';
-import type { ApiRequest, Filter, UserInfo } from '../request.ts';
+import type { ApiRequest, Filter, Handler, UserInfo } from '../request.ts';
 import { forbiddenError } from './authorization.ts';
 
 const PREFIX = 'impersonate-';
@@ -15,7 +15,14 @@ const EXTRA_PREFIX = 'impersonate-extra-';
 const SERVICE_ACCOUNT_PREFIX = 'system:serviceaccount:';
 
 export function impersonation(authorizer: Authorizer): Filter {
-  return (next) => async (request) => {
+  return (next) => {
+    const impersonated = impersonating(authorizer, next);
+    return (request) => (mentionsImpersonation(request.headers) ? impersonated(request) : next(request));
+  };
+}
+
+function impersonating(authorizer: Authorizer, next: Handler): Handler {
+  return async (request) => {
     const wanted = requestedUser(request.headers);
     if (wanted === undefined) return next(request);
     for (const attributes of neededPermissions(request.user as UserInfo, wanted)) {
@@ -29,7 +36,6 @@ export function impersonation(authorizer: Authorizer): Filter {
 
 /** Throws BadRequest for groups or extra fields of nobody. */
 function requestedUser(headers: ApiRequest['headers']): UserInfo | undefined {
-  if (!mentionsImpersonation(headers)) return undefined;
   const name = headers[USER];
   const uid = headers[UID];
   // Several headers of one name arrive joined by commas; group names have none.

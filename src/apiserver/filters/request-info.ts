@@ -22,8 +22,12 @@ const VERB_OF_METHOD: Readonly<Record<string, string>> = {
 /** What follows a namespace's name and belongs to the namespace itself. */
 const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize']);
 
-export const requestInfo: Filter = (next) => async (request) => {
-  request.info = parseRequestInfo(request);
+export const requestInfo: Filter = (next) => (request) => {
+  try {
+    request.info = parseRequestInfo(request);
+  } catch (error) {
+    return Promise.reject(error as Error);
+  }
   return next(request);
 };
 

@@ -9,6 +9,7 @@ import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
 import type { Random } from '../../machinery/random.ts';
 import type { Client } from '../client.ts';
+import { TokenBucket } from '../workqueue/rate-limiter.ts';
 import { formatTime } from '../time.ts';
 import { EventCorrelator } from './correlator.ts';
 import type { EventCorrelatorConfig } from './correlator.ts';
@@ -24,6 +25,9 @@ export interface EventRecorderConfig {
   readonly host?: string;
   /** Events that may wait to be sent; more are dropped. Default: 1000. */
   readonly queueLimit?: number;
+  /** So many are sent a second, after a burst of so many; the others wait. Default: 50 and 100, as Kubernetes' clients do. */
+  readonly perSecond?: number;
+  readonly burst?: number;
   readonly correlator?: Omit<EventCorrelatorConfig, 'clock'>;
 }
 
@@ -53,6 +57,7 @@ export class EventRecorder implements Recorder {
   readonly #config: EventRecorderConfig;
   readonly #correlator: EventCorrelator;
   readonly #queueLimit: number;
+  readonly #pace: TokenBucket;
   /** Oldest first. */
   #waiting: Immutable<Event>[] = [];
   /** The sender's run; undefined while nothing waits. */
@@ -63,6 +68,7 @@ export class EventRecorder implements Recorder {
   constructor(config: EventRecorderConfig) {
     this.#config = config;
     this.#queueLimit = config.queueLimit ?? 1000;
+    this.#pace = new TokenBucket({ clock: config.clock, perSecond: config.perSecond ?? 50, burst: config.burst ?? 100 });
     this.#correlator = new EventCorrelator({ ...config.correlator, clock: config.clock });
   }
 
@@ -140,6 +146,8 @@ export class EventRecorder implements Recorder {
     const { clock, logger } = this.#config;
     const correlation = this.#correlator.correlate(event);
     if (correlation.action === 'skip') return;
+    const delayMs = this.#pace.reserve();
+    if (delayMs > 0) await clock.sleep(delayMs, this.#stop.signal).catch(() => undefined);
     for (let attempt = 1; !this.#stop.signal.aborted; attempt++) {
       try {
         if (correlation.action === 'create') await this.#create(correlation.event);

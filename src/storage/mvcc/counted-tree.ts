@@ -31,11 +31,12 @@ const MAX_SIZE = 64;
 const MIN_SIZE = MAX_SIZE / 4;
 const MAX_MERGED_SIZE = (MAX_SIZE * 3) / 4;
 
-/** Everything is O(log n) in the number of items, plus what is visited. Must not be changed while a scan visits it. */
+/** `get` is O(1), all else O(log n) in the number of items, plus what is visited. Must not be changed while a scan visits it. */
 export class CountedTree<T extends Keyed> {
   readonly #counts: (item: T) => boolean;
   #root: Node<T> = newLeaf([], 0);
-  #size = 0;
+  /** All items: finding one by its key is what is done most. */
+  readonly #byKey = new Map<string, T>();
 
   /** `counts`: whether an item counts now. Whoever changes the answer for an item in the tree calls `recount`. */
   constructor(counts: (item: T) => boolean) {
@@ -44,15 +45,11 @@ export class CountedTree<T extends Keyed> {
 
   /** Items in the tree, whether they count or not. */
   get size(): number {
-    return this.#size;
+    return this.#byKey.size;
   }
 
   get(key: string): T | undefined {
-    const less = lessFor(key);
-    let node = this.#root;
-    while (!node.leaf) node = node.children[childIndex(node, key, less)] as Node<T>;
-    const item = node.items[lowerBound(node.items, key, less)];
-    return item !== undefined && item.key === key ? item : undefined;
+    return this.#byKey.get(key);
   }
 
   /** The item's key must not be in the tree yet. */
@@ -60,7 +57,7 @@ export class CountedTree<T extends Keyed> {
     const right = this.#insert(this.#root, item, lessFor(item.key), this.#counts(item) ? 1 : 0);
     if (right !== undefined)
       this.#root = newBranch([this.#root, right.node], ['', right.bound], this.#root.counted + right.node.counted);
-    this.#size++;
+    this.#byKey.set(item.key, item);
   }
 
   /** False if there is no such key. */
@@ -69,7 +66,7 @@ export class CountedTree<T extends Keyed> {
     if (item === undefined) return false;
     this.#delete(this.#root, key, lessFor(key), this.#counts(item) ? 1 : 0);
     while (!this.#root.leaf && this.#root.children.length <= 1) this.#root = this.#root.children[0] ?? newLeaf([], 0);
-    this.#size--;
+    this.#byKey.delete(key);
     return true;
   }
 
