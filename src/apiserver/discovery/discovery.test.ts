@@ -12,7 +12,7 @@ const OLD_AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIG
 
 let t: TestServer;
 beforeAll(async () => {
-  t = await startTestServer({ nodeConnector: { connect: () => Promise.reject(new Error('no nodes here')) } as never });
+  t = await startTestServer({ nodeConnector: { connect: () => Promise.reject(new Error('no nodes here')) } });
 });
 afterAll(() => t.stop());
 
