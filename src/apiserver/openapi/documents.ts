@@ -10,8 +10,6 @@ export interface DocumentInfo {
   readonly version: string;
 }
 
-const PATCH_TYPES = ['application/json-patch+json', 'application/merge-patch+json', 'application/strategic-merge-patch+json'];
-const PRODUCES = ['application/json', 'application/yaml'];
 const STATUS_TEXT: Readonly<Record<number, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted', 401: 'Unauthorized' };
 
 /** Everything that the operations send and answer. */
@@ -26,7 +24,8 @@ function messagesOf(operations: readonly Operation[]): MessageDescriptor[] {
 
 function groupVersionsOf(operations: readonly Operation[]): { group: string; version: string }[] {
   const keys = new Map<string, { group: string; version: string }>();
-  for (const { gvk } of operations) keys.set(`${gvk.group}/${gvk.version}`, { group: gvk.group, version: gvk.version });
+  for (const { gvk } of operations)
+    if (gvk !== undefined) keys.set(`${gvk.group}/${gvk.version}`, { group: gvk.group, version: gvk.version });
   return [...keys.values()];
 }
 
@@ -40,6 +39,10 @@ function byPath(
     item[operation.method] = render(operation);
   }
   return paths;
+}
+
+function kindOf({ action, gvk }: Operation): OpenApiSchema {
+  return gvk === undefined ? {} : { 'x-kubernetes-action': action, 'x-kubernetes-group-version-kind': gvk };
 }
 
 const schemaNameOf = (body: MessageDescriptor | 'patch'): string => (body === 'patch' ? PATCH_DEFINITION : body.name);
@@ -59,8 +62,8 @@ export function documentV2(operations: readonly Operation[], info: DocumentInfo)
     info,
     paths: byPath(operations, (operation) => ({
       description: operation.description,
-      consumes: operation.body === 'patch' ? PATCH_TYPES : ['*/*'],
-      produces: operation.answer === undefined ? ['*/*'] : PRODUCES,
+      consumes: operation.consumes,
+      produces: operation.produces,
       schemes: ['https'],
       tags: [operation.tag],
       operationId: operation.operationId,
@@ -87,8 +90,7 @@ export function documentV2(operations: readonly Operation[], info: DocumentInfo)
         ]),
         ['401', { description: STATUS_TEXT[401] }],
       ]),
-      'x-kubernetes-action': operation.action,
-      'x-kubernetes-group-version-kind': operation.gvk,
+      ...kindOf(operation),
     })),
     definitions: definitionsV2(messagesOf(operations), { groupVersions: groupVersionsOf(operations) }),
     securityDefinitions: { BearerToken: { description: 'A bearer token.', type: 'apiKey', name: 'authorization', in: 'header' } },
@@ -104,8 +106,10 @@ export function documentV3(operations: readonly Operation[], info: DocumentInfo)
     schema: { type, uniqueItems: true },
     ...(place === 'path' && { required: true }),
   });
-  const content = (message: MessageDescriptor | 'patch', types: readonly string[]): unknown =>
-    Object.fromEntries(types.map((type) => [type, { schema: { $ref: `#/components/schemas/${schemaNameOf(message)}` } }]));
+  const content = (message: MessageDescriptor | 'patch' | undefined, types: readonly string[]): unknown => {
+    const schema = message === undefined ? { type: 'string' } : { $ref: `#/components/schemas/${schemaNameOf(message)}` };
+    return Object.fromEntries(types.map((type) => [type, { schema }]));
+  };
   return {
     openapi: '3.0.0',
     info,
@@ -116,7 +120,7 @@ export function documentV3(operations: readonly Operation[], info: DocumentInfo)
       parameters: operation.parameters.map(parameter),
       ...(operation.body !== undefined && {
         requestBody: {
-          content: content(operation.body, operation.body === 'patch' ? PATCH_TYPES : ['*/*']),
+          content: content(operation.body, operation.consumes),
           ...(operation.method !== 'delete' && { required: true }),
         },
       }),
@@ -125,14 +129,12 @@ export function documentV3(operations: readonly Operation[], info: DocumentInfo)
           String(code),
           {
             description: STATUS_TEXT[code],
-            content:
-              operation.answer === undefined ? { '*/*': { schema: { type: 'string' } } } : content(operation.answer, PRODUCES),
+            content: content(operation.answer, operation.produces),
           },
         ]),
         ['401', { description: STATUS_TEXT[401] }],
       ]),
-      'x-kubernetes-action': operation.action,
-      'x-kubernetes-group-version-kind': operation.gvk,
+      ...kindOf(operation),
     })),
     components: {
       schemas: schemasV3(messagesOf(operations), { groupVersions: groupVersionsOf(operations) }),

@@ -7,7 +7,7 @@ import * as apierrors from '../../machinery/apierrors.ts';
 import type { ServedResource } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { documentV2, documentV3, type DocumentInfo } from './documents.ts';
-import { operationsOf, type Operation } from './operations.ts';
+import { discoveryOperations, operationsOf, type Operation } from './operations.ts';
 import { documentV2Protobuf } from './protobuf.ts';
 
 export interface OpenApi {
@@ -54,8 +54,15 @@ export function createOpenApi({ resources, scheme, version }: OpenApiConfig): Op
     const path = group === '' ? `api/${apiVersion}` : `apis/${group}/${apiVersion}`;
     groupVersions.set(path, [...(groupVersions.get(path) ?? []), served]);
   }
-  const operations = (list: readonly ServedResource[]): Operation[] => list.flatMap((served) => operationsOf(served, scheme));
-  const v3 = (path: string): Made => once(`v3/${path}`, () => json(documentV3(operations(groupVersions.get(path) ?? []), info)));
+  const versions = new Map<string, Set<string>>();
+  for (const { type } of resources) versions.set(type.group, (versions.get(type.group) ?? new Set()).add(type.version));
+  /** Of what lies at `root` ('/api/v1/') or, without it, everywhere. */
+  const operations = (list: readonly ServedResource[], root?: string): Operation[] => [
+    ...discoveryOperations(versions, scheme).filter(({ path }) => root === undefined || path === root),
+    ...list.flatMap((served) => operationsOf(served, scheme)),
+  ];
+  const v3 = (path: string): Made =>
+    once(`v3/${path}`, () => json(documentV3(operations(groupVersions.get(path) ?? [], `/${path}/`), info)));
 
   /** Undefined: nothing is there. */
   const find = (path: string, accept: string): { readonly document: Made; readonly contentType: string } | undefined => {
@@ -89,14 +96,19 @@ export function createOpenApi({ resources, scheme, version }: OpenApiConfig): Op
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw apierrors.methodNotSupported({ group: '', resource: 'openapi' }, request.method.toLowerCase());
     }
-    const found = find(request.path.replace(/\/+$/, ''), request.headers['accept'] ?? '');
+    const path = request.path.replace(/\/+$/, '');
+    const found = find(path, request.headers['accept'] ?? '');
     if (found === undefined)
       throw apierrors.genericServerResponse({ code: 404, verb: 'get', serverMessage: '', isUnexpectedResponse: false });
     const { bytes, hash } = found.document;
     const etag = `"${hash}"`;
     const headers: Record<string, string> = { etag, vary: 'Accept' };
-    // A client that asks by hash may keep the answer for good.
-    if (request.query.get('hash') === hash) headers['cache-control'] = 'public, immutable';
+    const asked = request.query.get('hash') ?? '';
+    if (asked !== '' && path.startsWith('/openapi/v3/')) {
+      if (asked !== hash) return { code: 301, headers: { location: `${path}?hash=${hash}` }, body: { kind: 'none' } };
+      // A client that asks by hash may keep the answer for good.
+      headers['cache-control'] = 'public, immutable';
+    }
     if (request.headers['if-none-match'] === etag) return { code: 304, headers, body: { kind: 'none' } };
     return { code: 200, headers, body: { kind: 'bytes', contentType: found.contentType, bytes } };
   };

@@ -1,6 +1,7 @@
 // Every operation that is served, in a form from which both versions of OpenAPI are written.
 
-import type { GroupVersionKind, MessageDescriptor, ResourceType } from '../../api/descriptor.ts';
+import type { GroupVersionKind, MessageDescriptor, ResourceType, Scalar } from '../../api/descriptor.ts';
+import { describeField } from '../../api/openapi/index.ts';
 import type { Scheme } from '../../api/scheme.ts';
 import type { Rest, ServedResource, ServedSubresource } from '../registry/rest.ts';
 
@@ -13,20 +14,33 @@ export interface Parameter {
 
 export interface Operation {
   readonly path: string;
-  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
-  /** x-kubernetes-action. */
-  readonly action: string;
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete' | 'head' | 'options';
+  /** x-kubernetes-action. Discovery has none, and no kind. */
+  readonly action?: string;
   readonly operationId: string;
   readonly description: string;
   readonly tag: string;
-  readonly gvk: GroupVersionKind;
+  readonly gvk?: GroupVersionKind;
   readonly parameters: readonly Parameter[];
   /** What is sent; 'patch': a patch document of any type. */
   readonly body?: MessageDescriptor | 'patch';
   /** What is answered; absent: text, or whatever a proxied server says. */
   readonly answer?: MessageDescriptor;
   readonly codes: readonly number[];
+  /** Media types. */
+  readonly consumes: readonly string[];
+  readonly produces: readonly string[];
 }
+
+const ANYTHING = ['*/*'];
+const OBJECTS = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
+const LISTS = [...OBJECTS, 'application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
+const PATCHES = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+  'application/apply-patch+yaml',
+];
 
 const query = (name: string, type: Parameter['type'], description: string): Parameter => ({
   name,
@@ -54,6 +68,7 @@ const SELECTION = [
   query('fieldSelector', 'string', 'Only objects whose fields match.'),
 ];
 const LIST = [
+  PRETTY,
   ...SELECTION,
   query('limit', 'integer', 'At most so many items; the answer says how to go on.'),
   query('continue', 'string', 'The token with which the page before told how to go on.'),
@@ -67,12 +82,20 @@ const WATCH = [
   query('allowWatchBookmarks', 'boolean', 'Send bookmarks while nothing happens.'),
 ];
 const DELETE = [
+  PRETTY,
   DRY_RUN,
   query('gracePeriodSeconds', 'integer', 'Seconds until the object is deleted by force; 0: at once.'),
   query('orphanDependents', 'boolean', 'The older form of propagationPolicy.'),
   query('propagationPolicy', 'string', 'What becomes of dependents: Orphan, Background or Foreground.'),
 ];
-const WRITE = [DRY_RUN, FIELD_MANAGER, FIELD_VALIDATION];
+const WRITE = [PRETTY, DRY_RUN, FIELD_MANAGER, FIELD_VALIDATION];
+/** How fields of options are written in a query. */
+const QUERY_TYPES: Partial<Record<Scalar, Parameter['type']>> = {
+  string: 'string',
+  bool: 'boolean',
+  int32: 'integer',
+  int64: 'integer',
+};
 
 const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -82,6 +105,48 @@ export function operationsOf(served: ServedResource, scheme: Scheme): Operation[
   return [
     ...context.resource(served.rest),
     ...(served.subresources ?? []).flatMap((subresource) => context.subresource(subresource)),
+  ];
+}
+
+const upperGroup = (group: string): string => upperFirst((group === '' ? 'core' : group).split('.')[0] as string);
+const lowerGroup = (group: string): string => (group === '' ? 'core' : group).split('.')[0] as string;
+
+/** What discovery and the version tell. `groups`: the versions of each. */
+export function discoveryOperations(groups: ReadonlyMap<string, Iterable<string>>, scheme: Scheme): Operation[] {
+  const make = (path: string, operationId: string, description: string, tag: string, kind: string): Operation => {
+    const answer = scheme.lookup({ group: '', version: 'v1', kind })?.message;
+    return {
+      path,
+      method: 'get',
+      operationId,
+      description,
+      tag,
+      parameters: [],
+      ...(answer !== undefined && { answer }),
+      codes: [200],
+      consumes: OBJECTS,
+      produces: OBJECTS,
+    };
+  };
+  const versions = [...groups].flatMap(([group, list]) =>
+    [...list].map((version) =>
+      make(
+        group === '' ? `/api/${version}/` : `/apis/${group}/${version}/`,
+        `get${upperGroup(group)}${upperFirst(version)}APIResources`,
+        'The resources of this version of the group.',
+        `${lowerGroup(group)}_${version}`,
+        'APIResourceList',
+      ),
+    ),
+  );
+  const named = [...groups.keys()].filter((group) => group !== '');
+  return [
+    make('/api/', 'getCoreAPIVersions', 'The versions of the core group.', 'core', 'APIVersions'),
+    make('/apis/', 'getAPIVersions', 'The other groups and their versions.', 'apis', 'APIGroupList'),
+    ...named.map((group) =>
+      make(`/apis/${group}/`, `get${upperGroup(group)}APIGroup`, 'The versions of the group.', lowerGroup(group), 'APIGroup'),
+    ),
+    ...versions,
   ];
 }
 
@@ -95,7 +160,7 @@ class ResourceContext {
     this.#type = type;
     this.#scheme = scheme;
     this.#root = type.group === '' ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
-    this.#idGroup = `${upperFirst((type.group === '' ? 'core' : type.group).split('.')[0] as string)}${upperFirst(type.version)}`;
+    this.#idGroup = `${upperGroup(type.group)}${upperFirst(type.version)}`;
   }
 
   resource(rest: Rest): Operation[] {
@@ -111,6 +176,7 @@ class ResourceContext {
     const operations: Operation[] = [];
     if (rest.list !== undefined) {
       const watch = rest.watch === undefined ? [] : WATCH;
+      const answers = { answer: list, produces: LISTS };
       operations.push(
         this.#make(
           collection,
@@ -119,7 +185,7 @@ class ResourceContext {
           `list${this.#idGroup}${this.#scope()}${kind}`,
           `List objects of kind ${kind}.`,
           [...LIST, ...watch],
-          { answer: list },
+          answers,
         ),
       );
       if (type.namespaced) {
@@ -131,10 +197,11 @@ class ResourceContext {
             `list${this.#idGroup}${kind}ForAllNamespaces`,
             `List objects of kind ${kind} in all namespaces.`,
             [...LIST, ...watch],
-            { answer: list },
+            answers,
           ),
         );
       }
+      if (rest.watch !== undefined) operations.push(...this.#oldWatches());
     }
     if (rest.create !== undefined) {
       operations.push(
@@ -157,7 +224,7 @@ class ResourceContext {
           'deletecollection',
           `delete${this.#idGroup}Collection${this.#scope()}${kind}`,
           `Delete objects of kind ${kind}.`,
-          [...DELETE, ...LIST],
+          [...DELETE, ...LIST.slice(1)],
           { body: this.#messageOf({ ...type, kind: 'DeleteOptions' }), answer: status },
         ),
       );
@@ -172,7 +239,11 @@ class ResourceContext {
           `delete${this.#idGroup}${this.#scope()}${kind}`,
           `Delete an object of kind ${kind}.`,
           DELETE,
-          { body: this.#messageOf({ ...type, kind: 'DeleteOptions' }), answer: status, codes: [200, 202] },
+          {
+            body: this.#messageOf({ ...type, kind: 'DeleteOptions' }),
+            answer: rest.returnsDeletedObject === true ? message : status,
+            codes: [200, 202],
+          },
         ),
       );
     }
@@ -200,25 +271,68 @@ class ResourceContext {
         ),
       );
     }
-    if (subresource.rest.connect !== undefined) {
-      for (const method of (subresource.connectMethods ?? ['GET', 'POST']).map(
-        (name) => name.toLowerCase() as Operation['method'],
-      )) {
-        operations.push(
-          this.#make(
-            path,
-            method,
-            'connect',
-            `connect${this.#idGroup}${upperFirst(method)}${this.#scope()}${type.kind}${suffix}`,
-            `Connect to ${subresource.name} of a ${type.kind}.`,
-            [],
-            {},
-            subresource.kind,
-          ),
-        );
-      }
-    }
+    if (subresource.rest.connect !== undefined) operations.push(...this.#connections(path, subresource));
     return operations;
+  }
+
+  /** Paths that ask to watch by themselves: from before there was a parameter for that. */
+  #oldWatches(): Operation[] {
+    const type = this.#type;
+    const { kind } = type;
+    const answers = { answer: this.#messageOf({ ...type, kind: 'WatchEvent' }), produces: LISTS };
+    const make = (path: string, action: string, id: string, what: string): Operation =>
+      this.#make(
+        `${this.#root}/watch/${path}`,
+        'get',
+        action,
+        `watch${this.#idGroup}${id}`,
+        `Watch ${what}. Deprecated: use the parameter watch of the list instead.`,
+        [...LIST, ...WATCH],
+        answers,
+      );
+    const collection = type.namespaced ? `namespaces/{namespace}/${type.resource}` : type.resource;
+    return [
+      make(collection, 'watchlist', `${this.#scope()}${kind}List`, `objects of kind ${kind}`),
+      make(`${collection}/{name}`, 'watch', `${this.#scope()}${kind}`, `one object of kind ${kind}`),
+      ...(type.namespaced
+        ? [make(type.resource, 'watchlist', `${kind}ListForAllNamespaces`, `objects of kind ${kind} in all namespaces`)]
+        : []),
+    ];
+  }
+
+  #connections(path: string, subresource: ServedSubresource): Operation[] {
+    const type = this.#type;
+    const { kind, name, connectMethods = ['GET', 'POST'] } = subresource;
+    const suffix = upperFirst(name);
+    const what = `${name} of a ${type.kind}`;
+    if (kind.kind === type.kind) {
+      // It is read like an object, but answers text.
+      const options = this.#optionsOf({ ...kind, kind: `${type.kind}${suffix}Options` });
+      const id = `read${this.#idGroup}${this.#scope()}${type.kind}${suffix}`;
+      const answers = { produces: ['text/plain', ...OBJECTS] };
+      return [this.#make(path, 'get', 'get', id, `Read ${what}.`, [PRETTY, ...options], answers, kind)];
+    }
+    const options = this.#optionsOf(kind);
+    // A proxy takes any method, and passes on what stands behind its own path.
+    const isProxy = connectMethods.includes('PUT');
+    return connectMethods.flatMap((methodName) => {
+      const method = methodName.toLowerCase() as Operation['method'];
+      const id = `connect${this.#idGroup}${upperFirst(method)}${this.#scope()}${type.kind}${suffix}`;
+      const make = (at: string, operationId: string): Operation =>
+        this.#make(at, method, 'connect', operationId, `Connect to ${what}.`, options, { produces: ANYTHING }, kind);
+      return [make(path, id), ...(isProxy ? [make(`${path}/{path}`, `${id}WithPath`)] : [])];
+    });
+  }
+
+  /** The fields of an options kind that a query can have. */
+  #optionsOf(kind: GroupVersionKind): Parameter[] {
+    const message = this.#messageOf(kind);
+    return (message?.fields ?? []).flatMap(({ name, type }) => {
+      const scalar = type.kind === 'list' ? type.items : type;
+      const written = scalar.kind === 'scalar' ? QUERY_TYPES[scalar.scalar] : undefined;
+      if (message === undefined || written === undefined || name === 'kind' || name === 'apiVersion') return [];
+      return [query(name, written, describeField(message.key, name, true) ?? '')];
+    });
   }
 
   #itemOperations(path: string, gvk: GroupVersionKind, suffix: string, rest: Rest): Operation[] {
@@ -228,7 +342,7 @@ class ResourceContext {
     const id = `${this.#idGroup}${this.#scope()}${kind}${suffix}`;
     const operations: Operation[] = [];
     if (rest.get !== undefined)
-      operations.push(this.#make(path, 'get', 'get', `read${id}`, `Read ${what}.`, [], { answer: message }, gvk));
+      operations.push(this.#make(path, 'get', 'get', `read${id}`, `Read ${what}.`, [PRETTY], { answer: message }, gvk));
     if (rest.update !== undefined) {
       operations.push(
         this.#make(
@@ -251,7 +365,7 @@ class ResourceContext {
             `patch${id}`,
             `Change parts of ${what}.`,
             [...WRITE, FORCE],
-            { body: 'patch', answer: message, codes: [200, 201] },
+            { body: 'patch', answer: message, codes: [200, 201], consumes: PATCHES },
             gvk,
           ),
         );
@@ -271,6 +385,8 @@ class ResourceContext {
       readonly body?: Operation['body'];
       readonly answer?: MessageDescriptor | undefined;
       readonly codes?: readonly number[];
+      readonly consumes?: readonly string[];
+      readonly produces?: readonly string[];
     },
     gvk: GroupVersionKind = this.#type,
   ): Operation {
@@ -281,17 +397,19 @@ class ResourceContext {
       action,
       operationId,
       description,
-      tag: `${(this.#type.group === '' ? 'core' : this.#type.group).split('.')[0]}_${this.#type.version}`,
+      tag: `${lowerGroup(this.#type.group)}_${this.#type.version}`,
       gvk: { group, version, kind },
       parameters: [
         ...(path.includes('{namespace}') ? [inPath('namespace', 'The namespace.')] : []),
         ...(path.includes('{name}') ? [inPath('name', `The name of the ${this.#type.kind}.`)] : []),
-        PRETTY,
+        ...(path.includes('{path}') ? [inPath('path', 'What is asked of the other side.')] : []),
         ...parameters,
       ],
       ...(rest.body !== undefined && { body: rest.body }),
       ...(rest.answer !== undefined && { answer: rest.answer }),
       codes: rest.codes ?? [200],
+      consumes: rest.consumes ?? ANYTHING,
+      produces: rest.produces ?? OBJECTS,
     };
   }
 

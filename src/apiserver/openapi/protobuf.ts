@@ -111,6 +111,8 @@ const pathItem: Encoder = (value) =>
     nested(3, value['put'], operation),
     nested(4, value['post'], operation),
     nested(5, value['delete'], operation),
+    nested(6, value['options'], operation),
+    nested(7, value['head'], operation),
     nested(8, value['patch'], operation),
   );
 

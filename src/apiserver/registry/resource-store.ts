@@ -71,6 +71,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   /** Keys of the resource begin with this; it ends in '/'. */
   readonly prefix: string;
   readonly selectableFieldNames: readonly string[] | undefined;
+  readonly returnsDeletedObject: boolean;
   readonly resetFields?: readonly (readonly string[])[];
   readonly #storage: Storage;
   readonly #clock: Clock;
@@ -86,6 +87,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     this.strategy = strategy;
     this.prefix = `/registry/${type.group === '' ? type.resource : `${type.group}/${type.resource}`}/`;
     this.selectableFieldNames = strategy.selectableFieldNames;
+    this.returnsDeletedObject = strategy.returnDeletedObject ?? false;
     if (strategy.resetFields !== undefined) this.resetFields = strategy.resetFields;
     this.#storage = config.storage;
     this.#clock = config.clock;

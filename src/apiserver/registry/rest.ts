@@ -96,6 +96,8 @@ export interface DeleteAnswer {
 export interface Rest {
   /** Fields that selectors may use beside metadata.name and metadata.namespace. */
   readonly selectableFieldNames?: readonly string[];
+  /** A deletion that is done answers the object, not a Status. */
+  readonly returnsDeletedObject?: boolean;
   /** See UpdateStrategy. */
   readonly resetFields?: readonly (readonly string[])[];
   get?(context: RequestContext, name: string, options: GetOptions): Promise<EncodedObject>;
