@@ -57,6 +57,13 @@ export function documentV2(operations: readonly Operation[], info: DocumentInfo)
     ...(place === 'path' && { required: true }),
   });
   const reference = (message: MessageDescriptor | 'patch'): unknown => ({ $ref: `#/definitions/${schemaNameOf(message)}` });
+  const parametersOf = ({ parameters, body, method }: Operation): OpenApiSchema => {
+    const list = parameters.map(parameter);
+    if (body !== undefined) {
+      list.push({ name: 'body', in: 'body', ...(method !== 'delete' && { required: true }), schema: reference(body) });
+    }
+    return list.length === 0 ? {} : { parameters: list };
+  };
   return {
     swagger: '2.0',
     info,
@@ -67,19 +74,7 @@ export function documentV2(operations: readonly Operation[], info: DocumentInfo)
       schemes: ['https'],
       tags: [operation.tag],
       operationId: operation.operationId,
-      parameters: [
-        ...operation.parameters.map(parameter),
-        ...(operation.body === undefined
-          ? []
-          : [
-              {
-                name: 'body',
-                in: 'body',
-                ...(operation.method !== 'delete' && { required: true }),
-                schema: reference(operation.body),
-              },
-            ]),
-      ],
+      ...parametersOf(operation),
       responses: Object.fromEntries([
         ...operation.codes.map((code) => [
           String(code),
@@ -117,7 +112,7 @@ export function documentV3(operations: readonly Operation[], info: DocumentInfo)
       tags: [operation.tag],
       description: operation.description,
       operationId: operation.operationId,
-      parameters: operation.parameters.map(parameter),
+      ...(operation.parameters.length > 0 && { parameters: operation.parameters.map(parameter) }),
       ...(operation.body !== undefined && {
         requestBody: {
           content: content(operation.body, operation.consumes),

@@ -89,6 +89,25 @@ const DELETE = [
   query('propagationPolicy', 'string', 'What becomes of dependents: Orphan, Background or Foreground.'),
 ];
 const WRITE = [PRETTY, DRY_RUN, FIELD_MANAGER, FIELD_VALIDATION];
+/** Options of connections that nobody has described as fields. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  command: 'What to run, without a shell: the program, then its arguments, one parameter each.',
+  container: 'The container. Default: the only one, or that of an annotation.',
+  follow: 'Go on with what is written later.',
+  insecureSkipTLSVerifyBackend: 'Do not check whose certificate the kubelet shows.',
+  limitBytes: 'At most so many bytes.',
+  path: 'What is asked of the other side.',
+  ports: 'The ports to forward to.',
+  previous: 'Of the container that ran before.',
+  sinceSeconds: 'Only what was written in the last so many seconds.',
+  stderr: 'Pass on what it writes to standard error.',
+  stdin: 'Pass standard input to it.',
+  stdout: 'Pass on what it writes to standard output.',
+  stream: 'Only what was written to this stream: All, Stdout or Stderr.',
+  tailLines: 'Only so many lines from the end.',
+  timestamps: 'Begin each line with its time.',
+  tty: 'Give it a terminal.',
+};
 /** How fields of options are written in a query. */
 const QUERY_TYPES: Partial<Record<Scalar, Parameter['type']>> = {
   string: 'string',
@@ -331,7 +350,7 @@ class ResourceContext {
       const scalar = type.kind === 'list' ? type.items : type;
       const written = scalar.kind === 'scalar' ? QUERY_TYPES[scalar.scalar] : undefined;
       if (message === undefined || written === undefined || name === 'kind' || name === 'apiVersion') return [];
-      return [query(name, written, describeField(message.key, name, true) ?? '')];
+      return [query(name, written, describeField(message.key, name, true) ?? OPTIONS[name] ?? `The option ${name}.`)];
     });
   }
 

@@ -1,0 +1,267 @@
+// The OpenAPI documents: complete in themselves, alike in all forms, and the same as Kubernetes publishes.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { Api } from '../testing/api.ts';
+import { send } from '../testing/requests.ts';
+import type { RawResponse } from '../testing/requests.ts';
+import { startTestServer } from '../testing/server.ts';
+import type { TestServer } from '../testing/server.ts';
+import { readDocument } from '../testing/openapi-protobuf.ts';
+
+const PROTOBUF = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+const PROTOBUF_ANSWERED = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const;
+
+interface Parameter {
+  readonly $ref?: string;
+  readonly name: string;
+  readonly in: string;
+  readonly type?: string;
+  readonly required?: boolean;
+  readonly uniqueItems?: boolean;
+  readonly schema?: object;
+}
+interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly schemes: readonly string[];
+  readonly consumes: readonly string[];
+  readonly produces: readonly string[];
+  readonly parameters?: readonly Parameter[];
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly schema?: object }>>;
+  readonly 'x-kubernetes-action'?: string;
+  readonly 'x-kubernetes-group-version-kind'?: object;
+}
+type PathItem = { readonly [method in (typeof METHODS)[number]]?: Operation } & { readonly parameters?: readonly Parameter[] };
+interface DocumentV2 {
+  readonly swagger: string;
+  readonly paths: Readonly<Record<string, PathItem>>;
+  readonly definitions: Readonly<Record<string, object>>;
+  readonly parameters?: Readonly<Record<string, Parameter>>;
+}
+
+let t: TestServer;
+let v2: DocumentV2;
+beforeAll(async () => {
+  t = await startTestServer();
+  v2 = (await get('/openapi/v2')).json as unknown as DocumentV2;
+});
+afterAll(() => t.stop());
+
+const get = (path: string, headers: Record<string, string> = {}): Promise<RawResponse> => send(t.server, { path, headers });
+
+interface Found {
+  readonly path: string;
+  readonly method: string;
+  readonly operation: Operation;
+  readonly parameters: readonly Parameter[];
+}
+
+/** All operations, their parameters complete. */
+function operationsOf(document: DocumentV2): Found[] {
+  const resolved = (parameter: Parameter): Parameter =>
+    parameter.$ref === undefined ? parameter : (document.parameters?.[parameter.$ref.slice('#/parameters/'.length)] as Parameter);
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    METHODS.flatMap((method) => {
+      const operation = item[method];
+      if (operation === undefined) return [];
+      const parameters = [...(operation.parameters ?? []), ...(item.parameters ?? [])].map(resolved);
+      return [{ path, method, operation, parameters }];
+    }),
+  );
+}
+
+function references(document: unknown, prefix: string): Set<string> {
+  const found = new Set<string>();
+  JSON.stringify(document, (key, value: unknown) => {
+    if (key === '$ref') found.add(String(value).slice(prefix.length));
+    return value;
+  });
+  return found;
+}
+
+describe('version 2', () => {
+  test('refers to what it has, and has what it refers to', () => {
+    const { definitions, ...rest } = v2;
+    const reached = references(rest, '#/definitions/');
+    for (const name of reached) for (const next of references(definitions[name], '#/definitions/')) reached.add(next);
+    // Documents with patches refer to it by name only.
+    expect([...reached].toSorted()).toEqual(Object.keys(definitions).toSorted());
+  });
+
+  test('names each operation once', () => {
+    const ids = operationsOf(v2).map(({ operation }) => operation.operationId);
+    expect(ids.filter((id, index) => ids.indexOf(id) < index)).toEqual([]);
+  });
+
+  test('names each parameter of a path, and each parameter once', () => {
+    for (const { path, method, parameters } of operationsOf(v2)) {
+      const inPath = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
+      expect({ path, method, inPath: inPath.toSorted() }).toEqual({
+        path,
+        method,
+        inPath: [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string).toSorted(),
+      });
+      const keys = parameters.map((parameter) => `${parameter.in} ${parameter.name}`);
+      expect({ path, method, twice: keys.filter((key, index) => keys.indexOf(key) < index) }).toEqual({
+        path,
+        method,
+        twice: [],
+      });
+    }
+  });
+
+  test('has every verb that discovery has', async () => {
+    const api = new Api(t.server);
+    const actions = new Map<string, Set<string>>();
+    for (const { path, operation } of operationsOf(v2)) {
+      const resource = path.replace(/^\/(api|apis\/[^/]+)\/[^/]+\/(namespaces\/\{namespace\}\/)?/, '').replace('/{name}', '');
+      const key = `${operation.tags[0]} ${resource}`;
+      actions.set(key, (actions.get(key) ?? new Set()).add(operation['x-kubernetes-action'] ?? ''));
+    }
+    const { groups } = (await api.get('/apis')).json as unknown as {
+      groups: { name: string; preferredVersion: { groupVersion: string } }[];
+    };
+    const verbs: Readonly<Record<string, string>> = { create: 'post', update: 'put', watch: 'list' };
+    let checked = 0;
+    for (const { name, root } of [
+      { name: 'core', root: '/api/v1' },
+      ...groups.map((group) => ({ name: group.name.split('.')[0], root: `/apis/${group.preferredVersion.groupVersion}` })),
+    ]) {
+      const { resources } = (await api.get(root)).json as unknown as {
+        resources: { name: string; kind: string; verbs: string[] }[];
+      };
+      for (const resource of resources) {
+        const found = actions.get(`${name}_v1 ${resource.name}`) ?? new Set();
+        if (found.has('connect')) continue;
+        for (const verb of resource.verbs) {
+          expect({ resource: resource.name, found: [...found], has: found.has(verbs[verb] ?? verb) }).toMatchObject({
+            has: true,
+          });
+          checked++;
+        }
+      }
+    }
+    expect(checked).toBeGreaterThan(100);
+  });
+
+  test('is the same in protobuf', async () => {
+    const answer = await get('/openapi/v2', { accept: PROTOBUF });
+    expect(answer.headers['content-type']).toBe(PROTOBUF_ANSWERED);
+    expect(readDocument(answer.bytes)).toEqual(v2);
+  });
+
+  test.each<[accept: string, expected: string | number]>([
+    ['', 'application/json'],
+    ['application/json', 'application/json'],
+    ['*/*', 'application/json'],
+    [PROTOBUF, PROTOBUF_ANSWERED],
+    [PROTOBUF_ANSWERED, PROTOBUF_ANSWERED],
+    [`${PROTOBUF}, application/json;q=0.5`, PROTOBUF_ANSWERED],
+    ['text/html', 406],
+  ])('for who accepts %j', async (accept, expected) => {
+    const answer = await get('/openapi/v2', accept === '' ? {} : { accept });
+    expect(answer.code === 200 ? answer.headers['content-type'] : answer.code).toBe(expected);
+  });
+
+  test('is not sent again to who has it', async () => {
+    for (const accept of ['application/json', PROTOBUF]) {
+      const { headers } = await get('/openapi/v2', { accept });
+      const again = await get('/openapi/v2', { accept, 'if-none-match': headers['etag'] as string });
+      expect([again.code, again.bytes.length]).toEqual([304, 0]);
+    }
+  });
+});
+
+describe('version 3', () => {
+  const index = async (): Promise<Readonly<Record<string, { readonly serverRelativeURL: string }>>> =>
+    ((await get('/openapi/v3')).json as unknown as { paths: Record<string, { serverRelativeURL: string }> }).paths;
+
+  test('has a document for each group and version', async () => {
+    expect(Object.keys(await index())).toEqual(expect.arrayContaining(['api/v1', 'apis/apps/v1', 'apis/coordination.k8s.io/v1']));
+  });
+
+  test('together they have the operations of version 2', async () => {
+    const ids = new Set<string>();
+    for (const { serverRelativeURL } of Object.values(await index())) {
+      const { code, json } = await get(serverRelativeURL);
+      expect(code).toBe(200);
+      const document = json as unknown as {
+        openapi: string;
+        paths: Record<string, Record<string, Operation>>;
+        components: { schemas: Record<string, object> };
+      };
+      expect(document.openapi).toBe('3.0.0');
+      const { components, ...rest } = document;
+      const reached = references(rest, '#/components/schemas/');
+      for (const name of reached) {
+        for (const next of references(components.schemas[name], '#/components/schemas/')) reached.add(next);
+      }
+      const patch = 'io.k8s.apimachinery.pkg.apis.meta.v1.Patch';
+      expect([...reached, patch].filter((name) => components.schemas[name] === undefined)).toEqual([]);
+      expect(Object.keys(components.schemas).filter((name) => !reached.has(name) && name !== patch)).toEqual([]);
+      for (const item of Object.values(document.paths)) {
+        for (const operation of Object.values(item)) ids.add(operation.operationId);
+      }
+    }
+    const others = /^get(.*APIGroup|CoreAPIVersions|APIVersions)$/;
+    const expected = operationsOf(v2).map(({ operation }) => operation.operationId);
+    expect([...ids].toSorted()).toEqual(expected.filter((id) => !others.test(id)).toSorted());
+  });
+
+  test('may be kept by who asks by hash', async () => {
+    const { serverRelativeURL } = (await index())['apis/apps/v1'] as { serverRelativeURL: string };
+    expect((await get(serverRelativeURL)).headers['cache-control']).toBe('public, immutable');
+    expect((await get('/openapi/v3/apis/apps/v1')).headers['cache-control']).toBe('no-cache, private');
+    const old = await get('/openapi/v3/apis/apps/v1?hash=OLD');
+    expect([old.code, old.headers['location']]).toEqual([301, serverRelativeURL]);
+  });
+
+  test('of what is not served', async () => {
+    expect((await get('/openapi/v3/apis/nope/v1')).code).toBe(404);
+    expect((await send(t.server, { method: 'POST', path: '/openapi/v3', body: {} })).code).toBe(405);
+  });
+});
+
+const reference = fileURLToPath(new URL('../../../../shared/reference/openapi-v2.json', import.meta.url));
+/** Of features that are off in Kubernetes too, unless somebody turns them on. */
+const NOT_HERE = ['shardSelector', 'ignoreStoreReadErrorWithClusterBreakingPotential'];
+const withoutCbor = (types: readonly string[]): string[] => types.filter((type) => !type.includes('cbor'));
+
+describe.skipIf(!existsSync(reference))('the published document (skipped where ../shared/reference is not at hand)', () => {
+  /** Without descriptions, which are our own. */
+  const comparable = ({ operation, parameters }: Found): unknown => ({
+    operationId: operation.operationId,
+    tags: operation.tags,
+    schemes: operation.schemes,
+    consumes: withoutCbor(operation.consumes),
+    produces: withoutCbor(operation.produces),
+    action: operation['x-kubernetes-action'],
+    kind: operation['x-kubernetes-group-version-kind'],
+    responses: operation.responses,
+    parameters: parameters
+      .filter(({ name }) => !NOT_HERE.includes(name))
+      .map(({ name, in: place, type, required, uniqueItems, schema }) => ({ name, place, type, required, uniqueItems, schema }))
+      .toSorted((a, b) => (`${a.place} ${a.name}` < `${b.place} ${b.name}` ? -1 : 1)),
+  });
+
+  test('says the same of every operation', () => {
+    const published = new Map(
+      operationsOf(JSON.parse(readFileSync(reference, 'utf8')) as DocumentV2).map((found) => [
+        `${found.method} ${found.path}`,
+        found,
+      ]),
+    );
+    const ours = operationsOf(v2);
+    for (const found of ours) {
+      const key = `${found.method} ${found.path}`;
+      const theirs = published.get(key);
+      expect(theirs, key).toBeDefined();
+      expect({ key, operation: comparable(found) }).toEqual({ key, operation: comparable(theirs as Found) });
+    }
+    expect(ours.length).toBeGreaterThan(180);
+  });
+});
