@@ -47,7 +47,7 @@ export class ServiceReservations {
     const ports = this.#ports.begin(dryRun);
     const both = [addresses, ports] as const;
     try {
-      const withAddress = this.#reserveAddress(completed, old, addresses);
+      const withAddress = this.#reserveAddress(completed, old, addresses, dryRun);
       const withPorts = old === undefined ? this.#reservePorts(withAddress, ports) : this.#updatePorts(withAddress, old, ports);
       const object = this.#reserveHealthCheckPort(withPorts, old, ports);
       return {
@@ -89,7 +89,7 @@ export class ServiceReservations {
   }
 
   /** An address is for as long as the service has a type that needs one. */
-  #reserveAddress(service: Service, old: Service | undefined, addresses: NumberTransaction): Service {
+  #reserveAddress(service: Service, old: Service | undefined, addresses: NumberTransaction, dryRun: boolean): Service {
     const { spec } = service;
     if (spec.type === 'ExternalName') {
       for (const address of old === undefined ? [] : addressesOf(old)) addresses.giveBack(address);
@@ -103,26 +103,16 @@ export class ServiceReservations {
       return withClusterIP(service, formatIPv4(number));
     }
     const number = parseIPv4(wanted);
-    if (number === undefined || !this.#addresses.inRange(number)) {
-      throw refused(
-        service,
-        SPEC.child('clusterIPs'),
-        spec.clusterIPs,
-        `failed to allocate IP ${wanted}: ${this.#outOfRange(wanted)}`,
-      );
-    }
-    if (!addresses.take(number)) {
-      throw refused(
-        service,
-        SPEC.child('clusterIPs'),
-        spec.clusterIPs,
-        `failed to allocate IP ${wanted}: provided IP is already allocated`,
-      );
-    }
+    const refuse = (why: string): Error =>
+      refused(service, SPEC.child('clusterIPs'), spec.clusterIPs, `failed to allocate IP ${wanted}: ${why}`);
+    if (number === undefined || !this.#addresses.inRange(number)) throw refuse(this.#outOfRange(wanted, dryRun));
+    if (!addresses.take(number)) throw refuse('provided IP is already allocated');
     return service;
   }
 
-  #outOfRange(address: string): string {
+  /** There may be several ranges, in Kubernetes: only a dry run, which tries one of them, names it. */
+  #outOfRange(address: string, dryRun: boolean): string {
+    if (!dryRun) return 'the provided network does not match the current range';
     return `the provided IP (${address}) is not in the valid range. The range of valid IPs is ${this.#cidr}`;
   }
 

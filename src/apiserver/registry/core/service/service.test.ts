@@ -139,12 +139,18 @@ describe('cluster IPs', () => {
   });
 
   test('are refused outside the range', async () => {
-    expect(outcome(await create('a', 'clusterIP: 10.1.0.9\nports: [{port: 80}]'))).toBe(
-      INVALID(
-        'a',
-        'spec.clusterIPs: Invalid value: ["10.1.0.9"]: failed to allocate IP 10.1.0.9: the provided IP (10.1.0.9) is not in the valid range. The range of valid IPs is 10.0.0.0/24',
-      ),
+    const outside = 'clusterIP: 10.1.0.9\nports: [{port: 80}]';
+    const problem = 'spec.clusterIPs: Invalid value: ["10.1.0.9"]: failed to allocate IP 10.1.0.9: ';
+    expect(outcome(await create('a', outside))).toBe(
+      INVALID('a', `${problem}the provided network does not match the current range`),
     );
+    expect(outcome(await create('a', outside, '?dryRun=All'))).toBe(
+      INVALID('a', `${problem}the provided IP (10.1.0.9) is not in the valid range. The range of valid IPs is 10.0.0.0/24`),
+    );
+    // The addresses of the network itself and of everybody in it are nobody's.
+    for (const address of ['10.0.0.0', '10.0.0.255']) {
+      expect(outcome(await create('a', `clusterIP: ${address}\nports: [{port: 80}]`))).toMatch(/^422 .*: the provided network/);
+    }
   });
 
   test('run out, and are there again when a service goes', async () => {
