@@ -26,7 +26,7 @@ export const requestInfo: Filter = (next) => (request) => {
   try {
     request.info = parseRequestInfo(request);
   } catch (error) {
-    return Promise.reject(error as Error);
+    return Promise.reject(error);
   }
   return next(request);
 };

@@ -5,6 +5,7 @@ import type { Node, Pod, ServiceAccount } from '../../../../api/core/v1/index.ts
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../../../client/client.ts';
 import * as apierrors from '../../../../machinery/apierrors.ts';
+import type { Clock } from '../../../../machinery/clock.ts';
 import { FieldPath } from '../../../../machinery/field.ts';
 import type { FieldErrorList } from '../../../../machinery/field.ts';
 import * as field from '../../../../machinery/field.ts';
@@ -15,6 +16,7 @@ import type { ServedSubresource } from '../../rest.ts';
 import { formatTime } from '../../time.ts';
 
 export interface TokenServices {
+  readonly clock: Clock;
   readonly find: Find;
   /** Absent: the server has no key to sign with. */
   readonly serviceAccountTokens?: ServiceAccountTokens;
@@ -23,9 +25,10 @@ export interface TokenServices {
 const MIN_SECONDS = 10 * 60;
 const MAX_SECONDS = 2 ** 32;
 const DEFAULT_SECONDS = 3600;
+const TOKEN_REQUEST = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
 const SERVICE_ACCOUNTS = { group: '', resource: 'serviceaccounts' };
 
-export function tokenSubresource({ find, serviceAccountTokens }: TokenServices): ServedSubresource {
+export function tokenSubresource({ clock, find, serviceAccountTokens }: TokenServices): ServedSubresource {
   return {
     name: 'token',
     kind: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' },
@@ -33,13 +36,17 @@ export function tokenSubresource({ find, serviceAccountTokens }: TokenServices):
       create: async (context, name, object, options) => {
         if (serviceAccountTokens === undefined)
           throw apierrors.serviceUnavailable('this API server has no key to sign tokens with');
-        const request = object as Immutable<TokenRequest>;
+        const given = object as Immutable<TokenRequest>;
+        checkName(given.metadata.name ?? '', name);
         const account = await find<Immutable<ServiceAccount>>('', 'serviceaccounts', context.namespace, name);
         if (account === undefined) throw apierrors.notFound(SERVICE_ACCOUNTS, name);
+        const creationTimestamp = formatTime(clock.now());
+        const metadata = { ...given.metadata, name, namespace: context.namespace, creationTimestamp };
+        const request: Immutable<TokenRequest> = { ...given, metadata };
         const audiences = request.spec.audiences ?? [];
         const expirationSeconds = request.spec.expirationSeconds ?? DEFAULT_SECONDS;
         const errors = validateExpiration(expirationSeconds);
-        if (errors.length > 0) throw apierrors.invalid({ group: 'authentication.k8s.io', kind: 'TokenRequest' }, '', errors);
+        if (errors.length > 0) throw apierrors.invalid(TOKEN_REQUEST, '', errors);
         const binding = await resolveBinding(find, account, request.spec.boundObjectRef ?? undefined);
         await options.validate?.(request, undefined);
         const spec = {
@@ -54,6 +61,14 @@ export function tokenSubresource({ find, serviceAccountTokens }: TokenServices):
       },
     },
   };
+}
+
+/** Who asks need not say again for whom. */
+function checkName(name: string, account: string): void {
+  if (name === '' || name === account) return;
+  throw apierrors.invalid(TOKEN_REQUEST, account, [
+    field.invalid(new FieldPath('metadata', 'name'), name, 'must match the service account name if specified'),
+  ]);
 }
 
 function validateExpiration(seconds: number): FieldErrorList {
