@@ -10,6 +10,8 @@ import { fileURLToPath } from 'node:url';
 import { parseYaml } from '../src/api/codec/yaml.ts';
 import { systemClock } from '../src/machinery/clock.ts';
 
+/** As bin/cox.js has them. */
+const NODE_FLAGS = ['--max-semi-space-size=32'];
 const PROGRAM = fileURLToPath(new URL(process.env.COX ?? '../dist/cox.js', import.meta.url));
 
 export interface BuiltClusterOptions {
@@ -46,7 +48,7 @@ export class BuiltCluster {
     const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'coxswain-bench-'));
     const began = systemClock.monotonic();
     const args = ['up', '--quiet', '--secure-port', '0', '--data-dir', dataDir, ...options.flags];
-    const child = spawn(process.execPath, [...(options.nodeFlags ?? []), PROGRAM, ...args], {
+    const child = spawn(process.execPath, [...NODE_FLAGS, ...(options.nodeFlags ?? []), PROGRAM, ...args], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const seconds = await readySeconds(child);

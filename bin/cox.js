@@ -1,5 +1,6 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=32
 // The `cox` command. In a checkout that has not been built yet, it builds first.
+// The flag: a cluster that works hard has more than 16 MB in the making, and what is not copied need not be collected.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

@@ -319,8 +319,8 @@ function simulatedMachine(name: string): MachineInfo {
  */
 function eventPace(nodes: number): { readonly eventsPerSecond: number; readonly eventBurst: number } {
   return {
-    eventsPerSecond: Math.min(50, Math.max(1, 400 / nodes)),
-    eventBurst: Math.min(100, Math.max(5, Math.floor(400 / nodes))),
+    eventsPerSecond: Math.min(50, Math.max(1, 100 / nodes)),
+    eventBurst: Math.min(100, Math.max(5, Math.floor(200 / nodes))),
   };
 }
 

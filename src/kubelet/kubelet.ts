@@ -29,7 +29,6 @@ import { readTerminationMessage } from './logs/termination-message.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { ObjectTracker, type ObjectSource } from './objects.ts';
-import { PacedEvents } from './paced-events.ts';
 import { Pleg } from './pleg.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers.ts';
@@ -62,7 +61,6 @@ export class Kubelet {
   readonly #runtime: Runtime;
   readonly #abort = new AbortController();
   readonly #recorder: EventRecorder;
-  readonly #pacedEvents: PacedEvents;
   readonly #events: PodEvents;
   /** What runs in the background until the signal aborts. */
   readonly #background: Promise<unknown>[] = [];
@@ -86,16 +84,10 @@ export class Kubelet {
       logger: this.#logger,
       component: 'kubelet',
       host: config.nodeName,
-      // They come at a measured pace already.
-      burst: Number.POSITIVE_INFINITY,
-    });
-    this.#pacedEvents = new PacedEvents({
-      sink: this.#recorder,
-      clock: config.clock,
       perSecond: config.eventsPerSecond ?? 50,
-      burst: config.eventBurst ?? 100,
+      burst: config.eventsPerSecond === 0 ? Number.POSITIVE_INFINITY : (config.eventBurst ?? 100),
     });
-    this.#events = new PodEvents(this.#pacedEvents);
+    this.#events = new PodEvents(this.#recorder);
   }
 
   /** The port of the HTTPS server; 0 if none is open. */
@@ -166,7 +158,6 @@ export class Kubelet {
       await parts.server.close();
       await parts.informers.stopped();
     }
-    this.#pacedEvents.stop();
     this.#recorder.stop();
     await Promise.allSettled(this.#background);
   }
@@ -338,7 +329,7 @@ export class Kubelet {
     const reporter = new NodeReporter({
       ...common,
       client: config.client,
-      events: this.#pacedEvents,
+      events: this.#recorder,
       nodeName: config.nodeName,
       labels: node.labels,
       taints: config.taints ?? [],

@@ -17,7 +17,7 @@ const pod = {
 };
 
 /** `fail`: what the server throws instead of taking the next requests. */
-function setUp(fail: (Error | undefined)[] = [], queueLimit?: number) {
+function setUp(fail: (Error | undefined)[] = [], options: { queueLimit?: number; perSecond?: number; burst?: number } = {}) {
   const clock = new VirtualClock({ start: Date.UTC(2026, 0, 2, 3, 4, 5, 600) });
   const logger = recordingLogger();
   const requests: { method: string; path: string; body: Immutable<Event> }[] = [];
@@ -35,12 +35,27 @@ function setUp(fail: (Error | undefined)[] = [], queueLimit?: number) {
     logger,
     component: 'tester',
     host: 'n1',
-    queueLimit,
+    ...options,
   });
   return { clock, logger, requests, recorder };
 }
 
 describe('EventRecorder', () => {
+  it('sends in order, a burst at once and the others at their pace', async () => {
+    const { clock, requests, recorder } = setUp([], { perSecond: 2, burst: 3 });
+    for (let i = 0; i < 6; i++)
+      recorder.event({ ...pod, metadata: { ...pod.metadata, uid: `u${i}` } }, 'Normal', 'Started', `${i}`);
+    await clock.advance(0);
+    const sent = () => requests.map(({ body }) => body.message);
+    expect(sent()).toEqual(['0', '1', '2']);
+    await clock.advance('600ms');
+    expect(sent()).toEqual(['0', '1', '2', '3']);
+    await clock.advance('1s');
+    expect(sent()).toEqual(['0', '1', '2', '3', '4', '5']);
+    recorder.stop();
+    expect(clock.pendingTimers).toBe(0);
+  });
+
   it('creates an event without holding up the caller', async () => {
     const { requests, recorder } = setUp();
     recorder.event(pod, 'Normal', 'Started', 'it runs', { action: 'Starting' });
@@ -144,7 +159,7 @@ describe('EventRecorder', () => {
 
   it('tries again while the server is away, in order, and drops what does not fit', async () => {
     const away = () => apierrors.serviceUnavailable('away');
-    const { clock, logger, requests, recorder } = setUp([away(), away()], 2);
+    const { clock, logger, requests, recorder } = setUp([away(), away()], { queueLimit: 2 });
     for (const reason of ['A', 'B', 'C']) recorder.event(pod, 'Normal', reason, 'x');
     await clock.advance('1m');
     await recorder.flush();
