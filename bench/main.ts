@@ -12,6 +12,10 @@ const { values: options, positionals } = parseArgs({
 });
 
 const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
+  async start() {
+    const { start } = await import('./start/bench.ts');
+    await start({ rounds: 5 });
+  },
   async load() {
     const { load } = await import('./load/bench.ts');
     const store = options.store === 'memory' ? 'memory' : 'embedded';
