@@ -9,10 +9,15 @@ import {
 } from './apps/v1/defaults.ts';
 import { setCronJobDefaults, setJobDefaults } from './batch/v1/defaults.ts';
 import {
+  setLimitRangeDefaults,
   setNamespaceDefaults,
   setNodeDefaults,
+  setPersistentVolumeClaimDefaults,
+  setPersistentVolumeDefaults,
   setPodDefaults,
+  setPodTemplateObjectDefaults,
   setReplicationControllerDefaults,
+  setResourceQuotaDefaults,
   setSecretDefaults,
   setServiceDefaults,
 } from './core/v1/defaults.ts';
@@ -21,16 +26,22 @@ import { fromCore, toCore } from './events/v1/conversion.ts';
 import { fieldLabels, resolveFieldLabel } from './field-labels.ts';
 import { schemas } from './schema/all.ts';
 import { Scheme } from './scheme.ts';
+import { setCSIDriverDefaults, setStorageClassDefaults, setVolumeAttachmentDefaults } from './storage/v1/defaults.ts';
 
 /** A new Scheme; registering more in it changes no other. */
 export function newDefaultScheme(): Scheme {
   const scheme = new Scheme();
   for (const schema of schemas) scheme.addSchema(schema);
 
+  scheme.addDefaulter(core('LimitRange'), setLimitRangeDefaults);
   scheme.addDefaulter(core('Namespace'), setNamespaceDefaults);
   scheme.addDefaulter(core('Node'), setNodeDefaults);
+  scheme.addDefaulter(core('PersistentVolume'), setPersistentVolumeDefaults);
+  scheme.addDefaulter(core('PersistentVolumeClaim'), setPersistentVolumeClaimDefaults);
   scheme.addDefaulter(core('Pod'), setPodDefaults);
+  scheme.addDefaulter(core('PodTemplate'), setPodTemplateObjectDefaults);
   scheme.addDefaulter(core('ReplicationController'), setReplicationControllerDefaults);
+  scheme.addDefaulter(core('ResourceQuota'), setResourceQuotaDefaults);
   scheme.addDefaulter(core('Secret'), setSecretDefaults);
   scheme.addDefaulter(core('Service'), setServiceDefaults);
   const apps = (kind: string): GroupVersionKind => ({ group: 'apps', version: 'v1', kind });
@@ -40,6 +51,10 @@ export function newDefaultScheme(): Scheme {
   scheme.addDefaulter(apps('StatefulSet'), setStatefulSetDefaults);
   scheme.addDefaulter({ group: 'batch', version: 'v1', kind: 'CronJob' }, setCronJobDefaults);
   scheme.addDefaulter({ group: 'batch', version: 'v1', kind: 'Job' }, setJobDefaults);
+  const storage = (kind: string): GroupVersionKind => ({ group: 'storage.k8s.io', version: 'v1', kind });
+  scheme.addDefaulter(storage('CSIDriver'), setCSIDriverDefaults);
+  scheme.addDefaulter(storage('StorageClass'), setStorageClassDefaults);
+  scheme.addDefaulter(storage('VolumeAttachment'), setVolumeAttachmentDefaults);
 
   const event = { group: 'events.k8s.io', version: 'v1', kind: 'Event' };
   scheme.addConversion(core('Event'), event, fromCore);

@@ -11,17 +11,23 @@ import type {
   HTTPGetAction,
   Lifecycle,
   LifecycleHandler,
+  LimitRange,
+  LimitRangeItem,
   Namespace,
   Node,
+  PersistentVolume,
   PersistentVolumeClaim,
   PersistentVolumeClaimSpec,
+  PersistentVolumeSpec,
   Pod,
   PodSpec,
   PodStatus,
+  PodTemplate,
   PodTemplateSpec,
   Probe,
   ReplicationController,
   ResourceList,
+  ResourceQuota,
   ResourceRequirements,
   Secret,
   Service,
@@ -77,6 +83,42 @@ export function setPersistentVolumeClaimDefaults({ spec, status }: PersistentVol
   setClaimSpecDefaults(spec);
   status.phase ??= 'Pending';
   for (const list of [status.capacity, status.allocatedResources]) roundUp(list);
+}
+
+export function setPersistentVolumeDefaults({ spec, status }: PersistentVolume): void {
+  status.phase ??= 'Pending';
+  spec.persistentVolumeReclaimPolicy ??= 'Retain';
+  spec.volumeMode ??= 'Filesystem';
+  setPersistentVolumeSpecDefaults(spec);
+}
+
+/** Also of the volumes that are written into an attachment itself. */
+export function setPersistentVolumeSpecDefaults(spec: PersistentVolumeSpec): void {
+  roundUp(spec.capacity);
+  setSourceDefaults(spec);
+}
+
+export function setPodTemplateObjectDefaults({ template }: PodTemplate): void {
+  setPodTemplateDefaults(template);
+}
+
+export function setResourceQuotaDefaults({ spec, status }: ResourceQuota): void {
+  for (const list of [spec.hard, status.hard, status.used]) roundUp(list);
+}
+
+export function setLimitRangeDefaults({ spec }: LimitRange): void {
+  for (const item of spec.limits) {
+    for (const list of [item.max, item.min, item.default, item.defaultRequest, item.maxLimitRequestRatio]) roundUp(list);
+    if (item.type === 'Container') setContainerLimitDefaults(item);
+  }
+}
+
+/** A container gets at most what it may have; it requests what it gets, or else at least what it must. */
+function setContainerLimitDefaults(item: LimitRangeItem): void {
+  const limits = { ...item.max, ...item.default };
+  const requests = { ...item.min, ...limits, ...item.defaultRequest };
+  if (Object.keys(limits).length > 0) item.default = limits;
+  if (Object.keys(requests).length > 0) item.defaultRequest = requests;
 }
 
 export function setSecretDefaults(secret: Secret): void {
@@ -219,7 +261,6 @@ function setVolumeDefaults(volume: Volume): void {
   if (sources.length === 0) volume.emptyDir = {};
   if (volume.secret !== undefined) volume.secret.defaultMode ??= FILE_MODE;
   if (volume.configMap !== undefined) volume.configMap.defaultMode ??= FILE_MODE;
-  if (volume.hostPath !== undefined) volume.hostPath.type ??= '';
   if (volume.downwardAPI !== undefined) {
     volume.downwardAPI.defaultMode ??= FILE_MODE;
     for (const item of volume.downwardAPI.items ?? []) if (item.fieldRef !== undefined) item.fieldRef.apiVersion ??= 'v1';
@@ -231,26 +272,32 @@ function setVolumeDefaults(volume: Volume): void {
       for (const item of source.downwardAPI?.items ?? []) if (item.fieldRef !== undefined) item.fieldRef.apiVersion ??= 'v1';
     }
   }
-  if (volume.iscsi !== undefined) volume.iscsi.iscsiInterface ??= 'default';
-  if (volume.rbd !== undefined) {
-    volume.rbd.pool ??= 'rbd';
-    volume.rbd.user ??= 'admin';
-    volume.rbd.keyring ??= '/etc/ceph/keyring';
-  }
-  if (volume.azureDisk !== undefined) {
-    volume.azureDisk.cachingMode ??= 'ReadWrite';
-    volume.azureDisk.fsType ??= 'ext4';
-    volume.azureDisk.readOnly ??= false;
-    volume.azureDisk.kind ??= 'Shared';
-  }
-  if (volume.scaleIO !== undefined) {
-    volume.scaleIO.storageMode ??= 'ThinProvisioned';
-    volume.scaleIO.fsType ??= 'xfs';
-  }
+  setSourceDefaults(volume);
   const claim = volume.ephemeral?.volumeClaimTemplate;
   if (claim !== undefined) setClaimSpecDefaults(claim.spec);
   if (volume.image !== undefined)
     volume.image.pullPolicy ??= imageTag(volume.image.reference ?? '') === 'latest' ? 'Always' : 'IfNotPresent';
+}
+
+/** Of the sources that pods and persistent volumes have in common. */
+function setSourceDefaults(source: Volume | PersistentVolumeSpec): void {
+  if (source.hostPath !== undefined) source.hostPath.type ??= '';
+  if (source.iscsi !== undefined) source.iscsi.iscsiInterface ??= 'default';
+  if (source.rbd !== undefined) {
+    source.rbd.pool ??= 'rbd';
+    source.rbd.user ??= 'admin';
+    source.rbd.keyring ??= '/etc/ceph/keyring';
+  }
+  if (source.azureDisk !== undefined) {
+    source.azureDisk.cachingMode ??= 'ReadWrite';
+    source.azureDisk.fsType ??= 'ext4';
+    source.azureDisk.readOnly ??= false;
+    source.azureDisk.kind ??= 'Shared';
+  }
+  if (source.scaleIO !== undefined) {
+    source.scaleIO.storageMode ??= 'ThinProvisioned';
+    source.scaleIO.fsType ??= 'xfs';
+  }
 }
 
 function setClaimSpecDefaults(spec: PersistentVolumeClaimSpec): void {

@@ -56,25 +56,85 @@ export function claimTemplate(template: PersistentVolumeClaimTemplate, at: Field
 }
 
 const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
+export const VOLUME_MODES = ['Block', 'Filesystem'];
 
-export function claimSpec(spec: PersistentVolumeClaimSpec, at: FieldPath): FieldErrorList {
+/** The ways in which a volume may be used at once. That there is one is checked elsewhere. */
+export function accessModes(modes: readonly string[], at: FieldPath): FieldErrorList {
+  const errors = modes.flatMap((mode) => optionalOneOf(mode, ACCESS_MODES, at));
+  if (modes.includes('ReadWriteOncePod') && modes.some((mode) => mode !== 'ReadWriteOncePod' && ACCESS_MODES.includes(mode))) {
+    errors.push(field.forbidden(at, 'may not use ReadWriteOncePod with other access modes'));
+  }
+  return errors;
+}
+
+/** What an earlier version of a claim had wrong may stay wrong. */
+export interface ClaimRules {
+  readonly allowInvalidLabelValueInSelector?: boolean;
+  readonly allowInvalidAPIGroup?: boolean;
+}
+
+export function claimSpec(spec: PersistentVolumeClaimSpec, at: FieldPath, rules: ClaimRules = {}): FieldErrorList {
   const errors: FieldErrorList = [];
   const modes: readonly string[] = spec.accessModes ?? [];
-  const modesPath = at.child('accessModes');
-  if (modes.length === 0) errors.push(field.required(modesPath, 'at least 1 access mode is required'));
-  errors.push(...validateLabelSelector(spec.selector, at.child('selector')));
-  for (const mode of modes) errors.push(...optionalOneOf(mode, ACCESS_MODES, modesPath));
-  if (modes.includes('ReadWriteOncePod') && modes.some((mode) => mode !== 'ReadWriteOncePod' && ACCESS_MODES.includes(mode))) {
-    errors.push(field.forbidden(modesPath, 'may not use ReadWriteOncePod with other access modes'));
-  }
+  if (modes.length === 0) errors.push(field.required(at.child('accessModes'), 'at least 1 access mode is required'));
+  errors.push(
+    ...validateLabelSelector(spec.selector, at.child('selector'), rules),
+    ...accessModes(modes, at.child('accessModes')),
+  );
   const storage = spec.resources.requests?.['storage'];
   const storagePath = at.child('resources').key('storage');
   if (storage === undefined) errors.push(field.required(storagePath));
   else if (parseQuantity(storage).sign() <= 0) errors.push(field.invalid(storagePath, storage, 'must be greater than zero'));
-  for (const name of ['storageClassName', 'volumeAttributesClassName'] as const) {
-    const value = spec[name] ?? '';
-    if (value !== '') errors.push(...invalidEach(at.child(name), value, validation.isDNS1123Subdomain(value)));
+  errors.push(
+    ...className(spec.storageClassName, at.child('storageClassName')),
+    ...optionalOneOf(spec.volumeMode, VOLUME_MODES, at.child('volumeMode')),
+    ...dataSources(spec, at, rules),
+    ...className(spec.volumeAttributesClassName, at.child('volumeAttributesClassName')),
+  );
+  return errors;
+}
+
+function className(name: string | undefined, at: FieldPath): FieldErrorList {
+  return name === undefined || name === '' ? [] : invalidEach(at, name, validation.isDNS1123Subdomain(name));
+}
+
+/** What the volume is to hold from the beginning, in an older field and a newer one, which must agree. */
+function dataSources({ dataSource, dataSourceRef }: PersistentVolumeClaimSpec, at: FieldPath, rules: ClaimRules): FieldErrorList {
+  const errors: FieldErrorList = [];
+  if (dataSource !== undefined) errors.push(...dataReference(dataSource, at.child('dataSource'), rules));
+  const { namespace = '' } = dataSourceRef ?? {};
+  if (dataSourceRef !== undefined) {
+    const path = at.child('dataSourceRef');
+    errors.push(...dataReference(dataSourceRef, path, rules));
+    if (namespace !== '') errors.push(...invalidEach(path.child('namespace'), namespace, validation.isDNS1123Label(namespace)));
   }
-  errors.push(...optionalOneOf(spec.volumeMode, ['Block', 'Filesystem'], at.child('volumeMode')));
+  if (dataSource === undefined || dataSourceRef === undefined) return errors;
+  const same =
+    (dataSource.apiGroup ?? null) === (dataSourceRef.apiGroup ?? null) &&
+    dataSource.kind === dataSourceRef.kind &&
+    dataSource.name === dataSourceRef.name;
+  // Kubernetes shows a path here, which has nothing to show.
+  if (namespace !== '') errors.push(field.invalid(at, {}, 'may not be specified when dataSourceRef.namespace is specified'));
+  else if (!same) errors.push(field.invalid(at, {}, 'must match dataSourceRef'));
+  return errors;
+}
+
+interface DataReference {
+  readonly apiGroup?: string | null;
+  readonly kind: string;
+  readonly name: string;
+}
+
+function dataReference({ apiGroup, kind, name }: DataReference, at: FieldPath, rules: ClaimRules): FieldErrorList {
+  const errors: FieldErrorList = [];
+  if (name === '') errors.push(field.required(at.child('name')));
+  if (kind === '') errors.push(field.required(at.child('kind')));
+  const group = apiGroup ?? '';
+  if (group === '' && kind !== 'PersistentVolumeClaim') {
+    errors.push(field.invalid(at, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"));
+  }
+  if (group !== '' && rules.allowInvalidAPIGroup !== true) {
+    errors.push(...invalidEach(at.child('apiGroup'), group, validation.isDNS1123Subdomain(group)));
+  }
   return errors;
 }

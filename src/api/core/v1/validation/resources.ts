@@ -57,18 +57,21 @@ export function isExtendedResource(name: string): boolean {
   return validation.isQualifiedName(`requests.${name}`).length === 0;
 }
 
+/** In a quota, huge pages may be called as in pods or as what is requested of them. */
+export const isQuotaOfHugePages = (name: string): boolean => isHugePages(name) || name.startsWith('requests.hugepages-');
+
 type NameRule = (name: string, at: FieldPath) => FieldErrorList;
 
 export const resourceName: NameRule = (name, at) => {
   const errors = invalidEach(at, name, validation.isQualifiedName(name));
   if (errors.length > 0) return errors;
-  if (!name.includes('/') && !STANDARD_RESOURCES.has(name) && !isHugePages(name)) {
+  if (!name.includes('/') && !STANDARD_RESOURCES.has(name) && !isQuotaOfHugePages(name)) {
     errors.push(field.invalid(at, name, 'must be a standard resource type or fully qualified'));
   }
   return errors;
 };
 
-const containerResourceName: NameRule = (name, at) => {
+export const containerResourceName: NameRule = (name, at) => {
   const errors = resourceName(name, at);
   if (!name.includes('/')) {
     if (!STANDARD_CONTAINER_RESOURCES.has(name) && !isHugePages(name)) {

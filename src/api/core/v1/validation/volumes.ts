@@ -65,7 +65,7 @@ type Sources = {
 };
 
 /** In the order in which they are looked at: of several sources the first one counts. */
-const SOURCES: Sources = {
+export const SOURCES: Sources = {
   emptyDir: ({ sizeLimit }, at) =>
     sizeLimit !== undefined && parseQuantity(sizeLimit).sign() < 0
       ? [field.forbidden(at.child('sizeLimit'), 'SizeLimit field must be a valid resource quantity')]
@@ -206,9 +206,7 @@ const SOURCES: Sources = {
     ...nonEmpty(volumeName, at.child('volumeName')),
   ],
   csi: ({ driver, nodePublishSecretRef }, at) => [
-    ...nonEmpty(driver, at.child('driver')),
-    ...(driver.length > MAX_CSI_DRIVER_NAME ? [field.tooLong(at.child('driver'), driver, MAX_CSI_DRIVER_NAME)] : []),
-    ...invalidEach(at.child('driver'), driver, validation.isDNS1123Subdomain(driver.toLowerCase())),
+    ...csiDriverName(driver, at.child('driver')),
     ...(nodePublishSecretRef === undefined ? [] : nonEmpty(nodePublishSecretRef.name, at.child('nodePublishSecretRef', 'name'))),
   ],
   ephemeral: ({ volumeClaimTemplate }, at) => {
@@ -222,7 +220,7 @@ const SOURCES: Sources = {
 };
 
 /** What a source's errors are told under, where it is not its name. */
-const PATHS: Partial<Record<keyof Sources, string>> = { gcePersistentDisk: 'persistentDisk' };
+export const PATHS: Partial<Record<keyof Sources, string>> = { gcePersistentDisk: 'persistentDisk' };
 
 function volumeSource(volume: Volume, owner: VolumeOwner, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
@@ -241,20 +239,44 @@ function volumeSource(volume: Volume, owner: VolumeOwner, at: FieldPath): FieldE
   return errors;
 }
 
+/** Drivers are called by domain names, whose letters may be large. */
+export function csiDriverName(name: string, at: FieldPath): FieldErrorList {
+  return [
+    ...nonEmpty(name, at),
+    ...(name.length > MAX_CSI_DRIVER_NAME ? [field.tooLong(at, name, MAX_CSI_DRIVER_NAME)] : []),
+    ...invalidEach(at, name, validation.isDNS1123Subdomain(name.toLowerCase())),
+  ];
+}
+
 const MAX_ISCSI_NAME = 64;
 
 /** Some sources make names of the volume's. */
 function withName(volume: Volume, { podName }: VolumeOwner, at: FieldPath): FieldErrorList {
   const { name, iscsi, ephemeral } = volume;
-  if (iscsi?.initiatorName !== undefined && `${name}:${iscsi.targetPortal}`.length > MAX_ISCSI_NAME) {
-    const message =
-      'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.';
-    return [field.invalid(at, name, message)];
-  }
+  const tooLong = iscsi === undefined ? [] : iscsiNameLength(name, iscsi, name, at);
+  if (tooLong.length > 0) return tooLong;
   if (ephemeral === undefined || podName === '' || name === '') return [];
   const claim = `${podName}-${name}`;
   const problems = validation.isDNS1123Subdomain(claim).map((problem) => `PVC name ${JSON.stringify(claim)}: ${problem}`);
   return invalidEach(at, name, problems);
+}
+
+/** Of the volume's name and its portal a name is made. `value`: the part of it that is at `at`. */
+export function iscsiNameLength(
+  name: string,
+  { initiatorName, targetPortal }: Portal,
+  value: string,
+  at: FieldPath,
+): FieldErrorList {
+  if (initiatorName === undefined || `${name}:${targetPortal}`.length <= MAX_ISCSI_NAME) return [];
+  const message =
+    'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.';
+  return [field.invalid(at, value, message)];
+}
+
+interface Portal {
+  readonly initiatorName?: string;
+  readonly targetPortal: string;
 }
 
 function partitionNumber(value: number | undefined, at: FieldPath): FieldErrorList {
