@@ -194,7 +194,6 @@ class ResourceContext {
     const item = `${collection}/{name}`;
     const operations: Operation[] = [];
     if (rest.list !== undefined) {
-      const watch = rest.watch === undefined ? [] : WATCH;
       const answers = { answer: list, produces: LISTS };
       operations.push(
         this.#make(
@@ -203,7 +202,7 @@ class ResourceContext {
           'list',
           `list${this.#idGroup}${this.#scope()}${kind}`,
           `List objects of kind ${kind}.`,
-          [...LIST, ...watch],
+          [...LIST, ...WATCH],
           answers,
         ),
       );
@@ -215,7 +214,7 @@ class ResourceContext {
             'list',
             `list${this.#idGroup}${kind}ForAllNamespaces`,
             `List objects of kind ${kind} in all namespaces.`,
-            [...LIST, ...watch],
+            [...LIST, ...WATCH],
             answers,
           ),
         );

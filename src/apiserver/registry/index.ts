@@ -2,33 +2,47 @@
 
 import { identityReviewResources } from './authentication/identity-reviews.ts';
 import { accessReviewResources } from './authorization/access-reviews.ts';
+import { componentStatusResource } from './core/component-status/index.ts';
 import { configMapResource } from './core/config-map/index.ts';
 import { eventResource } from './core/event/index.ts';
+import { limitRangeResource } from './core/limit-range/index.ts';
 import { namespaceResource } from './core/namespace/index.ts';
 import { nodeResource } from './core/node/index.ts';
+import { persistentVolumeClaimResource } from './core/persistent-volume-claim/index.ts';
+import { persistentVolumeResource } from './core/persistent-volume/index.ts';
+import { podTemplateResource } from './core/pod-template/index.ts';
 import { podResources } from './core/pod/index.ts';
 import { replicationControllerResource } from './core/replication-controller/index.ts';
+import { resourceQuotaResource } from './core/resource-quota/index.ts';
 import { secretResource } from './core/secret/index.ts';
 import { serviceAccountResource } from './core/service-account/index.ts';
 import { serviceResource } from './core/service/index.ts';
 import { leaseResource } from './coordination/lease/index.ts';
 import { replicaSetResource } from './apps/replica-set/index.ts';
+import { storageResources } from './storage/index.ts';
 import type { ServedResource } from './rest.ts';
 import type { RegistryServices } from './services.ts';
 
 export function buildRegistry(services: RegistryServices): readonly ServedResource[] {
   return [
+    componentStatusResource(services),
     configMapResource(services),
     eventResource(services),
+    limitRangeResource(services),
     namespaceResource(services),
     nodeResource(services),
+    persistentVolumeClaimResource(services),
+    persistentVolumeResource(services),
     ...podResources(services),
+    podTemplateResource(services),
     replicationControllerResource(services),
+    resourceQuotaResource(services),
     secretResource(services),
     serviceAccountResource(services),
     serviceResource(services),
     replicaSetResource(services),
     leaseResource(services),
+    ...storageResources(services),
     ...accessReviewResources(services),
     ...identityReviewResources(services),
   ];

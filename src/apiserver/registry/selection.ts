@@ -33,12 +33,15 @@ export class Selection {
     return this.#fields?.requiresExactMatch(field);
   }
 
-  matches(stored: StoredObject, selectableFields: SelectableFields | undefined): boolean {
+  matches(stored: Selectable, selectableFields: SelectableFields | undefined): boolean {
     if (this.everything) return true;
     if (this.#labels !== undefined && !this.#labels.matches(stored.object().metadata.labels)) return false;
     return this.#fields === undefined || this.#fields.matches(fieldsOf(stored, selectableFields));
   }
 }
+
+/** What must be known of an object to say whether it is selected. */
+export type Selectable = Pick<StoredObject, 'object' | 'decoded'>;
 
 export type SelectableFields = (object: KubeObject) => Readonly<Record<string, string>>;
 
@@ -46,7 +49,7 @@ export type SelectableFields = (object: KubeObject) => Readonly<Record<string, s
 export const everything = new Selection();
 
 /** What a field selector sees of an object. */
-export function fieldsOf(stored: StoredObject, selectableFields: SelectableFields | undefined): Readonly<Record<string, string>> {
+export function fieldsOf(stored: Selectable, selectableFields: SelectableFields | undefined): Readonly<Record<string, string>> {
   const decoded = stored.decoded();
   if (decoded.fields === undefined) {
     const { object } = decoded;

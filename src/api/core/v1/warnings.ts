@@ -33,7 +33,9 @@ export function resourceNameWarnings(name: string): string[] {
 }
 
 export function claimWarnings({ resources }: Immutable<core.PersistentVolumeClaimSpec>, at: FieldPath): string[] {
-  return fractionalBytes(resources.requests, ['storage'], at.child('resources', 'requests'));
+  return (['requests', 'limits'] as const).flatMap((list) =>
+    fractionalBytes(resources[list], ['storage'], at.child('resources', list)),
+  );
 }
 
 function specWarnings(spec: PodSpec, annotations: Annotations, root: FieldPath, isTemplate: boolean): string[] {
@@ -98,7 +100,10 @@ function nodeLabels({ nodeSelector, affinity }: PodSpec, at: FieldPath): string[
   return warnings;
 }
 
-function nodeSelectorTerm({ matchExpressions }: Immutable<core.NodeSelectorTerm>, at: FieldPath): string[] {
+/** What is wrong with using a label of nodes, if it has a newer name. */
+export const nodeLabelWarning = (label: string): string | undefined => DEPRECATED_NODE_LABELS.get(label);
+
+export function nodeSelectorTerm({ matchExpressions }: Immutable<core.NodeSelectorTerm>, at: FieldPath): string[] {
   return (matchExpressions ?? []).flatMap(({ key }, index) => {
     const message = DEPRECATED_NODE_LABELS.get(key);
     const path = at.child('matchExpressions').index(index).child('key');

@@ -1,0 +1,28 @@
+// What is allowed in objects of the storage group, but on its way out: labels of nodes that have newer names.
+
+import * as field from '../../../machinery/field.ts';
+import { nodeLabelWarning } from '../../core/v1/warnings.ts';
+import type { Immutable } from '../../meta/v1/index.ts';
+import type * as storage from './types.ts';
+
+export function storageClassWarnings({ allowedTopologies = [] }: Immutable<storage.StorageClass>): string[] {
+  return allowedTopologies.flatMap(({ matchLabelExpressions = [] }, index) => {
+    const at = field.path('allowedTopologies').index(index).child('matchLabelExpressions');
+    return matchLabelExpressions.flatMap(({ key }, position) => labelWarning(key, at.index(position).child('key')));
+  });
+}
+
+export function csiStorageCapacityWarnings({ nodeTopology }: Immutable<storage.CSIStorageCapacity>): string[] {
+  const at = field.path('nodeTopology');
+  return [
+    ...(nodeTopology?.matchExpressions ?? []).flatMap(({ key }, index) =>
+      labelWarning(key, at.child('matchExpressions').index(index).child('key')),
+    ),
+    ...Object.keys(nodeTopology?.matchLabels ?? {}).flatMap((key) => labelWarning(key, at.child('matchLabels').child(key))),
+  ];
+}
+
+function labelWarning(label: string, at: field.FieldPath): string[] {
+  const message = nodeLabelWarning(label);
+  return message === undefined ? [] : [`${at.toString()}: ${message}`];
+}

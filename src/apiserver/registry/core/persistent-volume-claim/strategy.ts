@@ -1,0 +1,33 @@
+// Persistent volume claims.
+
+import type * as core from '../../../../api/core/v1/index.ts';
+import {
+  validatePersistentVolumeClaim,
+  validatePersistentVolumeClaimStatusUpdate,
+  validatePersistentVolumeClaimUpdate,
+} from '../../../../api/core/v1/validation/index.ts';
+import { persistentVolumeClaimWarnings } from '../../../../api/core/v1/volume-warnings.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
+import { supportedDataSources, withBothDataSources } from './data-sources.ts';
+
+export type PersistentVolumeClaim = Immutable<core.PersistentVolumeClaim>;
+
+export const persistentVolumeClaimStrategy: ResourceStrategy<PersistentVolumeClaim> = {
+  returnDeletedObject: true,
+  prepareForCreate: (claim) => ({
+    ...claim,
+    spec: withBothDataSources(supportedDataSources(claim.spec)),
+    status: { phase: 'Pending' },
+  }),
+  validate: (claim) => validatePersistentVolumeClaim(claim),
+  warningsOnCreate: (claim) => persistentVolumeClaimWarnings(claim),
+  prepareForUpdate: (claim, old) => ({ ...claim, spec: supportedDataSources(claim.spec, old.spec), status: old.status }),
+  validateUpdate: (claim, old) => validatePersistentVolumeClaimUpdate(claim, old),
+  warningsOnUpdate: (claim) => persistentVolumeClaimWarnings(claim),
+};
+
+export const persistentVolumeClaimStatusStrategy: SubresourceStrategy<PersistentVolumeClaim> = {
+  prepareForUpdate: (claim, old) => ({ ...claim, spec: old.spec }),
+  validateUpdate: (claim) => validatePersistentVolumeClaimStatusUpdate(claim),
+};

@@ -1,0 +1,38 @@
+// The resource csidrivers.
+
+import type * as storage from '../../../../api/storage/v1/index.ts';
+import { csiDrivers } from '../../../../api/storage/v1/index.ts';
+import { validateCSIDriver, validateCSIDriverUpdate } from '../../../../api/storage/v1/validation/index.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { csiDriverTable } from '../../../printers/volumes.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import type { ResourceStrategy } from '../../strategy.ts';
+
+type CSIDriver = Immutable<storage.CSIDriver>;
+
+/** Whether pods wait for drivers that are missing cannot be said yet: that is off by default. */
+function withoutDisabledFields(driver: CSIDriver, old?: CSIDriver): CSIDriver {
+  const { preventPodSchedulingIfMissing, ...spec } = driver.spec;
+  if (preventPodSchedulingIfMissing === undefined || old?.spec.preventPodSchedulingIfMissing !== undefined) return driver;
+  return { ...driver, spec };
+}
+
+export const csiDriverStrategy: ResourceStrategy<CSIDriver> = {
+  generation: true,
+  returnDeletedObject: true,
+  allowUnconditionalUpdate: false,
+  prepareForCreate: (driver) => withoutDisabledFields(driver),
+  validate: (driver) => validateCSIDriver(driver),
+  prepareForUpdate: (driver, old) => withoutDisabledFields(driver, old),
+  validateUpdate: (driver, old) => validateCSIDriverUpdate(driver, old),
+};
+
+export function csiDriverResource(services: RegistryServices): ServedResource {
+  return {
+    type: csiDrivers,
+    rest: new ResourceStore<CSIDriver>({ ...services, type: csiDrivers, strategy: csiDriverStrategy }),
+    table: csiDriverTable,
+  };
+}

@@ -1,0 +1,28 @@
+// The resource csinodes.
+
+import type * as storage from '../../../../api/storage/v1/index.ts';
+import { csiNodes } from '../../../../api/storage/v1/index.ts';
+import { validateCSINode, validateCSINodeUpdate } from '../../../../api/storage/v1/validation/index.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { csiNodeTable } from '../../../printers/volumes.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import type { ResourceStrategy } from '../../strategy.ts';
+
+type CSINode = Immutable<storage.CSINode>;
+
+export const csiNodeStrategy: ResourceStrategy<CSINode> = {
+  returnDeletedObject: true,
+  allowUnconditionalUpdate: false,
+  validate: (node) => validateCSINode(node),
+  validateUpdate: (node, old) => validateCSINodeUpdate(node, old),
+};
+
+export function csiNodeResource(services: RegistryServices): ServedResource {
+  return {
+    type: csiNodes,
+    rest: new ResourceStore<CSINode>({ ...services, type: csiNodes, strategy: csiNodeStrategy }),
+    table: csiNodeTable,
+  };
+}

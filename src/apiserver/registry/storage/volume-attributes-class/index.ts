@@ -1,0 +1,34 @@
+// The resource volumeattributesclasses.
+
+import type * as storage from '../../../../api/storage/v1/index.ts';
+import { volumeAttributesClasses } from '../../../../api/storage/v1/index.ts';
+import {
+  validateVolumeAttributesClass,
+  validateVolumeAttributesClassUpdate,
+} from '../../../../api/storage/v1/validation/index.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { volumeAttributesClassTable } from '../../../printers/volumes.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import type { ResourceStrategy } from '../../strategy.ts';
+
+type VolumeAttributesClass = Immutable<storage.VolumeAttributesClass>;
+
+export const volumeAttributesClassStrategy: ResourceStrategy<VolumeAttributesClass> = {
+  returnDeletedObject: true,
+  validate: (attributesClass) => validateVolumeAttributesClass(attributesClass),
+  validateUpdate: (attributesClass, old) => validateVolumeAttributesClassUpdate(attributesClass, old),
+};
+
+export function volumeAttributesClassResource(services: RegistryServices): ServedResource {
+  return {
+    type: volumeAttributesClasses,
+    rest: new ResourceStore<VolumeAttributesClass>({
+      ...services,
+      type: volumeAttributesClasses,
+      strategy: volumeAttributesClassStrategy,
+    }),
+    table: volumeAttributesClassTable,
+  };
+}
