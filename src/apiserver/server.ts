@@ -26,7 +26,7 @@ import { Listener } from './http/listener.ts';
 import { createOpenApi } from './openapi/index.ts';
 import { metricsRoute } from './metrics.ts';
 import { buildRegistry } from './registry/index.ts';
-import { appearsIn, findIn } from './registry/find.ts';
+import { appearsIn, findAllIn, findIn } from './registry/find.ts';
 import type { Find } from './registry/find.ts';
 import type { ServedResource } from './registry/rest.ts';
 import type { RegistryServices } from './registry/services.ts';
@@ -88,7 +88,7 @@ export class ApiServer {
     lookUp = findIn(this.resources);
     const mountTokens = serviceAccounts?.mountTokens ?? false;
     const plugins = defaultAdmissionPlugins(
-      { find, appears: appearsIn(this.resources, clock), clock, random, mountTokens },
+      { find, findAll: findAllIn(this.resources), appears: appearsIn(this.resources, clock), clock, random, mountTokens },
       config.disableAdmissionPlugins ?? [],
     );
     const scheme = config.scheme ?? newDefaultScheme();

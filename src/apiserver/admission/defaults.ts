@@ -2,16 +2,20 @@
 
 import type { Clock } from '../../machinery/clock.ts';
 import type { Random } from '../../machinery/random.ts';
-import type { Find } from '../registry/find.ts';
+import type { Find, FindAll } from '../registry/find.ts';
+import { DefaultStorageClass } from './default-storage-class.ts';
 import { DefaultTolerationSeconds } from './default-toleration-seconds.ts';
+import { LimitRanger } from './limit-ranger.ts';
 import { NamespaceLifecycle } from './namespace-lifecycle.ts';
 import { NodeRestriction } from './node-restriction.ts';
+import { PersistentVolumeClaimResize } from './persistent-volume-claim-resize.ts';
 import type { AdmissionPlugin } from './plugin.ts';
 import { Priority } from './priority.ts';
 import { ServiceAccount } from './service-account.ts';
 
 export interface AdmissionServices {
   readonly find: Find;
+  readonly findAll: FindAll;
   /** Resolves true as soon as there is such an object, false when the time is over. */
   readonly appears: (group: string, resource: string, namespace: string, name: string, timeoutMs: number) => Promise<boolean>;
   readonly clock: Clock;
@@ -23,10 +27,13 @@ export interface AdmissionServices {
 export function defaultAdmissionPlugins(services: AdmissionServices, disabled: readonly string[]): readonly AdmissionPlugin[] {
   const plugins: readonly AdmissionPlugin[] = [
     new NamespaceLifecycle(services),
+    new LimitRanger(services),
     new ServiceAccount(services),
     new Priority(services),
     new DefaultTolerationSeconds(),
     new NodeRestriction(services),
+    new DefaultStorageClass(services),
+    new PersistentVolumeClaimResize(services),
   ];
   const unknown = disabled.find((name) => !plugins.some((plugin) => plugin.name === name));
   if (unknown !== undefined) throw new Error(`there is no admission plugin ${JSON.stringify(unknown)} to disable`);

@@ -5,7 +5,7 @@ import * as apierrors from '../../machinery/apierrors.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import * as fields from '../../machinery/fields.ts';
 import type { Rest, ServedResource } from './rest.ts';
-import { Selection } from './selection.ts';
+import { everything, Selection } from './selection.ts';
 import type { RequestContext } from './strategy.ts';
 
 /** The object; undefined if there is none, or no such resource. */
@@ -16,15 +16,14 @@ export type Find = <T extends KubeObject>(
   name: string,
 ) => Promise<T | undefined>;
 
+/** All objects of a resource in a namespace ('': in all); none if there is no such resource. */
+export type FindAll = <T extends KubeObject>(group: string, resource: string, namespace: string) => Promise<readonly T[]>;
+
 const SERVER = { name: 'system:apiserver', groups: ['system:masters'] } as const;
 const NEVER = new AbortController().signal;
 
 export function findIn(resources: readonly ServedResource[]): Find {
-  const rests = new Map<string, Rest>();
-  for (const { type, rest } of resources) {
-    const key = `${type.group}/${type.resource}`;
-    if (!rests.has(key)) rests.set(key, rest);
-  }
+  const rests = restsOf(resources);
   return async <T extends KubeObject>(group: string, resource: string, namespace: string, name: string) => {
     const rest = rests.get(`${group}/${resource}`);
     if (rest?.get === undefined) return undefined;
@@ -36,6 +35,27 @@ export function findIn(resources: readonly ServedResource[]): Find {
       throw error;
     }
   };
+}
+
+export function findAllIn(resources: readonly ServedResource[]): FindAll {
+  const rests = restsOf(resources);
+  return async <T extends KubeObject>(group: string, resource: string, namespace: string) => {
+    const rest = rests.get(`${group}/${resource}`);
+    if (rest?.list === undefined) return [];
+    const context: RequestContext = { user: SERVER, namespace, signal: NEVER, warnings: [] };
+    const options = { selection: everything, limit: 0, continue: '', resourceVersion: '', resourceVersionMatch: '' } as const;
+    return (await rest.list(context, options)).items.map((item) => item.object() as T);
+  };
+}
+
+/** Of several versions the first is the stored one. */
+function restsOf(resources: readonly ServedResource[]): ReadonlyMap<string, Rest> {
+  const rests = new Map<string, Rest>();
+  for (const { type, rest } of resources) {
+    const key = `${type.group}/${type.resource}`;
+    if (!rests.has(key)) rests.set(key, rest);
+  }
+  return rests;
 }
 
 /** Waits for an object: true as soon as it is there, false when the time is over. */

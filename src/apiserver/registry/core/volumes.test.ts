@@ -118,7 +118,10 @@ describe('claims', () => {
   });
 
   test('are bound once, and grow only then', async () => {
-    await api.post(CLAIMS, claim());
+    const fast =
+      '{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: p, allowVolumeExpansion: true}';
+    await api.post('/apis/storage.k8s.io/v1/storageclasses', fast);
+    await api.post(CLAIMS, claim('storageClassName: fast'));
     const immutable =
       '422 Invalid: PersistentVolumeClaim "c" is invalid: spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
     const grow = { spec: { resources: { requests: { storage: '2Gi' } } } };
@@ -128,7 +131,7 @@ describe('claims', () => {
     const bound = { status: { phase: 'Bound', capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'] } };
     expect((await api.patch(`${CLAIMS}/c/status`, bound)).code).toBe(200);
     expect((await api.patch(`${CLAIMS}/c`, grow)).code).toBe(200);
-    expect(await rows(CLAIMS)).toEqual([['c', 'Bound', 'v', '1Gi', 'RWO', '', '<unset>', '0s', 'Filesystem']]);
+    expect(await rows(CLAIMS)).toEqual([['c', 'Bound', 'v', '1Gi', 'RWO', 'fast', '<unset>', '0s', 'Filesystem']]);
     const shrink = { spec: { resources: { requests: { storage: '1Gi' } } } };
     expect(outcome(await api.patch(`${CLAIMS}/c`, shrink))).toBe(
       '422 Invalid: PersistentVolumeClaim "c" is invalid: spec.resources.requests.storage: Forbidden: field can not be less than status.capacity',

@@ -1,0 +1,174 @@
+// What pods and claims of a namespace may take is bounded by its LimitRanges: containers that say nothing get their defaults,
+// and whatever takes too little or too much is refused.
+
+import type * as core from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { KubeObject } from '../../client/client.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { parseQuantity, type Quantity } from '../../machinery/quantity.ts';
+import { aggregateContainerResources } from '../../api/core/v1/pod-resources.ts';
+import { isClaimWrite, type ImmutableClaim } from './claims.ts';
+import type { AdmissionServices } from './defaults.ts';
+import { isPodWrite, type ImmutablePod } from './pod-defaults.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from './plugin.ts';
+
+type LimitRange = Immutable<core.LimitRange>;
+type LimitRangeItem = LimitRange['spec']['limits'][number];
+type Container = ImmutablePod['spec']['containers'][number];
+type ResourceList = Immutable<core.ResourceList>;
+type Amounts = ReadonlyMap<string, Quantity>;
+
+const ANNOTATION = 'kubernetes.io/limit-ranger';
+
+export class LimitRanger implements AdmissionPlugin {
+  readonly name = 'LimitRanger';
+  readonly #services: Pick<AdmissionServices, 'findAll'>;
+
+  constructor(services: Pick<AdmissionServices, 'findAll'>) {
+    this.#services = services;
+  }
+
+  /** What a pod's containers take is said when it is created; a claim may grow. */
+  handles(attributes: AdmissionAttributes): boolean {
+    if (attributes.oldObject?.metadata.deletionTimestamp !== undefined) return false;
+    return isClaimWrite(attributes) || (attributes.operation === 'CREATE' && isPodWrite(attributes));
+  }
+
+  async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
+    if (!isPodWrite(attributes)) return attributes.object;
+    const ranges = await this.#rangesOf(attributes);
+    return ranges.reduce(withDefaults, attributes.object as ImmutablePod);
+  }
+
+  async validate(attributes: AdmissionAttributes): Promise<void> {
+    const { object, resource } = attributes;
+    if (object === undefined) return;
+    for (const range of await this.#rangesOf(attributes)) {
+      const problems = range.spec.limits.flatMap((item) =>
+        isPodWrite(attributes) ? podProblems(item, object as ImmutablePod) : claimProblems(item, object as ImmutableClaim),
+      );
+      if (problems.length === 0) continue;
+      const distinct = [...new Set(problems)];
+      const name = attributes.name || object.metadata.name || object.metadata.generateName || 'Unknown';
+      throw apierrors.forbidden(resource, name, distinct.length === 1 ? (distinct[0] as string) : `[${distinct.join(', ')}]`);
+    }
+  }
+
+  #rangesOf({ namespace }: AdmissionAttributes): Promise<readonly LimitRange[]> {
+    return this.#services.findAll<LimitRange>('', 'limitranges', namespace);
+  }
+}
+
+/** The pod, with what the range gives to containers that do not say what they take. */
+function withDefaults(pod: ImmutablePod, range: LimitRange): ImmutablePod {
+  const requests: Record<string, string> = {};
+  const limits: Record<string, string> = {};
+  for (const item of range.spec.limits) {
+    if (item.type !== 'Container') continue;
+    Object.assign(requests, item.defaultRequest);
+    Object.assign(limits, item.default);
+  }
+  const notes: string[] = [];
+  const complete = (container: Container, what: string): Container => {
+    const { resources } = container;
+    const note = (kind: string, given: ResourceList | undefined, defaults: ResourceList): ResourceList | undefined => {
+      const missing = Object.keys(defaults).filter((name) => given === undefined || !Object.hasOwn(given, name));
+      if (missing.length === 0) return given;
+      notes.push(`${missing.sort().join(', ')} ${kind} for ${what} ${container.name}`);
+      return { ...defaults, ...given };
+    };
+    const requested = note('request', resources.requests, requests);
+    const limited = note('limit', resources.limits, limits);
+    const changed = {
+      ...resources,
+      ...(requested !== undefined && { requests: requested }),
+      ...(limited !== undefined && { limits: limited }),
+    };
+    return { ...container, resources: changed };
+  };
+  const containers = pod.spec.containers.map((container) => complete(container, 'container'));
+  const initContainers = pod.spec.initContainers?.map((container) => complete(container, 'init container'));
+  if (notes.length === 0) return pod;
+  const annotations = { ...pod.metadata.annotations, [ANNOTATION]: `LimitRanger plugin set: ${notes.join('; ')}` };
+  return {
+    ...pod,
+    metadata: { ...pod.metadata, annotations },
+    spec: { ...pod.spec, containers, ...(initContainers !== undefined && { initContainers }) },
+  };
+}
+
+function podProblems(item: LimitRangeItem, pod: ImmutablePod): string[] {
+  const { spec } = pod;
+  if (item.type === 'Pod') {
+    return problemsOf(
+      item,
+      withPodLevel(aggregateContainerResources(spec, 'requests'), spec.resources?.requests),
+      withPodLevel(aggregateContainerResources(spec, 'limits'), spec.resources?.limits),
+    );
+  }
+  if (item.type !== 'Container') return [];
+  return [...spec.containers, ...(spec.initContainers ?? [])].flatMap(({ resources }) =>
+    problemsOf(item, amounts(resources.requests), amounts(resources.limits)),
+  );
+}
+
+/** What the pod takes as a whole counts, not what its containers do. */
+function withPodLevel(aggregate: Amounts, list: ResourceList | undefined): Amounts {
+  return new Map([...aggregate, ...amounts(list)]);
+}
+
+/** Of a claim only what it requests counts. */
+function claimProblems(item: LimitRangeItem, claim: ImmutableClaim): string[] {
+  if (item.type !== 'PersistentVolumeClaim') return [];
+  const requests = amounts(claim.spec.resources.requests);
+  return [
+    ...each(item.min, (name, least) => below(item.type, name, least, requests, new Map())),
+    ...each(item.max, (name, most) => {
+      const told = `maximum ${name} usage per ${item.type} is ${most.toString()}`;
+      const request = requests.get(name);
+      if (request === undefined) return `${told}.  No request is specified`;
+      return request.cmp(most) > 0 ? `${told}, but request is ${request.toString()}` : undefined;
+    }),
+  ];
+}
+
+function problemsOf(item: LimitRangeItem, requests: Amounts, limits: Amounts): string[] {
+  return [
+    ...each(item.min, (name, least) => below(item.type, name, least, requests, limits)),
+    ...each(item.max, (name, most) => above(item.type, name, most, requests, limits)),
+    ...each(item.maxLimitRequestRatio, (name, ratio) => overRatio(item.type, name, ratio, requests, limits)),
+  ];
+}
+
+function below(type: string, name: string, least: Quantity, requests: Amounts, limits: Amounts): string | undefined {
+  const told = `minimum ${name} usage per ${type} is ${least.toString()}`;
+  const [request, limit] = [requests.get(name), limits.get(name)];
+  if (request === undefined) return `${told}.  No request is specified`;
+  if (request.cmp(least) < 0) return `${told}, but request is ${request.toString()}`;
+  return limit !== undefined && limit.cmp(least) < 0 ? `${told}, but limit is ${limit.toString()}` : undefined;
+}
+
+function above(type: string, name: string, most: Quantity, requests: Amounts, limits: Amounts): string | undefined {
+  const told = `maximum ${name} usage per ${type} is ${most.toString()}`;
+  const [request, limit] = [requests.get(name), limits.get(name)];
+  if (limit === undefined) return `${told}.  No limit is specified`;
+  if (limit.cmp(most) > 0) return `${told}, but limit is ${limit.toString()}`;
+  return request !== undefined && request.cmp(most) > 0 ? `${told}, but request is ${request.toString()}` : undefined;
+}
+
+function overRatio(type: string, name: string, ratio: Quantity, requests: Amounts, limits: Amounts): string | undefined {
+  const told = `${name} max limit to request ratio per ${type} is ${ratio.toString()}`;
+  const [request, limit] = [requests.get(name), limits.get(name)];
+  if (request === undefined || request.isZero()) return `${told}, but no request is specified or request is 0`;
+  if (limit === undefined || limit.isZero()) return `${told}, but no limit is specified or limit is 0`;
+  const provided = limit.toNumber() / request.toNumber();
+  return provided > ratio.toNumber() ? `${told}, but provided ratio is ${provided.toFixed(6)}` : undefined;
+}
+
+function each(list: ResourceList | undefined, problem: (name: string, amount: Quantity) => string | undefined): string[] {
+  return [...amounts(list)].flatMap(([name, amount]) => problem(name, amount) ?? []);
+}
+
+function amounts(list: ResourceList | undefined): Amounts {
+  return new Map(Object.entries(list ?? {}).map(([name, amount]) => [name, parseQuantity(amount)]));
+}

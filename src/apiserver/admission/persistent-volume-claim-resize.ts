@@ -1,0 +1,46 @@
+// A claim may ask for more room only where somebody can give it: it is bound, and its class says that its volumes grow.
+
+import type { StorageClass } from '../../api/storage/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { parseQuantity } from '../../machinery/quantity.ts';
+import { classOfClaim, isClaimWrite, type ImmutableClaim } from './claims.ts';
+import type { AdmissionServices } from './defaults.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from './plugin.ts';
+
+export class PersistentVolumeClaimResize implements AdmissionPlugin {
+  readonly name = 'PersistentVolumeClaimResize';
+  readonly #services: Pick<AdmissionServices, 'find'>;
+
+  constructor(services: Pick<AdmissionServices, 'find'>) {
+    this.#services = services;
+  }
+
+  handles(attributes: AdmissionAttributes): boolean {
+    return attributes.operation === 'UPDATE' && isClaimWrite(attributes);
+  }
+
+  async validate({ object, oldObject, resource, name }: AdmissionAttributes): Promise<void> {
+    const claim = object as ImmutableClaim;
+    const old = oldObject as ImmutableClaim;
+    if (sizeOf(claim).cmp(sizeOf(old)) <= 0) return;
+    if (old.status.phase !== 'Bound') {
+      throw apierrors.forbidden(resource, name, 'Only bound persistent volume claims can be expanded');
+    }
+    if (await this.#mayGrow(claim, old)) return;
+    const why =
+      'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize';
+    throw apierrors.forbidden(resource, name, why);
+  }
+
+  async #mayGrow(claim: ImmutableClaim, old: ImmutableClaim): Promise<boolean> {
+    const className = classOfClaim(claim) ?? '';
+    if (className === '' || className !== classOfClaim(old)) return false;
+    const found = await this.#services.find<Immutable<StorageClass>>('storage.k8s.io', 'storageclasses', '', className);
+    return found?.allowVolumeExpansion === true;
+  }
+}
+
+function sizeOf({ spec }: ImmutableClaim) {
+  return parseQuantity(spec.resources.requests?.['storage'] ?? '0');
+}
