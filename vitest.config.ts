@@ -12,7 +12,12 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'scenarios', include: ['test/scenarios/**/*.test.ts'], isolate: false, testTimeout: 60_000 },
+        test: {
+          name: 'scenarios',
+          include: ['test/scenarios/**/*.test.ts', 'test/fuzz/**/*.test.ts'],
+          isolate: false,
+          testTimeout: 60_000,
+        },
       },
       {
         extends: true,

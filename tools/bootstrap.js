@@ -156,12 +156,15 @@ const commands = {
   golden() {
     run(bin('tsx'), [inRoot('tools', 'golden.ts'), ...args]);
   },
+  fuzz() {
+    run(bin('tsx'), [inRoot('test', 'fuzz', 'main.ts'), ...args]);
+  },
   clean() {
     for (const path of ['dist', '.cache', 'coverage']) rmSync(inRoot(path), { recursive: true, force: true });
     say('removed dist, .cache and coverage (node_modules and .coxswain are kept)');
   },
   help() {
-    process.stdout.write('usage: npm run up | test | check | build | dev | bench | golden DIR | clean\n');
+    process.stdout.write('usage: npm run up | test | check | build | dev | bench | golden DIR | fuzz | clean\n');
   },
 };
 

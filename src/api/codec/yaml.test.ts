@@ -62,6 +62,28 @@ describe('parseYaml', () => {
     expect(() => parseYaml('a: 1\n---\nb: 2')).toThrow('more than one document');
   });
 
+  it.each([
+    ['brackets', '['.repeat(1_000_000), 1],
+    ['braces', '{"a":'.repeat(500_000), 1],
+    ['anchors', '&a ['.repeat(300_000), 1],
+    ['sequences in a line', '- '.repeat(500_000), 1],
+    ['keys that are maps', '? '.repeat(500_000), 1],
+    ['indentation', Array.from({ length: 2000 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n'), 501],
+  ])('is not nested too deeply: %s', (_, text, line) => {
+    expect(() => parseYaml(text)).toThrow(`yaml: line ${line}: exceeded max depth of 500`);
+  });
+
+  it('may hold any text, and be as deep as objects are', () => {
+    const script = `${' '.repeat(600)}${'['.repeat(600)}\n  x: ${'- '.repeat(600)}\n`;
+    expect(parseYaml(`data:\n  a: |2\n${script.replaceAll(/^/gm, '    ')}\n  b: "${'{'.repeat(600)}"`)).toMatchObject({
+      data: { b: '{'.repeat(600) },
+    });
+    const wide = Object.fromEntries(Array.from({ length: 600 }, (_, i) => [`k${i}`, i]));
+    expect(parseYaml(`${JSON.stringify(wide)}\n`)).toEqual(wide);
+    const deep = `${'['.repeat(500)}${']'.repeat(500)}`;
+    expect(JSON.stringify(parseYaml(deep))).toBe(deep);
+  });
+
   it('refuses aliases that multiply', () => {
     const levels = Array.from({ length: 9 }, (_, i) => `l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join(', ')}]`);
     expect(() => parseYaml(`l0: &l0 [x]\n${levels.join('\n')}`)).toThrow(/alias/i);

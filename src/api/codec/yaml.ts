@@ -1,7 +1,19 @@
 // YAML as kubectl and the API server read it: YAML 1.1, but without its base-60 numbers and its dates (both stay strings),
-// every key once, aliases bounded.
+// every key once, aliases and depth bounded.
 
-import { type Document, parseAllDocuments, type ScalarTag, type Tags, type YAMLParseError } from 'yaml';
+import {
+  Composer,
+  type Document,
+  isMap,
+  isScalar,
+  isSeq,
+  Lexer,
+  LineCounter,
+  Parser,
+  type ScalarTag,
+  type Tags,
+  type YAMLParseError,
+} from 'yaml';
 
 export class YamlError extends Error {
   /** 1-based line, 0 if it is not known. */
@@ -16,6 +28,9 @@ export class YamlError extends Error {
 
 /** Aliases of aliases may multiply a small text into a huge value; a document that needs more than this is refused. */
 const MAX_ALIAS_COUNT = 1000;
+
+/** The library recurses: a text that is nothing but brackets would take it minutes, and then the whole stack. */
+const MAX_DEPTH = 500;
 
 const leftOut: ReadonlySet<string> = new Set([
   'tag:yaml.org,2002:timestamp',
@@ -59,32 +74,119 @@ export function parseYaml(text: string, options: YamlOptions = {}): unknown {
 
 /** Every document of a text that is not empty, in order, as JSON values. Throws YamlError. */
 export function parseYamlDocuments(text: string, { allowDuplicateKeys = false }: YamlOptions = {}): unknown[] {
-  const parsed = parseAllDocuments(text, {
+  const lines = new LineCounter();
+  const composer = new Composer({
     version: '1.1',
     customTags,
-    uniqueKeys: !allowDuplicateKeys,
+    // The library compares each key of a map with all before it; see checkKeys.
+    uniqueKeys: false,
     logLevel: 'silent',
     stringKeys: false,
   });
   const values: unknown[] = [];
-  for (const document of Array.isArray(parsed) ? (parsed as Document[]) : []) {
+  for (const document of composer.compose(tokensOf(text, lines))) {
     const error = document.errors[0];
-    if (error !== undefined) throw explain(error, text);
+    if (error !== undefined) throw explain(error, lines);
     if (document.contents === null) continue;
+    if (!allowDuplicateKeys) checkKeys(document.contents, lines);
     const value = toJson(document);
     if (value !== null) values.push(value);
   }
   return values;
 }
 
-function explain(error: YAMLParseError, text: string): YamlError {
-  const line = error.linePos?.[0].line ?? 0;
-  if (error.code === 'DUPLICATE_KEY') {
-    const key = /^(?:"[^"]*"|'[^']*'|[^:\s]+)/.exec(text.slice(error.pos[0]))?.[0].replace(/^["']|["']$/g, '') ?? '';
-    return new YamlError(`yaml: unmarshal errors:\n  line ${line}: key "${key}" already set in map`, line);
+function* tokensOf(text: string, lines: LineCounter): ReturnType<Parser['parse']> {
+  const parser = new Parser(lines.addNewLine);
+  const depth = new DepthLimit(lines);
+  lines.addNewLine(0);
+  for (const lexeme of new Lexer().lex(text)) {
+    depth.see(lexeme);
+    yield* parser.next(lexeme);
   }
+  yield* parser.end();
+}
+
+/** Refuses what is nested too deeply, by the lexer's tokens, before it is parsed. */
+class DepthLimit {
+  readonly #lines: LineCounter;
+  /** Brackets that are open. */
+  #flow = 0;
+  /** What a line begins with: no block is nested more deeply than its first line has columns and indicators. */
+  #block = 0;
+  #lineBegins = true;
+  #scalarFollows = false;
+
+  constructor(lines: LineCounter) {
+    this.#lines = lines;
+  }
+
+  see(lexeme: string): void {
+    if (this.#scalarFollows) {
+      // Text, whatever is in it; that of a block ends a line.
+      this.#scalarFollows = false;
+      if (lexeme.endsWith('\n')) this.#newLine();
+      return;
+    }
+    switch (lexeme) {
+      case SCALAR_FOLLOWS:
+        this.#scalarFollows = true;
+        break;
+      case '\n':
+      case '\r\n':
+        this.#newLine();
+        return;
+      case '[':
+      case '{':
+        this.#flow++;
+        break;
+      case ']':
+      case '}':
+        this.#flow--;
+        break;
+      case '-':
+      case '?':
+      case ':':
+        if (this.#flow === 0) this.#block++;
+        break;
+      default:
+        if (this.#lineBegins && lexeme.startsWith(' ')) this.#block += lexeme.length;
+    }
+    this.#lineBegins = false;
+    if (this.#flow <= MAX_DEPTH && this.#block <= MAX_DEPTH) return;
+    const line = this.#lines.lineStarts.length;
+    throw new YamlError(`yaml: line ${line}: exceeded max depth of ${MAX_DEPTH}`, line);
+  }
+
+  #newLine(): void {
+    this.#lineBegins = true;
+    this.#block = 0;
+  }
+}
+
+/** What the lexer says before a scalar. */
+const SCALAR_FOLLOWS = '\u001f';
+
+function explain(error: YAMLParseError, lines: LineCounter): YamlError {
+  const { line } = lines.linePos(error.pos[0]);
   const [first = error.message] = error.message.split('\n');
-  return new YamlError(`yaml: ${line === 0 ? '' : `line ${line}: `}${first.replace(/ at line \d+, column \d+:?$/, '')}`, line);
+  return new YamlError(`yaml: ${line === 0 ? '' : `line ${line}: `}${first}`, line);
+}
+
+/** Throws YamlError for a key that its map has twice. */
+function checkKeys(node: unknown, lines: LineCounter): void {
+  if (isSeq(node)) for (const item of node.items) checkKeys(item, lines);
+  if (!isMap(node)) return;
+  const seen = new Set<unknown>();
+  for (const { key, value } of node.items) {
+    if (isScalar(key)) {
+      if (seen.has(key.value)) {
+        const { line } = lines.linePos(key.range?.[0] ?? 0);
+        throw new YamlError(`yaml: unmarshal errors:\n  line ${line}: key "${String(key.value)}" already set in map`, line);
+      }
+      seen.add(key.value);
+    }
+    checkKeys(value, lines);
+  }
 }
 
 function toJson(document: Document): unknown {

@@ -66,8 +66,8 @@ async function fromBody(request: ApiRequest): Promise<RawDeleteOptions | undefin
   }
   if (!isPlainObject(value)) throw apierrors.badRequest('the body of a deletion must be DeleteOptions');
   const kind = value['kind'];
-  if (kind !== undefined && kind !== '' && kind !== 'DeleteOptions') {
-    throw apierrors.badRequest(`expected DeleteOptions, got ${quote(String(kind))}`);
+  if (typeof kind === 'string' && kind !== '' && kind !== 'DeleteOptions') {
+    throw apierrors.badRequest(`expected DeleteOptions, got ${quote(kind)}`);
   }
   return decodedOptions(() => decodeObject<RawDeleteOptions>(message, value).object);
 }

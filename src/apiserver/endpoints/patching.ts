@@ -134,12 +134,12 @@ function guarded<T>(apply: () => T): T {
     }
     if (error instanceof StrategicMergePatchError) {
       switch (error.kind) {
+        // Kubernetes calls the others errors of the server, in the same words.
         case 'malformed':
+        case 'other':
           throw apierrors.badRequest(error.message);
         case 'failed':
           throw unprocessable(error.message);
-        case 'other':
-          throw apierrors.fromStatus(apierrors.toStatus(new Error(error.message)));
       }
     }
     if (error instanceof MergePatchDepthError) throw apierrors.badRequest(error.message);

@@ -174,7 +174,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
 
   async create(context: RequestContext, _parent: string, object: KubeObject, options: CreateOptions): Promise<EncodedObject> {
     if ((object.metadata.resourceVersion ?? '') !== '' && object.metadata.resourceVersion !== '0') {
-      throw apierrors.fromStatus(apierrors.toStatus(new Error('resourceVersion should not be set on objects to be created')));
+      throw apierrors.badRequest('resourceVersion should not be set on objects to be created');
     }
     const strategyContext = this.#strategyContext(context, options.dryRun);
     const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';

@@ -29,8 +29,8 @@ export function bindingRest(store: ResourceStore<Pod>, now: () => number): Rest 
         throw apierrors.badRequest('name in URL does not match name in Binding object');
       }
       const problems = field.toAggregate(validateBinding(binding));
-      // As Kubernetes has it: not told as invalid, but as an error of no known kind.
-      if (problems !== undefined) throw apierrors.fromStatus(apierrors.toStatus(problems));
+      // Kubernetes does not tell it as invalid either, but as an error of the server, in the same words.
+      if (problems !== undefined) throw apierrors.badRequest(problems.message);
       await options.validate?.(binding, undefined);
       await pods.update(
         context,

@@ -210,9 +210,9 @@ describe('bindings', () => {
       'a target that is no node',
       () => create('a'),
       binding('a', { target: { kind: 'Pod', name: 'n' } }),
-      '500 : target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"',
+      '400 BadRequest: target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"',
     ],
-    ['no target', () => create('a'), binding('a', { target: { kind: 'Node' } }), '500 : target.name: Required value'],
+    ['no target', () => create('a'), binding('a', { target: { kind: 'Node' } }), '400 BadRequest: target.name: Required value'],
     [
       'another UID',
       () => create('a'),

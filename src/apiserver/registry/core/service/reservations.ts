@@ -155,7 +155,7 @@ export class ServiceReservations {
         taken.add(nodePort);
       }
       const key = `{${port.protocol} ${nodePort}}`;
-      if (seen.has(key)) throw apierrors.fromStatus(apierrors.toStatus(new Error(`duplicate nodePort: ${key}`)));
+      if (seen.has(key)) throw apierrors.badRequest(`duplicate nodePort: ${key}`);
       seen.add(key);
       return { ...port, nodePort };
     });

@@ -1,0 +1,52 @@
+// `npm run fuzz`: random objects through every encoding, and bodies that are wrong in every way through the API server. Prints
+// what was found; fails if that is anything.
+
+import { parseArgs } from 'node:util';
+import { sendBodies } from './bodies.ts';
+import { roundTrips } from './round-trips.ts';
+
+const { values } = parseArgs({
+  options: {
+    fills: { type: 'string', default: '1000' },
+    bodies: { type: 'string', default: '10000' },
+    seed: { type: 'string', default: 'long' },
+    help: { type: 'boolean', default: false },
+  },
+});
+if (values.help) {
+  console.log(`npm run fuzz -- [--fills 1000] [--bodies 10000] [--seed long]
+
+  --fills N    random objects of each kind, through JSON, protobuf and conversion and back
+  --bodies N   wrong bodies (JSON, YAML, protobuf, each kind of patch) sent to an API server
+  --seed TEXT  the same text gives the same run`);
+  process.exit(0);
+}
+
+const count = (name: 'fills' | 'bodies'): number => {
+  const value = Number(values[name]);
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  console.error(`--${name} must be a number of at least 0, not '${values[name]}'`);
+  process.exit(2);
+};
+
+const terminal = process.stderr.isTTY;
+const progress = (text: string): void => {
+  if (terminal) process.stderr.write(`\r\u001b[K${text}`);
+};
+
+const trips = roundTrips({ fills: count('fills'), seed: values.seed, progress: (kind) => progress(`round trips: ${kind}`) });
+progress('');
+console.log(
+  `${trips.objects} objects of ${trips.kinds} kinds, ${trips.conversions} conversions: ${trips.problems.length} came back changed`,
+);
+for (const problem of trips.problems) console.log(problem);
+
+const bodies = await sendBodies({ count: count('bodies'), seed: values.seed, progress: (sent) => progress(`bodies: ${sent}`) });
+progress('');
+const codes = [...bodies.codes].sort(([a], [b]) => a - b).map(([code, times]) => `${code}: ${times}`);
+console.log(
+  `bodies answered with ${codes.join(', ')}; the slowest in ${bodies.slowestMs.toFixed(0)} ms; ${bodies.problems.length} problems`,
+);
+for (const problem of bodies.problems) console.log(problem);
+
+process.exitCode = trips.problems.length + bodies.problems.length > 0 ? 1 : 0;
