@@ -26,6 +26,9 @@ export function annotations(map: Annotations | undefined, at: FieldPath): FieldE
 const MIRROR = 'kubernetes.io/config.mirror';
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 
+/** The API's copy of a pod that a node has from a file. */
+export const isMirrorPod = (map: Annotations | undefined): boolean => map?.[MIRROR] !== undefined;
+
 /** What annotations say that the server itself knows. */
 export function podAnnotations(map: Annotations | undefined, spec: PodSpec, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];

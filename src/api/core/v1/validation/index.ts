@@ -17,6 +17,7 @@ export {
   validatePersistentVolumeClaimUpdate,
 } from './persistent-volume-claim.ts';
 export { validatePod, validatePodUpdate } from './pod.ts';
+export { validatePodEphemeralContainersUpdate, validatePodResize } from './pod-subresources.ts';
 export { podTemplate as validatePodTemplate, runningPodTemplate } from './pod-spec.ts';
 export { validatePodStatusUpdate } from './pod-status.ts';
 export { validateBinding, validateReplicaCounts, validateReplicationController } from './replication.ts';

@@ -27,7 +27,7 @@ export function validatePod(pod: Pod): FieldErrorList {
 }
 
 /** What holds of a pod at any time. */
-function anyPod({ metadata, spec }: Pod): FieldErrorList {
+export function anyPod({ metadata, spec }: Pod): FieldErrorList {
   return [
     ...podAnnotations(metadata.annotations, spec, ANNOTATIONS),
     ...podSpec(spec, SPEC, { podName: metadata.name ?? '', isPod: true }),

@@ -8,7 +8,10 @@ import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
 import { bindingRest } from './binding.ts';
 import { evictionRest } from './eviction.ts';
+import { ephemeralContainersStrategy, resizeStrategy } from './running-pod.ts';
 import { podStatusStrategy, podStrategy, type Pod } from './strategy.ts';
+
+const POD = { group: '', version: 'v1', kind: 'Pod' } as const;
 
 export function podResources(services: RegistryServices): readonly ServedResource[] {
   const store = new ResourceStore<Pod>({ ...services, type: pods, strategy: podStrategy, watchIndexField: 'spec.nodeName' });
@@ -20,7 +23,9 @@ export function podResources(services: RegistryServices): readonly ServedResourc
       rest: store,
       table: podTable,
       subresources: [
-        { name: 'status', kind: { group: '', version: 'v1', kind: 'Pod' }, rest: store.view(podStatusStrategy) },
+        { name: 'status', kind: POD, rest: store.view(podStatusStrategy) },
+        { name: 'ephemeralcontainers', kind: POD, rest: store.view(ephemeralContainersStrategy) },
+        { name: 'resize', kind: POD, rest: store.view(resizeStrategy) },
         { name: 'binding', kind: { group: '', version: 'v1', kind: 'Binding' }, rest: binding },
         { name: 'eviction', kind: { group: 'policy', version: 'v1', kind: 'Eviction' }, rest: evictionRest(store, now) },
         ...podNodeSubresources(services),
