@@ -17,9 +17,8 @@ export function decodeManifest<T>(key: string, yaml: string): T {
 /** With its defaults. */
 export function manifest<T extends object>(key: string, yaml: string): T {
   const draft = decodeManifest<T>(key, yaml);
-  const [groupVersion = '', kind = ''] = key.split('.');
-  const [group = '', version = ''] = groupVersion.split('/');
-  scheme.applyDefaults({ group: group === 'core' ? '' : group, version, kind }, draft);
+  const { gvk } = messageDescriptor(key);
+  if (gvk !== undefined) scheme.applyDefaults(gvk, draft);
   return draft;
 }
 

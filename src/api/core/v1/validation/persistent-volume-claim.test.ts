@@ -1,0 +1,215 @@
+// What is wrong with persistent volume claims, in Kubernetes' words, and what may become of them.
+
+import { describe, expect, test } from 'vitest';
+
+import { manifest, messages } from '../../../testing/manifest.ts';
+import type * as core from '../types.ts';
+import { persistentVolumeClaimWarnings } from '../volume-warnings.ts';
+import * as validation from './index.ts';
+
+/** `spec`: more of it, one field a line; a field that the base has too takes its place. */
+function claim(spec: string, more = 'metadata: {name: c}'): core.PersistentVolumeClaim {
+  const lines = spec.split('\n').filter((line) => line !== '');
+  const given = new Set(lines.map((line) => line.slice(0, line.indexOf(':'))));
+  const base = ['accessModes: [ReadWriteOnce]', 'resources: {requests: {storage: 10Gi}}'].filter(
+    (line) => !given.has(line.slice(0, line.indexOf(':'))),
+  );
+  return manifest('core/v1.PersistentVolumeClaim', `${more}\nspec:\n  ${[...base, ...lines].join('\n  ')}\n`);
+}
+
+const MODES = 'supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"';
+const SNAPSHOT = '{apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: s}';
+
+describe('claims', () => {
+  test.each<[what: string, spec: string, errors: string[]]>([
+    ['a good one', '', []],
+    ['with a selector', 'selector: {matchExpressions: [{key: a, operator: Exists}]}', []],
+    [
+      'with a bad operator',
+      'selector: {matchExpressions: [{key: a, operator: InvalidOp, values: [b]}]}',
+      ['spec.selector.matchExpressions[0].operator: Invalid value: "InvalidOp": not a valid selector operator'],
+    ],
+    ['without access modes', 'accessModes: []', ['spec.accessModes: Required value: at least 1 access mode is required']],
+    ['with an unknown access mode', 'accessModes: [fakemode]', [`spec.accessModes: Unsupported value: "fakemode": ${MODES}`]],
+    [
+      'for one pod and others',
+      'accessModes: [ReadWriteOncePod, ReadWriteOnce]',
+      ['spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes'],
+    ],
+    ['of no size', 'resources: {}', ['spec.resources[storage]: Required value']],
+    ['of no size, but memory', 'resources: {requests: {memory: 1Gi}}', ['spec.resources[storage]: Required value']],
+    [
+      'of size 0',
+      'resources: {requests: {storage: 0G}}',
+      ['spec.resources[storage]: Invalid value: "0": must be greater than zero'],
+    ],
+    [
+      'of less',
+      'resources: {requests: {storage: -10G}}',
+      ['spec.resources[storage]: Invalid value: "-10G": must be greater than zero'],
+    ],
+    ['of no class', 'storageClassName: ""', []],
+    ['a block device', 'volumeMode: Block', []],
+    [
+      'of an unknown mode',
+      'volumeMode: fakeVolumeMode',
+      ['spec.volumeMode: Unsupported value: "fakeVolumeMode": supported values: "Block", "Filesystem"'],
+    ],
+    ['from a snapshot', `dataSource: ${SNAPSHOT}`, []],
+    ['from a claim', 'dataSource: {kind: PersistentVolumeClaim, name: s}', []],
+    ['from a claim, newly said', 'dataSourceRef: {kind: PersistentVolumeClaim, name: s}', []],
+    ['the same twice', `dataSource: ${SNAPSHOT}\ndataSourceRef: ${SNAPSHOT}`, []],
+    [
+      'from two things',
+      `dataSource: ${SNAPSHOT}\ndataSourceRef: {kind: PersistentVolumeClaim, name: s}`,
+      ['spec: Invalid value: {}: must match dataSourceRef'],
+    ],
+    [
+      'from nothing',
+      'dataSource: {kind: "", name: ""}',
+      [
+        'spec.dataSource.name: Required value',
+        'spec.dataSource.kind: Required value',
+        `spec.dataSource: Invalid value: "": must be 'PersistentVolumeClaim' when referencing the default apiGroup`,
+      ],
+    ],
+    [
+      'from a pod',
+      'dataSourceRef: {kind: Pod, name: s}',
+      [`spec.dataSourceRef: Invalid value: "Pod": must be 'PersistentVolumeClaim' when referencing the default apiGroup`],
+    ],
+    [
+      'from a bad group',
+      'dataSource: {apiGroup: example_com, kind: A, name: s}',
+      [
+        `spec.dataSource.apiGroup: Invalid value: "example_com": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
+      ],
+    ],
+    [
+      'from elsewhere',
+      `dataSource: ${SNAPSHOT}\ndataSourceRef: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: s, namespace: ns}`,
+      ['spec: Invalid value: {}: may not be specified when dataSourceRef.namespace is specified'],
+    ],
+  ])('%s', (_, spec, errors) => {
+    expect(messages(validation.validatePersistentVolumeClaim(claim(spec)))).toEqual(errors);
+  });
+
+  const SPEC =
+    'spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
+  const size = (amount: string): string => `resources: {requests: {storage: ${amount}}}`;
+  const bound = (capacity: string): string => `metadata: {name: c}\nstatus: {phase: Bound, capacity: {storage: ${capacity}}}`;
+  const ANNOTATED = (name: string): string =>
+    `metadata: {name: c, annotations: {volume.beta.kubernetes.io/storage-class: ${name}}}`;
+  const WHOLE = 'metadata: {name: c}';
+
+  test.each<[what: string, old: [spec: string, more: string], now: [spec: string, more: string], errors: string[]]>([
+    ['nothing', ['', WHOLE], ['', WHOLE], []],
+    ['the same size in other words', [size('10Gi'), WHOLE], [size('10737418240'), WHOLE], []],
+    ['a volume, for the first time', ['', WHOLE], ['volumeName: v', WHOLE], []],
+    ['another volume', ['volumeName: v', WHOLE], ['volumeName: w', WHOLE], [SPEC]],
+    ['access modes', ['', WHOLE], ['accessModes: [ReadWriteMany]', WHOLE], [SPEC]],
+    ['more, before it is bound', ['', WHOLE], [size('20Gi'), WHOLE], [SPEC]],
+    ['more, once it is bound', ['', bound('10Gi')], [size('20Gi'), bound('10Gi')], []],
+    [
+      'less',
+      ['', bound('10Gi')],
+      [size('5Gi'), bound('10Gi')],
+      ['spec.resources.requests.storage: Forbidden: field can not be less than status.capacity'],
+    ],
+    ['less, of a growth that failed', [size('30Gi'), bound('10Gi')], [size('20Gi'), bound('10Gi')], []],
+    [
+      'all of a growth taken back',
+      [size('30Gi'), bound('10Gi')],
+      [size('10Gi'), bound('10Gi')],
+      ['spec.resources.requests.storage: Forbidden: field can not be less than status.capacity'],
+    ],
+    ['the mode', ['', WHOLE], ['volumeMode: Block', WHOLE], [SPEC, 'volumeMode: Invalid value: "Block": field is immutable']],
+    ['a class, for the first time', ['', WHOLE], ['storageClassName: a', WHOLE], []],
+    ['another class', ['storageClassName: a', WHOLE], ['storageClassName: b', WHOLE], [SPEC]],
+    ['no class any more', ['storageClassName: a', WHOLE], ['', WHOLE], [SPEC]],
+    ['the class, from its annotation', ['', ANNOTATED('a')], ['storageClassName: a', WHOLE], []],
+    ['the class, from its annotation, which stays', ['', ANNOTATED('a')], ['storageClassName: a', ANNOTATED('a')], []],
+    ['another class than in the annotation', ['', ANNOTATED('a')], ['storageClassName: b', ANNOTATED('a')], [SPEC]],
+    [
+      'the annotation',
+      ['', ANNOTATED('a')],
+      ['', ANNOTATED('b')],
+      ['metadata.annotations[volume.beta.kubernetes.io/storage-class]: Invalid value: "b": field is immutable'],
+    ],
+    ['attributes', ['', WHOLE], ['volumeAttributesClassName: a', WHOLE], []],
+    ['other attributes', ['volumeAttributesClassName: a', WHOLE], ['volumeAttributesClassName: b', WHOLE], []],
+    [
+      'no attributes any more',
+      ['volumeAttributesClassName: a', WHOLE],
+      ['', WHOLE],
+      ['spec.volumeAttributesClassName: Forbidden: update from non-nil value to nil is forbidden'],
+    ],
+    [
+      'attributes of no class',
+      ['volumeAttributesClassName: a', WHOLE],
+      ['volumeAttributesClassName: ""', WHOLE],
+      ['spec.volumeAttributesClassName: Forbidden: update from non-nil value to an empty string is forbidden'],
+    ],
+    [
+      'a selector that was bad already',
+      ['selector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: In, values: ["-"]}]}', WHOLE],
+      ['selector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: In, values: ["-"]}]}', WHOLE],
+      [],
+    ],
+  ])('update: %s', (_, [oldSpec, oldMore], [nowSpec, nowMore], errors) => {
+    const found = validation.validatePersistentVolumeClaimUpdate(claim(nowSpec, nowMore), claim(oldSpec, oldMore));
+    expect(messages(found)).toEqual(errors);
+  });
+
+  const STATUSES =
+    'supported values: "ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"';
+  test.each<[what: string, status: string, errors: string[]]>([
+    ['a good one', '{phase: Bound, capacity: {storage: 1Gi}}', []],
+    [
+      'negative',
+      '{capacity: {storage: "-1"}}',
+      ['status.capacity[storage]: Invalid value: -1: must be a valid resource quantity'],
+    ],
+    ['growing', '{allocatedResources: {storage: 2Gi}, allocatedResourceStatuses: {storage: NodeResizePending}}', []],
+    [
+      'growing, of others',
+      '{allocatedResources: {example.com/a: 2}, allocatedResourceStatuses: {example.com/a: NodeResizePending}}',
+      [],
+    ],
+    [
+      'growing, of what it has not',
+      '{allocatedResources: {cpu: 2}}',
+      ['status.allocatedResources: Unsupported value: "cpu": supported values: "storage"'],
+    ],
+    [
+      'growing, of a bad name',
+      '{allocatedResources: {"": 2}}',
+      [
+        'status.allocatedResources: Invalid value: "": name part must be non-empty',
+        `status.allocatedResources: Invalid value: "": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
+      ],
+    ],
+    [
+      'growing, to less than nothing',
+      '{allocatedResources: {storage: "-1"}}',
+      ['status.allocatedResources[storage]: Invalid value: -1: must be a valid resource quantity'],
+    ],
+    [
+      'growing somehow',
+      '{allocatedResourceStatuses: {storage: foo}}',
+      [`status.allocatedResourceStatus: Unsupported value: "storage": ${STATUSES}`],
+    ],
+  ])('status: %s', (_, status, errors) => {
+    const found = validation.validatePersistentVolumeClaimStatusUpdate(claim('', `metadata: {name: c}\nstatus: ${status}`));
+    expect(messages(found)).toEqual(errors);
+  });
+
+  test('what is on its way out, or hardly meant', () => {
+    const amounts = 'resources: {requests: {storage: 1500m}, limits: {storage: 2500m}}';
+    expect(persistentVolumeClaimWarnings(claim(amounts, ANNOTATED('a')))).toEqual([
+      'metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; use "storageClassName" attribute instead',
+      'spec.resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer',
+      'spec.resources.limits[storage]: fractional byte value "2500m" is invalid, must be an integer',
+    ]);
+  });
+});
