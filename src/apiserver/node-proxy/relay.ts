@@ -1,5 +1,5 @@
-// Carries a request to a node's kubelet, and its answer back: ordinary answers as a stream, upgraded connections (SPDY,
-// WebSocket) byte for byte in both directions.
+// Carries a request to a node's kubelet (or to whatever else a connector reaches), and its answer back: ordinary answers as a
+// stream, upgraded connections (SPDY, WebSocket) byte for byte in both directions.
 
 import { request as httpRequest } from 'node:http';
 import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
@@ -32,11 +32,20 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 /** As much of a kubelet's error is passed on. */
 const MAX_ERROR_BYTES = 8 * 1024;
 
+export interface RelayOptions {
+  /** Headers that are sent beside the client's, or instead of them: lower-case names. Default: the host 'kubelet'. */
+  readonly headers?: (request: ApiRequest, target: RelayTarget) => OutgoingHttpHeaders;
+  /** What the client is told if there is no answer. Default: 500, `error dialing backend: MESSAGE`. */
+  readonly unreachable?: (message: string) => apierrors.StatusError;
+}
+
 export class NodeRelay {
   readonly #connector: NodeConnector | undefined;
+  readonly #options: RelayOptions;
 
-  constructor(connector: NodeConnector | undefined) {
+  constructor(connector: NodeConnector | undefined, options: RelayOptions = {}) {
     this.#connector = connector;
+    this.#options = options;
   }
 
   /** The answer of the kubelet, whatever its code, as it comes. */
@@ -67,13 +76,13 @@ export class NodeRelay {
     const outgoing = httpRequest({
       method: request.method,
       path: target.path,
-      headers: { ...endToEnd(request), connection: 'Upgrade', upgrade: request.headers['upgrade'] ?? '' },
+      headers: { ...this.#headers(request, target), connection: 'Upgrade', upgrade: request.headers['upgrade'] ?? '' },
       createConnection: () => connection,
     });
     const answer = await new Promise<Upgraded | IncomingMessage>((resolve, reject) => {
       outgoing.once('upgrade', (message, socket, head) => resolve({ upgraded: true, message, socket, head }));
       outgoing.once('response', resolve);
-      outgoing.once('error', (error) => reject(dialError(error)));
+      outgoing.once('error', (error) => reject(this.#failure(error)));
       outgoing.end();
     });
     if (!('upgraded' in answer)) throw await failureOf(answer, target);
@@ -84,7 +93,7 @@ export class NodeRelay {
     const { signal } = request;
     const connection = await this.#connect(target, signal);
     const body = request.body.kind === 'bytes' ? await request.body.read() : new Uint8Array();
-    const headers = endToEnd(request);
+    const headers = this.#headers(request, target);
     if (body.length > 0) headers['content-length'] = body.length;
     return new Promise((resolve, reject) => {
       const outgoing: ClientRequest = httpRequest({
@@ -97,9 +106,18 @@ export class NodeRelay {
       signal.addEventListener('abort', abort, { once: true });
       connection.once('close', () => signal.removeEventListener('abort', abort));
       outgoing.once('response', resolve);
-      outgoing.once('error', (error) => reject(dialError(error)));
+      outgoing.once('error', (error) => reject(this.#failure(error)));
       outgoing.end(body);
     });
+  }
+
+  #headers(request: ApiRequest, target: RelayTarget): OutgoingHttpHeaders {
+    return { ...endToEnd(request), ...(this.#options.headers?.(request, target) ?? { host: 'kubelet' }) };
+  }
+
+  #failure(error: unknown): apierrors.StatusError {
+    const message = error instanceof Error ? error.message : String(error);
+    return this.#options.unreachable?.(message) ?? apierrors.internalError(`error dialing backend: ${message}`);
   }
 
   async #connect({ node }: RelayTarget, signal: AbortSignal): Promise<Duplex> {
@@ -107,7 +125,7 @@ export class NodeRelay {
     try {
       return await this.#connector.connect(node, signal);
     } catch (error) {
-      throw dialError(error);
+      throw this.#failure(error);
     }
   }
 }
@@ -119,9 +137,9 @@ interface Upgraded {
   readonly head: Buffer;
 }
 
-/** Headers for the kubelet: none about this connection, none about who asks. */
+/** Headers for the other side: none about this connection, none about who asks. */
 function endToEnd(request: ApiRequest): OutgoingHttpHeaders {
-  const headers: OutgoingHttpHeaders = { host: 'kubelet' };
+  const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(request.headers)) {
     if (value === undefined || name.startsWith(':') || HOP_BY_HOP.has(name)) continue;
     if (name === 'authorization' || name === 'host' || name === 'content-length' || name.startsWith('impersonate-')) continue;
@@ -198,9 +216,4 @@ function parseStatus(text: string): apierrors.Status | undefined {
   } catch {
     return undefined;
   }
-}
-
-function dialError(error: unknown): apierrors.StatusError {
-  const message = error instanceof Error ? error.message : String(error);
-  return apierrors.internalError(`error dialing backend: ${message}`);
 }

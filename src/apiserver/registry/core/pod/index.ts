@@ -1,6 +1,7 @@
 // The resource pods, and bindings, which is the older path to one of its subresources.
 
 import { bindings, pods } from '../../../../api/core/v1/index.ts';
+import { podProxySubresource } from '../../../endpoint-proxy/proxy.ts';
 import { podNodeSubresources } from '../../../node-proxy/subresources.ts';
 import { podTable } from '../../../printers/pod.ts';
 import { ResourceStore } from '../../resource-store.ts';
@@ -29,6 +30,7 @@ export function podResources(services: RegistryServices): readonly ServedResourc
         { name: 'binding', kind: { group: '', version: 'v1', kind: 'Binding' }, rest: binding },
         { name: 'eviction', kind: { group: 'policy', version: 'v1', kind: 'Eviction' }, rest: evictionRest(store, now) },
         ...podNodeSubresources(services),
+        podProxySubresource(services),
       ],
     },
     { type: bindings, rest: binding },

@@ -2,6 +2,7 @@
 
 import { services as serviceType } from '../../../../api/core/v1/index.ts';
 import { validateService, validateServiceStatusUpdate, validateServiceUpdate } from '../../../../api/core/v1/validation/index.ts';
+import { serviceProxySubresource } from '../../../endpoint-proxy/proxy.ts';
 import { serviceTable } from '../../../printers/service.ts';
 import { dns1035LabelName } from '../../metadata-validation.ts';
 import { ResourceStore } from '../../resource-store.ts';
@@ -51,6 +52,7 @@ export function serviceResource(services: RegistryServices): ServedResource {
     table: serviceTable,
     subresources: [
       { name: 'status', kind: { group: '', version: 'v1', kind: 'Service' }, rest: store.view(serviceStatusStrategy) },
+      serviceProxySubresource(services),
     ],
   };
 }

@@ -1,0 +1,95 @@
+// Which address a request to pods/proxy or services/proxy goes to.
+
+import { isIP, isIPv6 } from 'node:net';
+
+import type * as core from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Random } from '../../machinery/random.ts';
+import { isValidPortNum } from '../../machinery/validation.ts';
+import { podOf } from '../node-proxy/pod-target.ts';
+import type { Find } from '../registry/find.ts';
+
+export interface Location {
+  readonly scheme: 'http' | 'https';
+  readonly host: string;
+  readonly port: number;
+}
+
+interface Target {
+  readonly scheme: 'http' | 'https';
+  readonly name: string;
+  /** '' if none was named. */
+  readonly port: string;
+}
+
+/** NAME, NAME:PORT or SCHEME:NAME:PORT, where the scheme and the port may be ''. Undefined for anything else. */
+export function splitTarget(id: string): Target | undefined {
+  const parts = id.split(':');
+  const [scheme, name = '', port = ''] = parts.length === 3 ? parts : ['', ...parts];
+  if (parts.length > 3 || name === '' || (scheme !== '' && scheme !== 'http' && scheme !== 'https')) return undefined;
+  return { scheme: scheme === 'https' ? 'https' : 'http', name, port };
+}
+
+/** Throws StatusError: 400 for what cannot be meant or may not be reached, 404 without such a pod. */
+export async function locatePod(find: Find, namespace: string, id: string): Promise<Location> {
+  const target = splitTarget(id);
+  if (target === undefined) throw apierrors.badRequest(`invalid pod request ${JSON.stringify(id)}`);
+  const { spec, status } = await podOf(find, namespace, target.name);
+  const first = spec.containers.flatMap(({ ports }) => ports ?? [])[0]?.containerPort;
+  const host = checked(status.podIPs?.[0]?.ip ?? '');
+  const { scheme, port } = target;
+  if (port === '') return { scheme, host, port: first ?? (scheme === 'https' ? 443 : 80) };
+  if (isValidPortNum(Number(port)).length > 0) throw apierrors.badRequest(`invalid port ${JSON.stringify(port)}`);
+  return { scheme, host, port: Number(port) };
+}
+
+/** Throws StatusError: 400 and 404 as locatePod, 503 if nobody is there to answer. */
+export async function locateService(find: Find, random: Random, namespace: string, id: string): Promise<Location> {
+  const target = splitTarget(id);
+  if (target === undefined) throw apierrors.badRequest(`invalid service request ${JSON.stringify(id)}`);
+  const { name, scheme } = target;
+  const service = await find<Immutable<core.Service>>('', 'services', namespace, name);
+  if (service === undefined) throw apierrors.notFound({ group: '', resource: 'services' }, name);
+  const portName = portNameOf(service, target.port);
+  const endpoints = await find<Immutable<core.Endpoints>>('', 'endpoints', namespace, name);
+  const candidates = (endpoints?.subsets ?? []).flatMap(({ addresses = [], ports = [] }) =>
+    ports.filter((port) => (port.name ?? '') === portName).flatMap(({ port }) => addresses.map((address) => ({ address, port }))),
+  );
+  // One of those that are pods of the namespace, and have this address.
+  const start = candidates.length === 0 ? 0 : random.int(candidates.length);
+  for (let step = 0; step < candidates.length; step++) {
+    const { address, port } = candidates[(start + step) % candidates.length] as (typeof candidates)[number];
+    if (await isOwn(find, namespace, address)) return { scheme, host: checked(address.ip), port };
+  }
+  throw apierrors.serviceUnavailable(`no endpoints available for service ${JSON.stringify(name)}`);
+}
+
+/** Ports of endpoints have the names of the service's. A number is that of the service, not of a pod. */
+function portNameOf({ metadata, spec }: Immutable<core.Service>, port: string): string {
+  if (!/^\d+$/.test(port)) return port;
+  const found = spec.ports?.find((candidate) => candidate.port === Number(port));
+  if (found !== undefined) return found.name ?? '';
+  throw apierrors.serviceUnavailable(`no service port ${Number(port)} found for service ${JSON.stringify(metadata.name)}`);
+}
+
+/** Anybody may write endpoints by hand; the server goes only where a pod is. */
+async function isOwn(find: Find, namespace: string, { ip, targetRef }: Immutable<core.EndpointAddress>): Promise<boolean> {
+  if (targetRef?.kind !== 'Pod' || (targetRef.namespace ?? namespace) !== namespace) return false;
+  const pod = await find<Immutable<core.Pod>>('', 'pods', namespace, targetRef.name ?? '');
+  return pod?.status.podIPs?.some((address) => address.ip === ip) === true;
+}
+
+/** The server must not be made to talk to its own machine. */
+function checked(ip: string): string {
+  if (!isGlobalUnicast(ip)) throw apierrors.badRequest('address not allowed');
+  return ip;
+}
+
+/** Nobody's, everybody's, this machine's or this network's only. */
+const NOT_GLOBAL_V4 = /^(0\.0\.0\.0$|127\.|169\.254\.|22[4-9]\.|23\d\.|255\.255\.255\.255$)/;
+const NOT_GLOBAL_V6 = /^(::1?$|::ffff:|ff|fe[89ab])/i;
+
+function isGlobalUnicast(ip: string): boolean {
+  return isIP(ip) !== 0 && !(isIPv6(ip) ? NOT_GLOBAL_V6 : NOT_GLOBAL_V4).test(ip);
+}

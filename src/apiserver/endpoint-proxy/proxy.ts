@@ -1,0 +1,147 @@
+// pods/proxy and services/proxy: any request, to whatever a pod serves, and its answer back. Who may ask for it is who may use
+// the subresource; what is behind the proxy is not told who that was.
+
+import { connect as tcpConnect } from 'node:net';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connect as tlsConnect } from 'node:tls';
+
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Random } from '../../machinery/random.ts';
+import type { NodeConnector } from '../node-connector.ts';
+import { NodeRelay } from '../node-proxy/relay.ts';
+import type { RelayTarget } from '../node-proxy/relay.ts';
+import type { Find } from '../registry/find.ts';
+import type { ServedSubresource } from '../registry/rest.ts';
+import type { ApiRequest, ApiResponse } from '../request.ts';
+import { locatePod, locateService, type Location } from './locate.ts';
+import { rewriteResponse, type ProxiedPlace } from './rewrite.ts';
+
+const ALL_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
+const CONNECT_TIMEOUT_MS = 30_000;
+
+/** A connection to an address. Rejects with what made it impossible. */
+export type Dial = (location: Location, signal: AbortSignal | undefined) => Promise<Duplex>;
+
+export interface EndpointProxyConfig {
+  /** Default: TCP, or TLS that takes any certificate, since pods have none that anybody could check. */
+  readonly dial?: Dial;
+}
+
+export class EndpointProxy {
+  readonly #relays: Readonly<Record<Location['scheme'], NodeRelay>>;
+
+  constructor({ dial = dialAddress }: EndpointProxyConfig = {}) {
+    this.#relays = { http: relayOf(dial, 'http'), https: relayOf(dial, 'https') };
+  }
+
+  /** Throws StatusError (503) if there is no answer. `resource`: pods or services. */
+  async forward(request: ApiRequest, resource: string, name: string, location: Location): Promise<ApiResponse> {
+    const { prefix, path } = splitPath(request.path);
+    const query = request.query.toString();
+    const target: RelayTarget = {
+      node: { name: location.scheme, host: location.host, port: location.port },
+      path: `${path === '' ? '/' : path}${query === '' ? '' : `?${query}`}`,
+      resource: { group: '', resource },
+      name,
+    };
+    const relay = this.#relays[location.scheme];
+    if (request.upgrade !== undefined) return relay.upgrade(request, target);
+    if (path === '' && (request.method === 'GET' || request.method === 'HEAD')) {
+      // Links that are relative would otherwise leave out the last part of the path.
+      const to = `${request.path}/${query === '' ? '' : `?${query}`}`;
+      return { code: 301, headers: { location: to }, body: { kind: 'none' } };
+    }
+    const backend = hostAndPort(location);
+    const place: ProxiedPlace = { scheme: 'https', host: hostOf(request) ?? backend, backend, prefix };
+    return rewriteResponse(await relay.forward(request, target), place);
+  }
+}
+
+/** Of pods. */
+export function podProxySubresource({ find }: { readonly find: Find }, config?: EndpointProxyConfig): ServedSubresource {
+  const proxy = new EndpointProxy(config);
+  return {
+    name: 'proxy',
+    kind: { group: '', version: 'v1', kind: 'PodProxyOptions' },
+    connectMethods: ALL_METHODS,
+    rest: {
+      connect: async (request, name) => proxy.forward(request, 'pods', name, await locatePod(find, request.info.namespace, name)),
+    },
+  };
+}
+
+/** Of services: `random` chooses among the endpoints. */
+export function serviceProxySubresource(
+  { find, random }: { readonly find: Find; readonly random: Random },
+  config?: EndpointProxyConfig,
+): ServedSubresource {
+  const proxy = new EndpointProxy(config);
+  const choice = random.derive('services/proxy');
+  return {
+    name: 'proxy',
+    kind: { group: '', version: 'v1', kind: 'ServiceProxyOptions' },
+    connectMethods: ALL_METHODS,
+    rest: {
+      connect: async (request, name) =>
+        proxy.forward(request, 'services', name, await locateService(find, choice, request.info.namespace, name)),
+    },
+  };
+}
+
+function relayOf(dial: Dial, scheme: Location['scheme']): NodeRelay {
+  const connector: NodeConnector = {
+    connect: ({ host, port }, signal) => dial({ scheme, host, port }, signal),
+  };
+  return new NodeRelay(connector, {
+    headers: (request, { node }) => {
+      const host = hostOf(request) ?? hostAndPort({ scheme, ...node });
+      const before = request.headers['x-forwarded-for'];
+      return {
+        host,
+        'x-forwarded-for': before === undefined ? request.remoteAddress : `${before}, ${request.remoteAddress}`,
+        'x-forwarded-host': host,
+        'x-forwarded-proto': 'https',
+        'x-forwarded-uri': request.path,
+      };
+    },
+    unreachable: (message) => apierrors.serviceUnavailable(`error trying to reach service: ${message}`),
+  });
+}
+
+/** /api/v1/namespaces/NS/pods/NAME/proxy, and what follows it, as it was sent: '' is not the same as '/'. */
+function splitPath(whole: string): { readonly prefix: string; readonly path: string } {
+  const match = /^(\/+api\/+v1\/+namespaces\/+[^/]+\/+[^/]+\/+[^/]+\/+proxy)(.*)$/s.exec(whole);
+  return { prefix: match?.[1] ?? whole, path: match?.[2] ?? '' };
+}
+
+/** Of HTTP/2 the name of the other side is a header of its own. */
+function hostOf({ headers }: ApiRequest): string | undefined {
+  return headers['host'] ?? headers[':authority'];
+}
+
+function hostAndPort({ host, port }: Location): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+const dialAddress: Dial = ({ scheme, host, port }, signal) =>
+  new Promise((resolve, reject) => {
+    const socket: Socket =
+      scheme === 'https'
+        ? tlsConnect({ host, port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] })
+        : tcpConnect({ host, port });
+    const give = (reason: Error): void => void socket.destroy(reason);
+    const abort = (): void => give(new Error('the request was given up'));
+    signal?.addEventListener('abort', abort, { once: true });
+    socket.setTimeout(CONNECT_TIMEOUT_MS, () => give(new Error(`dial tcp ${hostAndPort({ scheme, host, port })}: i/o timeout`)));
+    socket.once('error', (error) => {
+      signal?.removeEventListener('abort', abort);
+      reject(error);
+    });
+    socket.once(scheme === 'https' ? 'secureConnect' : 'connect', () => {
+      signal?.removeEventListener('abort', abort);
+      socket.removeAllListeners('error');
+      socket.setTimeout(0);
+      resolve(socket);
+    });
+  });
