@@ -28,7 +28,7 @@ export const persistentVolumeStrategy: ResourceStrategy<PersistentVolume> = {
 };
 
 /** Who changes the phase may say when that was; else it is now. */
-const persistentVolumeStatusStrategy: SubresourceStrategy<PersistentVolume> = {
+export const persistentVolumeStatusStrategy: SubresourceStrategy<PersistentVolume> = {
   prepareForUpdate(volume, old, { now }) {
     const { phase, lastPhaseTransitionTime } = volume.status;
     const moved = phase !== old.status.phase;

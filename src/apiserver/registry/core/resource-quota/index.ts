@@ -24,7 +24,7 @@ export const resourceQuotaStrategy: ResourceStrategy<ResourceQuota> = {
   validateUpdate: (quota, old) => validateResourceQuotaUpdate(quota, old),
 };
 
-const resourceQuotaStatusStrategy: SubresourceStrategy<ResourceQuota> = {
+export const resourceQuotaStatusStrategy: SubresourceStrategy<ResourceQuota> = {
   prepareForUpdate: (quota, old) => ({ ...quota, spec: old.spec }),
   validateUpdate: (quota) => validateResourceQuotaStatus(quota),
 };

@@ -22,7 +22,7 @@ export const volumeAttachmentStrategy: ResourceStrategy<VolumeAttachment> = {
   validateUpdate: (attachment, old) => validateVolumeAttachmentUpdate(attachment, old),
 };
 
-const volumeAttachmentStatusStrategy: SubresourceStrategy<VolumeAttachment> = {
+export const volumeAttachmentStatusStrategy: SubresourceStrategy<VolumeAttachment> = {
   allowUnconditionalUpdate: false,
   resetFields: [['metadata'], ['spec']],
   prepareForUpdate: (attachment, old) => ({
