@@ -28,7 +28,7 @@ import { volumeAttachmentStatusStrategy, volumeAttachmentStrategy } from './volu
 import { volumeAttributesClassStrategy } from './volume-attributes-class/index.ts';
 
 test.each<[key: string, run: (key: string) => number]>([
-  ['core/v1.LimitRange', (key) => exercise(key, limitRangeStrategy, undefined)],
+  ['core/v1.LimitRange', (key) => exercise(key, limitRangeStrategy, undefined, undefined)],
   [
     'core/v1.PersistentVolume',
     (key) => exercise(key, persistentVolumeStrategy, persistentVolumeStatusStrategy, persistentVolumeTable),

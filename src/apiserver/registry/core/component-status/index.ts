@@ -1,8 +1,10 @@
 // The resource componentstatuses: nothing stored, but asked when somebody asks. Deprecated, and of the components only the one
 // that the API server itself knows can be asked: its store.
 
+import { decodeObject } from '../../../../api/codec/index.ts';
 import type { ComponentStatus } from '../../../../api/core/v1/index.ts';
 import { componentStatuses } from '../../../../api/core/v1/index.ts';
+import { messageDescriptor } from '../../../../api/schema/compile.ts';
 import * as apierrors from '../../../../machinery/apierrors.ts';
 import { componentStatusTable } from '../../../printers/quota.ts';
 import { FreshObject } from '../../encoded-object.ts';
@@ -24,12 +26,8 @@ export function componentStatusResource({ storage }: Pick<RegistryServices, 'sto
       const why = error instanceof Error ? error.message : String(error);
       condition = { type: 'Healthy', status: 'False', message: '', error: why };
     }
-    return {
-      apiVersion: 'v1',
-      kind: 'ComponentStatus',
-      metadata: { name: STORE, uid: '', resourceVersion: '', creationTimestamp: '' },
-      conditions: [condition],
-    };
+    const made = { apiVersion: 'v1', kind: 'ComponentStatus', metadata: { name: STORE }, conditions: [condition] };
+    return decodeObject<ComponentStatus>(messageDescriptor('core/v1.ComponentStatus'), made).object;
   }
 
   return {
