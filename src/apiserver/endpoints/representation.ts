@@ -45,8 +45,9 @@ function isStatus(object: EncodedObject): boolean {
 }
 
 export function listResponse(scope: Scope, request: ApiRequest, negotiated: Negotiated, answer: ListAnswer): ApiResponse {
-  const { items, ...rest } = answer;
-  const metadata = rest;
+  const { items, resourceVersion, ...rest } = answer;
+  // What is not stored has no version.
+  const metadata = resourceVersion === '' ? rest : { resourceVersion, ...rest };
   const { format } = negotiated;
   switch (negotiated.as) {
     case 'object':
