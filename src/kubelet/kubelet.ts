@@ -15,6 +15,7 @@ import type { Runtime } from '../cri/index.ts';
 import type { Clock, Timer } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import { admitPod } from './admission.ts';
+import { Allocations } from './allocations.ts';
 import type { KubeletConfig } from './config.ts';
 import { parseResolvConf, type DnsSettings } from './dns.ts';
 import type { DownwardContext } from './env/downward.ts';
@@ -200,6 +201,10 @@ export class Kubelet {
     serviceInformer.addEventHandler({ onAdd: servicesChanged, onUpdate: servicesChanged, onDelete: servicesChanged });
     const nodeInformer = informers.informerFor(nodes, { fieldSelector: `metadata.name=${config.nodeName}` });
 
+    const allocations = new Allocations({
+      allocatable: () => node.allocatable,
+      active: () => [...this.#desired.values()].filter((pod) => this.#isActive(pod)),
+    });
     const workersRef = (): PodWorkers => this.#require().workers;
     const objects = new ObjectTracker({
       clock,
@@ -299,6 +304,7 @@ export class Kubelet {
       killer,
       volumes,
       objects,
+      allocations,
       // Where nothing is written, nobody could read a token: none is asked for, and none renewed every hour.
       token: (request) => (hostFiles ? tokens.get(request) : Promise.resolve('')),
       downward,
@@ -361,6 +367,7 @@ export class Kubelet {
       pods: podInformer,
       nodes: nodeInformer.lister,
       objects,
+      allocations,
       probes,
       pleg,
       statuses,
@@ -451,6 +458,7 @@ export class Kubelet {
     const uid = podUid(pod);
     this.#desired.delete(uid);
     statuses.forget(uid);
+    this.#retryDeferred();
     if (workers.state(uid) === undefined) return;
     // Without a word of its own it has the time that its spec gives it: somebody deleted only the object.
     workers.update({ type: 'kill', pod });
@@ -467,12 +475,13 @@ export class Kubelet {
 
   /** Called before the pod is one of the desired: it is judged by what else there is. */
   #admit(pod: Pod): boolean {
-    const { allocatable, nodes: nodeLister, statuses, pleg } = this.#require();
+    const { allocatable, nodes: nodeLister, statuses, pleg, allocations } = this.#require();
     // It runs already: it was admitted before the kubelet was started anew.
     if (pleg.get(podUid(pod)) !== undefined) return true;
     const rejection = admitPod({
       pod,
-      active: () => [...this.#desired.values()].filter((other) => this.#isActive(other)),
+      active: () =>
+        [...this.#desired.values()].filter((other) => this.#isActive(other)).map((other) => allocations.current(other)),
       activeAtMost: this.#desired.size,
       allocatable,
       node: nodeLister.get('', this.#config.nodeName),
@@ -508,6 +517,7 @@ export class Kubelet {
   #podFinished(pod: Pod): void {
     const { statuses, pleg, leftovers } = this.#require();
     const uid = podUid(pod);
+    this.#retryDeferred();
     const wanted = this.#desired.get(uid);
     if (wanted !== undefined && wanted.metadata.deletionTimestamp === undefined) return;
     if (wanted !== undefined && !isStaticPod(wanted)) statuses.removeWhenWritten(wanted);
@@ -516,9 +526,16 @@ export class Kubelet {
     if (wanted === undefined) this.#forget(uid);
   }
 
+  /** There may be room now for what a pod could not be given before. */
+  #retryDeferred(): void {
+    const { workers, allocations } = this.#require();
+    for (const uid of allocations.deferred()) workers.sync(uid);
+  }
+
   #forget(uid: string): void {
-    const { workers, statuses, runtimeManager, tokens } = this.#require();
+    const { workers, statuses, runtimeManager, tokens, allocations } = this.#require();
     workers.forget(uid);
+    allocations.forget(uid);
     statuses.forget(uid);
     runtimeManager.forget(uid);
     tokens.forget(uid);
@@ -603,6 +620,7 @@ interface Parts {
   readonly pods: SharedInformer<Pod>;
   readonly nodes: Lister<Node>;
   readonly objects: ObjectTracker;
+  readonly allocations: Allocations;
   readonly probes: ProbeManager;
   readonly pleg: Pleg;
   readonly statuses: StatusManager;

@@ -3,6 +3,7 @@
 
 import type { Clock } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
+import type { Allocations } from './allocations.ts';
 import type { DownwardContext } from './env/downward.ts';
 import type { PodEvents } from './events.ts';
 import { untilAborted } from './handlers/timeout.ts';
@@ -11,7 +12,6 @@ import type { Pleg } from './pleg.ts';
 import type { PodSyncer, StatusChange, SyncResult } from './pod-workers.ts';
 import type { ProbeManager } from './probes/probe-manager.ts';
 import { Backoff } from './runtime/backoff.ts';
-import { computePodActions } from './runtime/compute-pod-actions.ts';
 import type { ContainerKiller } from './runtime/kill.ts';
 import { emptyPodStatus, runningContainers, type RuntimePodStatus } from './runtime/pod-status.ts';
 import { qosClass } from './runtime/resources.ts';
@@ -35,6 +35,7 @@ export interface SyncerConfig {
   readonly killer: ContainerKiller;
   readonly volumes: VolumeManager;
   readonly objects: ObjectTracker;
+  readonly allocations: Allocations;
   readonly token: PayloadContext['token'];
   readonly downward: () => DownwardContext;
   /** The runtime's own name, for container IDs. */
@@ -51,6 +52,8 @@ const VOLUME_BACKOFF_MS = 500;
 const MAX_VOLUME_BACKOFF_MS = 122_000;
 const NETWORK_RETRY_MS = 5000;
 const FIRST_REPORT_MS = 10;
+/** When a resize is tried again for which there was no room. Pods that go are a reason to try it before. */
+const DEFERRED_RESIZE_MS = 180_000;
 
 export class KubeletPodSyncer implements PodSyncer {
   readonly #config: SyncerConfig;
@@ -61,8 +64,9 @@ export class KubeletPodSyncer implements PodSyncer {
     this.#volumeBackoff = new Backoff(config.clock, VOLUME_BACKOFF_MS, MAX_VOLUME_BACKOFF_MS);
   }
 
-  async syncPod(pod: Pod, _first: boolean, signal: AbortSignal): Promise<SyncResult> {
-    const { pleg, probes } = this.#config;
+  async syncPod(wanted: Pod, _first: boolean, signal: AbortSignal): Promise<SyncResult> {
+    const { pleg, probes, allocations, clock } = this.#config;
+    const { pod, pending } = allocations.allocate(wanted);
     const uid = podUid(pod);
     pleg.hold(uid);
     try {
@@ -71,8 +75,10 @@ export class KubeletPodSyncer implements PodSyncer {
       const result = await this.#reportAndAct(pod, status, signal);
       if (result.ended) return result;
       // Known only now for a pod that has just got its start time.
-      const end = this.#deadline(pod)?.at;
-      return end === undefined ? result : { ...result, retryAt: Math.min(result.retryAt ?? end, end) };
+      const times = [this.#deadline(pod)?.at, result.retryAt];
+      if (pending?.reason === 'Deferred') times.push(clock.now() + DEFERRED_RESIZE_MS);
+      const due = times.filter((time) => time !== undefined);
+      return due.length === 0 ? result : { ...result, retryAt: Math.min(...due) };
     } finally {
       pleg.release(uid);
     }
@@ -123,7 +129,7 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   async syncTerminatedPod(pod: Pod, signal: AbortSignal): Promise<void> {
-    const { volumes, objects, probes, statuses, runtimeManager } = this.#config;
+    const { volumes, objects, probes, statuses, runtimeManager, allocations } = this.#config;
     const uid = podUid(pod);
     const status = this.#observed(pod);
     statuses.set(pod, terminatedStatus(this.#generate(pod, status, true)));
@@ -132,6 +138,7 @@ export class KubeletPodSyncer implements PodSyncer {
     signal.throwIfAborted();
     objects.unregister(uid);
     runtimeManager.forget(uid);
+    allocations.forget(uid);
     this.#volumeBackoff.reset(uid);
   }
 
@@ -189,7 +196,7 @@ export class KubeletPodSyncer implements PodSyncer {
 
   /** Something more can be done at once: an init container has ended already, a sandbox has gone again. */
   #hasWork(pod: Pod, status: RuntimePodStatus): boolean {
-    const actions = computePodActions(pod, status, this.#config.probes);
+    const actions = this.#config.runtimeManager.actions(pod, status);
     const uid = podUid(pod);
     const startable = (name: string | undefined): boolean =>
       name !== undefined && this.#config.runtimeManager.startFailure(uid, name) === undefined;
@@ -257,14 +264,19 @@ export class KubeletPodSyncer implements PodSyncer {
     return this.#config.statuses.get(podUid(pod)) ?? pod.status;
   }
 
-  #generate(pod: Pod, runtimeStatus: RuntimePodStatus, ended: boolean): PodStatus {
-    const uid = podUid(pod);
+  #generate(wanted: Pod, runtimeStatus: RuntimePodStatus, ended: boolean): PodStatus {
+    const uid = podUid(wanted);
+    const { allocations, runtimeManager } = this.#config;
+    const { resizer } = runtimeManager;
+    const pod = allocations.current(wanted);
     return generatePodStatus({
       pod,
+      actualResources: (record, container) => resizer.actual(pod, container, record),
+      resize: { pending: allocations.pending(uid), inProgress: resizer.progress(pod, runtimeStatus) },
       runtimeStatus,
       previous: this.#previous(pod),
       runtimeName: this.#config.runtimeName(),
-      startFailure: (name) => this.#config.runtimeManager.startFailure(uid, name),
+      startFailure: (name) => runtimeManager.startFailure(uid, name),
       probes: this.#config.probes,
       hostIPs: this.#config.downward().hostIPs,
       qosClass: qosClass(pod),

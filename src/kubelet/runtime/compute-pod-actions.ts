@@ -65,7 +65,17 @@ export function podSandboxChanged(pod: Pod, status: RuntimePodStatus): SandboxDe
   return { changed: false, attempt: newest.attempt, sandboxId: newest.id };
 }
 
-export function computePodActions(pod: Pod, status: RuntimePodStatus, probes: ProbeVerdicts): PodActions {
+/** Whether a running container has to be started anew to get what was allocated to it. */
+export type NeedsRestart = (container: Container, latest: ContainerRecord) => boolean;
+
+const NEVER: NeedsRestart = () => false;
+
+export function computePodActions(
+  pod: Pod,
+  status: RuntimePodStatus,
+  probes: ProbeVerdicts,
+  needsRestart: NeedsRestart = NEVER,
+): PodActions {
   const { changed, attempt, sandboxId } = podSandboxChanged(pod, status);
   const draft: Draft = {
     killPod: changed,
@@ -77,8 +87,8 @@ export function computePodActions(pod: Pod, status: RuntimePodStatus, probes: Pr
   const createSandbox = changed && startFromSandbox(pod, status, attempt, draft);
   if (!changed) {
     startEphemeralContainers(pod, status, draft);
-    const initialized = computeInitContainers(pod, status, probes, draft);
-    if (initialized && !draft.killPod) computeContainers(pod, status, probes, draft);
+    const initialized = computeInitContainers(pod, status, probes, needsRestart, draft);
+    if (initialized && !draft.killPod) computeContainers(pod, status, probes, needsRestart, draft);
   }
   return { ...draft, createSandbox, sandboxId, attempt };
 }
@@ -139,7 +149,13 @@ function startEphemeralContainers(pod: Pod, status: RuntimePodStatus, draft: Dra
  * Looked at from the last one back: earlier ones that have ended may have been removed from the runtime, so the latest that
  * is known says how far the pod has come.
  */
-function computeInitContainers(pod: Pod, status: RuntimePodStatus, probes: ProbeVerdicts, draft: Draft): boolean {
+function computeInitContainers(
+  pod: Pod,
+  status: RuntimePodStatus,
+  probes: ProbeVerdicts,
+  needsRestart: NeedsRestart,
+  draft: Draft,
+): boolean {
   const initContainers = pod.spec?.initContainers ?? [];
   if (initContainers.length === 0) return true;
   // Containers that have ended do not count: they may be of a sandbox before this one.
@@ -160,7 +176,9 @@ function computeInitContainers(pod: Pod, status: RuntimePodStatus, probes: Probe
       continue;
     }
     if (passed && !sidecar) continue;
-    const verdict = sidecar ? judgeSidecar(container, latest, probes) : judgeInitContainer(container, pod, status, latest);
+    const verdict = sidecar
+      ? judgeSidecar(container, latest, probes, needsRestart)
+      : judgeInitContainer(container, pod, status, latest);
     switch (verdict.is) {
       case 'failed':
         draft.killPod = true;
@@ -208,7 +226,12 @@ function judgeInitContainer(container: Container, pod: Pod, status: RuntimePodSt
   }
 }
 
-function judgeSidecar(container: Container, latest: ContainerRecord, probes: ProbeVerdicts): InitVerdict {
+function judgeSidecar(
+  container: Container,
+  latest: ContainerRecord,
+  probes: ProbeVerdicts,
+  needsRestart: NeedsRestart,
+): InitVerdict {
   switch (latest.state) {
     case 'created':
     case 'exited':
@@ -234,13 +257,22 @@ function judgeSidecar(container: Container, latest: ContainerRecord, probes: Pro
   if (hashContainer(container) !== latest.hash) {
     return { is: 'done, restart', kill: kill(`Init container ${container.name} definition changed`, 'DefinitionChanged') };
   }
+  if (needsRestart(container, latest)) {
+    return { is: 'done, restart', kill: kill(`Init container ${container.name} resize requires restart`, 'DefinitionChanged') };
+  }
   if (container.livenessProbe && probes.liveness(latest.id) === 'failure') {
     return { is: 'done, restart', kill: kill(`Init container ${container.name} failed liveness probe`, 'LivenessProbe') };
   }
   return { is: 'done' };
 }
 
-function computeContainers(pod: Pod, status: RuntimePodStatus, probes: ProbeVerdicts, draft: Draft): void {
+function computeContainers(
+  pod: Pod,
+  status: RuntimePodStatus,
+  probes: ProbeVerdicts,
+  needsRestart: NeedsRestart,
+  draft: Draft,
+): void {
   let kept = 0;
   (pod.spec?.containers ?? []).forEach((container, index) => {
     const latest = findContainer(status, container.name);
@@ -264,6 +296,11 @@ function computeContainers(pod: Pod, status: RuntimePodStatus, probes: ProbeVerd
     } else if (probes.startup(latest.id) === 'failure') {
       message = `Container ${container.name} failed startup probe`;
       reason = 'StartupProbe';
+    } else if (needsRestart(container, latest)) {
+      message = `Container ${container.name} resize requires restart`;
+      draft.containersToStart.push(index);
+      draft.containersToKill.push({ id: latest.id, name: container.name, message, reason: 'DefinitionChanged' });
+      return;
     } else {
       kept++;
       return;

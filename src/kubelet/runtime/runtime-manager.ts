@@ -26,6 +26,7 @@ import { makeMounts } from '../volumes/mounts.ts';
 import type { VolumePaths } from '../volumes/volume-manager.ts';
 import { Backoff } from './backoff.ts';
 import { computePodActions, type PodActions, type ProbeVerdicts } from './compute-pod-actions.ts';
+import { ContainerResizer } from './container-resizer.ts';
 import { makeContainerConfig } from './container-config.ts';
 import { fnv1a32 } from './hash.ts';
 import type { ContainerKiller } from './kill.ts';
@@ -115,12 +116,15 @@ interface Sandbox {
 export class RuntimeManager {
   readonly #config: RuntimeManagerConfig;
   readonly #backoff: Backoff;
+  /** What containers have, and how they get something else. */
+  readonly resizer: ContainerResizer;
   /** By pod UID and container name: why the container is not running, as of the last try. */
   readonly #failures = new Map<string, Map<string, StartFailure>>();
 
   constructor(config: RuntimeManagerConfig) {
     this.#config = config;
     this.#backoff = new Backoff(config.clock, config.restartBackoffMs, config.maxRestartBackoffMs);
+    this.resizer = new ContainerResizer(config);
   }
 
   startFailure(uid: string, containerName: string): StartFailure | undefined {
@@ -131,6 +135,7 @@ export class RuntimeManager {
   forget(uid: string): void {
     this.#failures.delete(uid);
     this.#backoff.forget(`${uid}_`);
+    this.resizer.forget(uid);
     this.#config.imageManager.forget(uid);
   }
 
@@ -142,8 +147,14 @@ export class RuntimeManager {
     signal: AbortSignal,
   ): Promise<RuntimeSyncResult> {
     const context: SyncContext = { pod, status, pullSecrets, volumes, signal, acted: false, retryAt: undefined };
-    const actions = computePodActions(pod, status, this.#config.probes);
+    const actions = this.actions(pod, status);
     await this.#kill(context, actions);
+    if (!actions.killPod) {
+      const killed = new Set(actions.containersToKill.map(({ id }) => id));
+      if (!(await this.resizer.resize(pod, status, killed, signal))) {
+        this.#retryAt(context, this.#config.clock.now() + this.#config.retryMs);
+      }
+    }
     const toStart = containersToStart(pod, actions);
     if ((actions.killPod && !actions.createSandbox) || (toStart.length === 0 && !actions.createSandbox)) return context;
     const sandbox = await this.#sandbox(context, actions);
@@ -151,6 +162,13 @@ export class RuntimeManager {
       for (const container of toStart) await this.#tryStart(context, sandbox, container);
     }
     return context;
+  }
+
+  /** What is to be done now. */
+  actions(pod: Pod, status: RuntimePodStatus): PodActions {
+    return computePodActions(pod, status, this.#config.probes, (container, latest) =>
+      this.resizer.needsRestart(pod, container, latest),
+    );
   }
 
   async #kill(context: SyncContext, actions: PodActions): Promise<void> {
@@ -326,6 +344,7 @@ export class RuntimeManager {
       report(messageOf(err));
       throw err instanceof StartError ? err : new StartError('CreateContainerConfigError', messageOf(err), undefined, err);
     }
+    this.resizer.started(pod, container, containerId);
     context.acted = true;
     events.container(pod, container, 'Normal', 'Created', 'Container created');
 

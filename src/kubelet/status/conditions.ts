@@ -12,6 +12,8 @@ export const OWNED_CONDITIONS: readonly string[] = [
   'Ready',
   'ContainersReady',
   'PodScheduled',
+  'PodResizePending',
+  'PodResizeInProgress',
 ];
 
 export interface ConditionsInput {

@@ -5,7 +5,7 @@ import { hasAnyContainerCreated } from '../runtime/compute-pod-actions.ts';
 import { isSidecar, shouldContainerBeRestarted } from '../runtime/restart-policy.ts';
 import { formatTime } from '../time.ts';
 import type * as v1 from '../../api/core/v1/index.ts';
-import type { Container, ContainerState, ContainerStatus, Pod, VolumeMount } from '../types.ts';
+import type { Container, ContainerState, ContainerStatus, Pod, ResourceRequirements, VolumeMount } from '../types.ts';
 
 /** Why a container could not be started, as `waiting` shows it. */
 export interface StartFailure {
@@ -19,6 +19,8 @@ export interface ContainerStatusInput {
   /** The runtime's name, for container IDs: 'containerd' makes 'containerd://…'. */
   readonly runtimeName: string;
   readonly startFailure: (containerName: string) => StartFailure | undefined;
+  /** What the instance has, as far as it is not what was allocated to it. */
+  readonly actualResources?: (record: ContainerRecord, container: Container) => ResourceRequirements;
 }
 
 type Kind = 'regular' | 'init' | 'ephemeral';
@@ -148,7 +150,7 @@ function fromRecord(
     imageID: record.imageRef,
     containerID: `${input.runtimeName}://${record.id}`,
     ...(requests !== undefined && Object.keys(requests).length > 0 ? { allocatedResources: requests } : {}),
-    resources: container.resources ?? {},
+    resources: input.actualResources?.(record, container) ?? container.resources ?? {},
     ...volumeMountStatuses(container),
     ...(record.user !== undefined
       ? {

@@ -4,7 +4,8 @@ import { podSandboxChanged } from '../runtime/compute-pod-actions.ts';
 import { podIPs, findContainer, type RuntimePodStatus } from '../runtime/pod-status.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../types.ts';
 import { generateConditions } from './conditions.ts';
-import { convertContainerStatuses, type StartFailure } from './container-statuses.ts';
+import { convertContainerStatuses, type ContainerStatusInput, type StartFailure } from './container-statuses.ts';
+import { resizeConditions, type ResizeState } from './resize-conditions.ts';
 import { getPhase, isTerminal, type PodPhase } from './phase.ts';
 
 /** What the probes say of a container: filled in by the probe manager. */
@@ -26,6 +27,8 @@ export interface GenerateStatusInput {
   readonly qosClass: PodStatus['qosClass'];
   /** No container of the pod will be started again. */
   readonly ended: boolean;
+  readonly actualResources?: ContainerStatusInput['actualResources'];
+  readonly resize?: ResizeState;
 }
 
 export function generatePodStatus(input: GenerateStatusInput): PodStatus {
@@ -51,13 +54,16 @@ export function generatePodStatus(input: GenerateStatusInput): PodStatus {
   return {
     ...(generation > 0 ? { observedGeneration: generation } : {}),
     phase,
-    conditions: generateConditions({
-      pod,
-      phase,
-      containerStatuses,
-      initContainerStatuses,
-      sandboxReady: !podSandboxChanged(pod, runtimeStatus).changed,
-    }),
+    conditions: [
+      ...generateConditions({
+        pod,
+        phase,
+        containerStatuses,
+        initContainerStatuses,
+        sandboxReady: !podSandboxChanged(pod, runtimeStatus).changed,
+      }),
+      ...(input.resize !== undefined && !isTerminal(phase) ? resizeConditions(pod, input.resize) : []),
+    ],
     ...(message !== undefined ? { message } : {}),
     ...(reason !== undefined ? { reason } : {}),
     ...(pod.status?.nominatedNodeName !== undefined ? { nominatedNodeName: pod.status.nominatedNodeName } : {}),
@@ -67,8 +73,15 @@ export function generatePodStatus(input: GenerateStatusInput): PodStatus {
     ...(initContainerStatuses.length > 0 ? { initContainerStatuses } : {}),
     containerStatuses,
     ...(input.qosClass !== undefined ? { qosClass: input.qosClass } : {}),
+    ...podLevelResources(pod),
     ...(ephemeralStatuses.length > 0 ? { ephemeralContainerStatuses: ephemeralStatuses } : {}),
   };
+}
+
+/** Of a pod that asks for something as a whole. */
+function podLevelResources({ spec: { resources } }: Pod): Pick<PodStatus, 'allocatedResources' | 'resources'> {
+  if (resources === undefined) return {};
+  return { ...(resources.requests !== undefined && { allocatedResources: resources.requests }), resources };
 }
 
 /** A pod that has ended, in the API's eyes or the kubelet's own, stays so. */

@@ -4,6 +4,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PodStatus } from '../types.ts';
 import { OWNED_CONDITIONS } from './conditions.ts';
+import { RESIZE_CONDITIONS } from './resize-conditions.ts';
 
 /** Fields of a pod's status that the kubelet never writes: their owners are elsewhere. */
 const FOREIGN_FIELDS: ReadonlySet<string> = new Set([
@@ -43,7 +44,9 @@ export function statusPatch(from: PodStatus, to: PodStatus): Patch | undefined {
  */
 function changedConditions(from: PodStatus, to: PodStatus): unknown[] {
   const before = new Map((from.conditions ?? []).map((condition) => [condition.type, condition]));
-  return (to.conditions ?? [])
+  const types = new Set((to.conditions ?? []).map(({ type }) => type));
+  const ended = RESIZE_CONDITIONS.filter((type) => before.has(type) && !types.has(type));
+  const changed = (to.conditions ?? [])
     .filter(
       (condition) =>
         (OWNED_CONDITIONS.includes(condition.type) || condition.type === 'DisruptionTarget') &&
@@ -53,6 +56,7 @@ function changedConditions(from: PodStatus, to: PodStatus): unknown[] {
       const gone = Object.keys(before.get(condition.type) ?? {}).filter((key) => !(key in condition));
       return { ...condition, ...Object.fromEntries(gone.map((key) => [key, null])) };
     });
+  return [...changed, ...ended.map((type) => ({ $patch: 'delete', type }))];
 }
 
 function replaceByIP(before: unknown, after: unknown): unknown[] {

@@ -1,0 +1,139 @@
+// What each pod has been given of its node. A new pod gets what its spec asks for when it is admitted; a pod that is resized
+// keeps what it has until there is room for what it asks for now. All else in the kubelet sees pods as they were allocated.
+//
+// Kept in memory: after a restart it is read from the statuses, which say what was allocated to containers that run.
+
+import { semanticEqual } from '../machinery/deep.ts';
+import { amounts, podRequests } from './runtime/resources.ts';
+import { podUid, type Container, type Pod, type ResourceList, type ResourceRequirements } from './types.ts';
+
+/** Why a resize has to wait: Infeasible: this node can never do it; Deferred: it may, when others go. */
+export interface PendingResize {
+  readonly reason: 'Infeasible' | 'Deferred';
+  readonly message: string;
+}
+
+export interface Allocation {
+  /** The pod with the resources that it has been given. */
+  readonly pod: Pod;
+  readonly pending: PendingResize | undefined;
+}
+
+interface Given {
+  readonly containers: ReadonlyMap<string, ResourceRequirements>;
+  readonly whole: ResourceRequirements | undefined;
+}
+
+export interface AllocationsConfig {
+  readonly allocatable: () => ResourceList;
+  /** Pods that have, or are about to have, something of the node. */
+  readonly active: () => readonly Pod[];
+}
+
+export class Allocations {
+  readonly #config: AllocationsConfig;
+  readonly #given = new Map<string, Given>();
+  readonly #pending = new Map<string, PendingResize>();
+
+  constructor(config: AllocationsConfig) {
+    this.#config = config;
+  }
+
+  /** Gives the pod what it asks for, if it can be had. */
+  allocate(pod: Pod): Allocation {
+    const uid = podUid(pod);
+    const before = this.current(pod);
+    const given = this.#given.get(uid);
+    let pending: PendingResize | undefined;
+    if (before !== pod) pending = this.#obstacle(pod);
+    if (pending === undefined && (given === undefined || before !== pod)) this.#given.set(uid, whatIs(pod));
+    else if (given === undefined) this.#given.set(uid, whatIs(before));
+    if (pending === undefined) this.#pending.delete(uid);
+    else this.#pending.set(uid, pending);
+    return { pod: pending === undefined ? pod : before, pending };
+  }
+
+  /** The pod with what it has now; the very pod if that is what it asks for. */
+  current(pod: Pod): Pod {
+    const given = this.#given.get(podUid(pod)) ?? reported(pod);
+    const put = (container: Container): Container => {
+      const resources = given.containers.get(container.name);
+      return resources === undefined || semanticEqual(resources, container.resources) ? container : { ...container, resources };
+    };
+    const { spec } = pod;
+    const containers = spec.containers.map(put);
+    const initContainers = spec.initContainers?.map(put);
+    const whole = given.whole ?? spec.resources;
+    const same =
+      containers.every((container, index) => container === spec.containers[index]) &&
+      (initContainers ?? []).every((container, index) => container === spec.initContainers?.[index]) &&
+      semanticEqual(whole, spec.resources);
+    if (same) return pod;
+    return {
+      ...pod,
+      spec: {
+        ...spec,
+        containers,
+        ...(initContainers !== undefined && { initContainers }),
+        ...(whole !== undefined && { resources: whole }),
+      },
+    };
+  }
+
+  /** Why the pod has not been given what it asks for, as of the last attempt. */
+  pending(uid: string): PendingResize | undefined {
+    return this.#pending.get(uid);
+  }
+
+  /** UIDs of pods that ask for more than there was when they did. */
+  deferred(): readonly string[] {
+    return [...this.#pending].filter(([, { reason }]) => reason === 'Deferred').map(([uid]) => uid);
+  }
+
+  forget(uid: string): void {
+    this.#given.delete(uid);
+    this.#pending.delete(uid);
+  }
+
+  #obstacle(pod: Pod): PendingResize | undefined {
+    const capacity = amounts(this.#config.allocatable());
+    const wanted = podRequests(pod);
+    const had = podRequests(this.current(pod));
+    // What only becomes less is always to be had.
+    const more = (['cpu', 'memory'] as const).filter((resource) => (wanted.get(resource) ?? 0) > (had.get(resource) ?? 0));
+    for (const resource of more) {
+      const [requested, total] = [wanted.get(resource) ?? 0, capacity.get(resource) ?? 0];
+      if (requested <= total) continue;
+      const message = `Node didn't have enough capacity: ${resource}, requested: ${requested}, capacity: ${total}`;
+      return { reason: 'Infeasible', message };
+    }
+    if (more.length === 0) return undefined;
+    const others = this.#config.active().filter((other) => podUid(other) !== podUid(pod));
+    for (const resource of more) {
+      const [requested, total] = [wanted.get(resource) ?? 0, capacity.get(resource) ?? 0];
+      const used = others.reduce((sum, other) => sum + (podRequests(this.current(other)).get(resource) ?? 0), 0);
+      if (requested <= total - used) continue;
+      const message = `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${total}`;
+      return { reason: 'Deferred', message };
+    }
+    return undefined;
+  }
+}
+
+function whatIs({ spec }: Pod): Given {
+  const all = [...spec.containers, ...(spec.initContainers ?? [])];
+  return { containers: new Map(all.map(({ name, resources }) => [name, resources])), whole: spec.resources };
+}
+
+/** What the status says that running containers were given. */
+function reported({ status }: Pod): Given {
+  const containers = new Map<string, ResourceRequirements>();
+  for (const container of [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])]) {
+    const { name, state, resources, allocatedResources } = container;
+    if (state.running === undefined || resources === undefined) continue;
+    const { requests: _, ...rest } = resources;
+    const requests = allocatedResources ?? resources.requests;
+    containers.set(name, { ...rest, ...(requests !== undefined && { requests }) });
+  }
+  return { containers, whole: undefined };
+}

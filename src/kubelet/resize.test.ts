@@ -1,0 +1,153 @@
+// Pods that run get more or less of their node, and debug containers beside the ones they began with.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import { pods } from '../api/core/v1/index.ts';
+import type * as v1 from '../api/core/v1/index.ts';
+import type { New } from '../api/meta/v1/index.ts';
+import { CriError } from '../cri/index.ts';
+import { startHarness, type Harness } from './testing/harness.ts';
+import type { Pod } from './types.ts';
+
+let harness: Harness;
+beforeEach(async () => {
+  harness = await startHarness();
+});
+afterEach(async () => {
+  await harness.stop();
+});
+
+const isRunning = (pod: Pod): boolean => pod.status.phase === 'Running';
+const main = (cpu: string, more: New<v1.Container> = {}): New<v1.Container> => ({
+  name: 'main',
+  image: 'busybox:1.36',
+  command: ['sleep', 'infinity'],
+  resources: { requests: { cpu }, limits: { cpu: '4' } },
+  ...more,
+});
+const condition = (pod: Pod, type: string) => pod.status.conditions?.find((candidate) => candidate.type === type);
+const containerOf = (pod: Pod) => pod.status.containerStatuses?.[0];
+
+async function run(name: string, cpu: string, more: New<v1.Container> = {}): Promise<Pod> {
+  await harness.createPod(name, { containers: [main(cpu, more)] });
+  return harness.waitForPod(name, isRunning);
+}
+
+function patch(name: string, subresource: string, body: object): Promise<Pod> {
+  const inDefault = harness.client.resource(pods).namespace('default');
+  return inDefault.patch(name, 'application/strategic-merge-patch+json', body, { subresource });
+}
+
+const resize = (name: string, cpu: string): Promise<Pod> =>
+  patch(name, 'resize', { spec: { containers: [{ name: 'main', resources: { requests: { cpu } } }] } });
+
+/** In thousandths, as the runtime has it. */
+async function sharesOf(pod: Pod): Promise<number | undefined> {
+  const id = containerOf(pod)?.containerID?.replace(/^.*:\/\//, '') ?? '';
+  const { status } = await harness.runtime.runtime.containerStatus(id);
+  return status?.resources?.linux?.cpuShares;
+}
+
+describe('resize', () => {
+  test('a container has its new resources without a restart', async () => {
+    const before = await run('web', '1');
+    expect(containerOf(before)).toMatchObject({ allocatedResources: { cpu: '1' }, resources: { requests: { cpu: '1' } } });
+    await resize('web', '2');
+    const after = await harness.waitForPod('web', (pod) => containerOf(pod)?.resources?.requests?.['cpu'] === '2');
+    expect(containerOf(after)).toMatchObject({ allocatedResources: { cpu: '2' }, restartCount: 0 });
+    expect(containerOf(after)?.containerID).toBe(containerOf(before)?.containerID);
+    expect(after.status.observedGeneration).toBe(2);
+    expect(condition(after, 'PodResizePending')).toBeUndefined();
+    expect(await sharesOf(after)).toBe(2048);
+  });
+
+  test('a container whose policy wants it is started anew', async () => {
+    const before = await run('web', '1', { resizePolicy: [{ resourceName: 'cpu', restartPolicy: 'RestartContainer' }] });
+    await resize('web', '2');
+    const after = await harness.waitForPod(
+      'web',
+      (pod) => containerOf(pod)?.restartCount === 1 && containerOf(pod)?.ready === true,
+    );
+    expect(containerOf(after)?.containerID).not.toBe(containerOf(before)?.containerID);
+    expect(containerOf(after)).toMatchObject({ allocatedResources: { cpu: '2' }, resources: { requests: { cpu: '2' } } });
+    expect(await harness.eventsOf('web')).toContain('Killing: Container main resize requires restart');
+  });
+
+  test('what the node will never have is said to be infeasible, and taken back', async () => {
+    await run('web', '1', { resources: { requests: { cpu: '1' } } });
+    await resize('web', '5');
+    const pending = await harness.waitForPod('web', (pod) => condition(pod, 'PodResizePending') !== undefined);
+    expect(condition(pending, 'PodResizePending')).toMatchObject({
+      status: 'True',
+      reason: 'Infeasible',
+      message: "Node didn't have enough capacity: cpu, requested: 5000, capacity: 4000",
+      observedGeneration: 2,
+    });
+    expect(containerOf(pending)).toMatchObject({ allocatedResources: { cpu: '1' }, resources: { requests: { cpu: '1' } } });
+    await resize('web', '1500m');
+    const after = await harness.waitForPod('web', (pod) => containerOf(pod)?.allocatedResources?.['cpu'] === '1500m');
+    expect(condition(after, 'PodResizePending')).toBeUndefined();
+  });
+
+  test('what another pod has is waited for', async () => {
+    await run('web', '1');
+    await run('other', '2');
+    await resize('web', '3');
+    const pending = await harness.waitForPod('web', (pod) => condition(pod, 'PodResizePending') !== undefined);
+    expect(condition(pending, 'PodResizePending')).toMatchObject({
+      reason: 'Deferred',
+      message: "Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000",
+    });
+    await harness.deletePod('other', 0);
+    await harness.waitForPod('web', (pod) => containerOf(pod)?.allocatedResources?.['cpu'] === '3', '1m');
+  });
+
+  test('what is deferred still holds after the kubelet has begun anew', async () => {
+    await run('web', '1');
+    await run('other', '2');
+    await resize('web', '3');
+    await harness.waitForPod('web', (pod) => condition(pod, 'PodResizePending') !== undefined);
+    await harness.kubelet.stop();
+    await harness.restartKubelet();
+    await harness.clock.advance('10s');
+    expect(containerOf(await harness.getPod('web'))).toMatchObject({ allocatedResources: { cpu: '1' }, restartCount: 0 });
+    await harness.deletePod('other', 0);
+    await harness.waitForPod('web', (pod) => containerOf(pod)?.allocatedResources?.['cpu'] === '3', '1m');
+  });
+
+  test('a runtime that cannot is named in the condition, and asked again', async () => {
+    await run('web', '1');
+    const { runtime } = harness.runtime;
+    const original = runtime.updateContainerResources.bind(runtime);
+    runtime.updateContainerResources = () => Promise.reject(new CriError('Unimplemented', 'not here'));
+    await resize('web', '2');
+    const failed = await harness.waitForPod('web', (pod) => condition(pod, 'PodResizeInProgress')?.reason === 'Error');
+    expect(condition(failed, 'PodResizeInProgress')?.message).toContain('not here');
+    expect(containerOf(failed)).toMatchObject({ allocatedResources: { cpu: '2' }, resources: { requests: { cpu: '1' } } });
+    runtime.updateContainerResources = original;
+    const after = await harness.waitForPod('web', (pod) => condition(pod, 'PodResizeInProgress') === undefined);
+    expect(containerOf(after)?.resources?.requests).toEqual({ cpu: '2' });
+  });
+});
+
+test('a debug container is started once, beside the others', async () => {
+  await run('web', '1');
+  const ephemeralContainers = [
+    { name: 'debug', image: 'busybox:1.36', command: ['sleep', 'infinity'], targetContainerName: 'main' },
+  ];
+  await patch('web', 'ephemeralcontainers', { spec: { ephemeralContainers } });
+  const pod = await harness.waitForPod(
+    'web',
+    ({ status }) => status.ephemeralContainerStatuses?.[0]?.state.running !== undefined,
+  );
+  expect(containerOf(pod)).toMatchObject({ ready: true, restartCount: 0 });
+  const id = pod.status.ephemeralContainerStatuses?.[0]?.containerID?.replace(/^.*:\/\//, '') ?? '';
+  await harness.runtime.runtime.stopContainer(id, 0);
+  const ended = await harness.waitForPod(
+    'web',
+    ({ status }) => status.ephemeralContainerStatuses?.[0]?.state.terminated !== undefined,
+  );
+  await harness.clock.advance('5m');
+  expect((await harness.getPod('web')).status.ephemeralContainerStatuses).toEqual(ended.status.ephemeralContainerStatuses);
+  expect(isRunning(ended)).toBe(true);
+});

@@ -1,0 +1,104 @@
+// Gives running containers what was allocated to them after they were started: through the runtime, or, where the container's
+// resize policy wants it, by starting them anew.
+
+import type { RuntimeService } from '../../cri/index.ts';
+import { semanticEqual } from '../../machinery/deep.ts';
+import type { Logger } from '../../machinery/log.ts';
+import { parseContainerId } from '../status/container-statuses.ts';
+import { describePod, podUid, type Container, type Pod, type ResourceRequirements } from '../types.ts';
+import { findContainer, type ContainerRecord, type RuntimePodStatus } from './pod-status.ts';
+import { amounts, containerResources } from './resources.ts';
+
+export interface ContainerResizerConfig {
+  readonly runtime: RuntimeService;
+  readonly logger: Logger;
+  /** Bytes. */
+  readonly memoryCapacity: number;
+}
+
+interface Given {
+  readonly id: string;
+  readonly resources: ResourceRequirements;
+}
+
+export class ContainerResizer {
+  readonly #config: ContainerResizerConfig;
+  /** By pod UID and container name: what its last instance was last given. */
+  readonly #actual = new Map<string, Map<string, Given>>();
+  /** By pod UID: why the last attempt failed. */
+  readonly #errors = new Map<string, string>();
+
+  constructor(config: ContainerResizerConfig) {
+    this.#config = config;
+  }
+
+  /** The container was made with what its spec says. */
+  started(pod: Pod, container: Container, containerId: string): void {
+    this.#given(podUid(pod)).set(container.name, { id: containerId, resources: container.resources });
+  }
+
+  /** What a container has; after a restart of the kubelet, what the pod's status says. */
+  actual(pod: Pod, container: Container, record: ContainerRecord): ResourceRequirements {
+    const known = this.#actual.get(podUid(pod))?.get(record.name);
+    if (known?.id === record.id) return known.resources;
+    const statuses = [...(pod.status.containerStatuses ?? []), ...(pod.status.initContainerStatuses ?? [])];
+    const reported = statuses.find(({ containerID }) => parseContainerId(containerID) === record.id);
+    return reported?.resources ?? container.resources;
+  }
+
+  /** Undefined if every running container has what was allocated to it. */
+  progress(pod: Pod, status: RuntimePodStatus): { readonly error: string | undefined } | undefined {
+    const waiting = this.#changes(pod, status).length > 0;
+    return waiting ? { error: this.#errors.get(podUid(pod)) } : undefined;
+  }
+
+  needsRestart(pod: Pod, container: Container, record: ContainerRecord): boolean {
+    const actual = this.actual(pod, container, record);
+    if (semanticEqual(actual, container.resources)) return false;
+    return (container.resizePolicy ?? []).some(({ resourceName, restartPolicy }) => {
+      if (restartPolicy !== 'RestartContainer') return false;
+      return (['requests', 'limits'] as const).some(
+        (list) => amounts(actual[list]).get(resourceName) !== amounts(container.resources[list]).get(resourceName),
+      );
+    });
+  }
+
+  /** Changes what can be changed while it runs, but for those that are stopped anyway. False if some could not be. */
+  async resize(pod: Pod, status: RuntimePodStatus, stopped: ReadonlySet<string>, signal: AbortSignal): Promise<boolean> {
+    const uid = podUid(pod);
+    try {
+      for (const { container, record } of this.#changes(pod, status)) {
+        if (stopped.has(record.id)) continue;
+        const resources = containerResources(pod, container, this.#config.memoryCapacity);
+        await this.#config.runtime.updateContainerResources(record.id, resources, { signal });
+        this.started(pod, container, record.id);
+      }
+      this.#errors.delete(uid);
+      return true;
+    } catch (err) {
+      signal.throwIfAborted();
+      this.#config.logger.warn('container not resized', { pod: describePod(pod), err });
+      this.#errors.set(uid, err instanceof Error ? err.message : String(err));
+      return false;
+    }
+  }
+
+  forget(uid: string): void {
+    this.#actual.delete(uid);
+    this.#errors.delete(uid);
+  }
+
+  #changes(pod: Pod, status: RuntimePodStatus): readonly { readonly container: Container; readonly record: ContainerRecord }[] {
+    return [...(pod.spec.initContainers ?? []), ...pod.spec.containers].flatMap((container) => {
+      const record = findContainer(status, container.name);
+      if (record?.state !== 'running') return [];
+      return semanticEqual(this.actual(pod, container, record), container.resources) ? [] : [{ container, record }];
+    });
+  }
+
+  #given(uid: string): Map<string, Given> {
+    const given = this.#actual.get(uid) ?? new Map<string, Given>();
+    this.#actual.set(uid, given);
+    return given;
+  }
+}
