@@ -23,6 +23,8 @@ const ANNOTATION = 'kubernetes.io/limit-ranger';
 export class LimitRanger implements AdmissionPlugin {
   readonly name = 'LimitRanger';
   readonly #services: Pick<AdmissionServices, 'findAll'>;
+  /** What was found when a request's object was completed, for when it is checked. A request is known by its warnings. */
+  readonly #found = new WeakMap<AdmissionAttributes['warnings'], readonly LimitRange[]>();
 
   constructor(services: Pick<AdmissionServices, 'findAll'>) {
     this.#services = services;
@@ -37,13 +39,14 @@ export class LimitRanger implements AdmissionPlugin {
   async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
     if (!isPodWrite(attributes)) return attributes.object;
     const ranges = await this.#rangesOf(attributes);
+    this.#found.set(attributes.warnings, ranges);
     return ranges.reduce(withDefaults, attributes.object as ImmutablePod);
   }
 
   async validate(attributes: AdmissionAttributes): Promise<void> {
     const { object, resource } = attributes;
     if (object === undefined) return;
-    for (const range of await this.#rangesOf(attributes)) {
+    for (const range of this.#found.get(attributes.warnings) ?? (await this.#rangesOf(attributes))) {
       const problems = range.spec.limits.flatMap((item) =>
         isPodWrite(attributes) ? podProblems(item, object as ImmutablePod) : claimProblems(item, object as ImmutableClaim),
       );
