@@ -1,5 +1,7 @@
-// What is allowed in objects of the storage group, but on its way out: labels of nodes that have newer names.
+// What is allowed in objects of the storage group, but hardly meant: labels of nodes that have newer names, tokens where they
+// may be logged.
 
+import { semanticEqual } from '../../../machinery/deep.ts';
 import * as field from '../../../machinery/field.ts';
 import { nodeLabelWarning } from '../../core/v1/warnings.ts';
 import type { Immutable } from '../../meta/v1/index.ts';
@@ -20,6 +22,15 @@ export function csiStorageCapacityWarnings({ nodeTopology }: Immutable<storage.C
     ),
     ...Object.keys(nodeTopology?.matchLabels ?? {}).flatMap((key) => labelWarning(key, at.child('matchLabels').child(key))),
   ];
+}
+
+const TOKENS_IN_SECRETS =
+  'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes';
+
+/** `old`: what the driver was, on an update; nobody is told again. */
+export function csiDriverWarnings({ spec }: Immutable<storage.CSIDriver>, old?: Immutable<storage.CSIDriver>): string[] {
+  if ((spec.tokenRequests ?? []).length === 0 || spec.serviceAccountTokenInSecrets !== undefined) return [];
+  return old !== undefined && semanticEqual(spec.tokenRequests, old.spec.tokenRequests) ? [] : [TOKENS_IN_SECRETS];
 }
 
 function labelWarning(label: string, at: field.FieldPath): string[] {

@@ -97,7 +97,9 @@ describe('drivers', () => {
 
   test('get what they leave out, and are shown', async () => {
     const spec = 'spec: {tokenRequests: [{audience: x}, {audience: z}], preventPodSchedulingIfMissing: true}';
-    const { json } = await api.post(DRIVERS, manifest('CSIDriver', spec));
+    const { json, warnings } = await api.post(DRIVERS, manifest('CSIDriver', spec));
+    expect(warnings.join()).toContain('spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver');
+    expect((await api.patch(`${DRIVERS}/a`, { metadata: { labels: { a: 'b' } } })).warnings).toEqual([]);
     expect(json.metadata.generation).toBe(1);
     expect(json.spec).toEqual({
       attachRequired: true,

@@ -44,6 +44,11 @@ export function validateCSIDriver({ spec }: CSIDriver): FieldErrorList {
     const message = `must be greater than or equal to ${MIN_UPDATE_PERIOD} seconds`;
     errors.push(field.invalid(SPEC.child('nodeAllocatableUpdatePeriodSeconds'), period, message));
   }
+  const inSecrets = spec.serviceAccountTokenInSecrets;
+  if (inSecrets !== undefined && (spec.tokenRequests ?? []).length === 0) {
+    const message = 'serviceAccountTokenInSecrets is set but no tokenRequests are specified';
+    errors.push(field.invalid(SPEC.child('serviceAccountTokenInSecrets'), inSecrets, message));
+  }
   return errors;
 }
 

@@ -239,6 +239,14 @@ describe('drivers', () => {
       '{tokenRequests: [{audience: a, expirationSeconds: 4294967297}]}',
       ['spec.tokenRequests[0].expirationSeconds: Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds'],
     ],
+    ['with tokens among the secrets', '{tokenRequests: [{audience: a}], serviceAccountTokenInSecrets: true}', []],
+    [
+      'with no tokens among the secrets',
+      '{serviceAccountTokenInSecrets: false}',
+      [
+        'spec.serviceAccountTokenInSecrets: Invalid value: false: serviceAccountTokenInSecrets is set but no tokenRequests are specified',
+      ],
+    ],
     ['that tells often', '{nodeAllocatableUpdatePeriodSeconds: 10}', []],
     [
       'that tells too often',

@@ -3,6 +3,7 @@
 import type * as storage from '../../../../api/storage/v1/index.ts';
 import { csiDrivers } from '../../../../api/storage/v1/index.ts';
 import { validateCSIDriver, validateCSIDriverUpdate } from '../../../../api/storage/v1/validation/index.ts';
+import { csiDriverWarnings } from '../../../../api/storage/v1/warnings.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { csiDriverTable } from '../../../printers/volumes.ts';
 import { ResourceStore } from '../../resource-store.ts';
@@ -25,8 +26,10 @@ export const csiDriverStrategy: ResourceStrategy<CSIDriver> = {
   allowUnconditionalUpdate: false,
   prepareForCreate: (driver) => withoutDisabledFields(driver),
   validate: (driver) => validateCSIDriver(driver),
+  warningsOnCreate: (driver) => csiDriverWarnings(driver),
   prepareForUpdate: (driver, old) => withoutDisabledFields(driver, old),
   validateUpdate: (driver, old) => validateCSIDriverUpdate(driver, old),
+  warningsOnUpdate: (driver, old) => csiDriverWarnings(driver, old),
 };
 
 export function csiDriverResource(services: RegistryServices): ServedResource {
