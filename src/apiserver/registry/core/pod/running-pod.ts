@@ -3,6 +3,7 @@
 
 import { semanticEqual } from '../../../../machinery/deep.ts';
 import { validatePodEphemeralContainersUpdate, validatePodResize } from '../../../../api/core/v1/validation/index.ts';
+import { withoutDisabledPodFields } from '../../../../api/core/v1/disabled-pod-fields.ts';
 import type * as core from '../../../../api/core/v1/index.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import type { SubresourceStrategy } from '../../strategy.ts';
@@ -18,7 +19,8 @@ export const ephemeralContainersStrategy: SubresourceStrategy<Pod> = {
   prepareForUpdate(pod, old) {
     const { ephemeralContainers: _, ...spec } = old.spec;
     const { ephemeralContainers } = pod.spec;
-    return withSpec(pod, old, { ...spec, ...(ephemeralContainers !== undefined && { ephemeralContainers }) });
+    const changed = { ...spec, ...(ephemeralContainers !== undefined && { ephemeralContainers }) };
+    return withSpec(pod, old, withoutDisabledPodFields(changed, old.spec));
   },
   validateUpdate: validatePodEphemeralContainersUpdate,
 };

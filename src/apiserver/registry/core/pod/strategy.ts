@@ -1,5 +1,6 @@
 // Pods.
 
+import { withoutDisabledPodFields } from '../../../../api/core/v1/disabled-pod-fields.ts';
 import type * as core from '../../../../api/core/v1/index.ts';
 import { podQosClass } from '../../../../api/core/v1/qos.ts';
 import { validatePod, validatePodStatusUpdate, validatePodUpdate } from '../../../../api/core/v1/validation/index.ts';
@@ -28,7 +29,7 @@ export const podStrategy: ResourceStrategy<Pod> = {
 
   prepareForCreate(pod, { now }) {
     const status = { phase: 'Pending', qosClass: podQosClass(pod.spec) } as const;
-    const prepared = withLabelKeys({ ...pod, status });
+    const prepared = withLabelKeys({ ...pod, spec: withoutDisabledPodFields(pod.spec), status });
     if ((pod.spec.schedulingGates ?? []).length === 0) return prepared;
     return { ...prepared, status: { ...status, conditions: withCondition([], GATED, now) } };
   },
@@ -38,7 +39,7 @@ export const podStrategy: ResourceStrategy<Pod> = {
     return [...(problems.length > 0 ? [`${HOST_NAME}: [${problems.join(' ')}]`] : []), ...podWarnings(pod)];
   },
 
-  prepareForUpdate: (pod, old) => ({ ...pod, status: old.status }),
+  prepareForUpdate: (pod, old) => ({ ...pod, spec: withoutDisabledPodFields(pod.spec, old.spec), status: old.status }),
   validateUpdate: (pod, old) => validatePodUpdate(pod, old),
 
   gracePeriodSeconds(pod, requested) {
