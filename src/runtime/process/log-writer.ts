@@ -58,11 +58,17 @@ export class LogWriter {
     if (this.#path === '') return;
     mkdirSync(dirname(this.#path), { recursive: true });
     const file = openSync(this.#path, 'a', 0o640);
-    this.close();
+    this.#closeFile();
     this.#file = file;
   }
 
+  /** Writes what is left of every stream: nobody says later that one is over. */
   close(): void {
+    for (const stream of this.#pending.keys()) this.end(stream);
+    this.#closeFile();
+  }
+
+  #closeFile(): void {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
   }
