@@ -7,6 +7,7 @@ import type { CycleState } from './framework/cycle-state.ts';
 import type { Diagnosis } from './framework/fit-error.ts';
 import type { Framework } from './framework/framework.ts';
 import type { NodeInfo } from './framework/node-info.ts';
+import type { Layout } from './framework/node-memo.ts';
 import { NodeToStatus } from './framework/node-to-status.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import { Status } from './framework/status.ts';
@@ -50,6 +51,8 @@ export class SchedulingAlgorithm {
   readonly #percentageOfNodesToScore: number;
   /** Where to begin looking, so that all nodes get their turn although not all are looked at. */
   #nextStart = 0;
+  /** Of the nodes that passed, in this cycle. Kept, so that a cycle allocates only its result. */
+  readonly #positions: number[] = [];
 
   constructor(config: SchedulingAlgorithmConfig) {
     this.#snapshot = config.snapshot;
@@ -81,7 +84,7 @@ export class SchedulingAlgorithm {
     this.#nextStart = (this.#nextStart + evaluatedNodes) % all.length;
     if (feasible.length === 0) return { kind: 'unfit', diagnosis: diagnosisOf(statuses, all.length, pre.narrowedBy) };
 
-    const node = this.#best(framework, state, pod, feasible);
+    const node = this.#best(framework, state, pod, feasible, nodes === all);
     if (node instanceof Status) return { kind: 'error', status: node };
     return { kind: 'node', node: node.name, evaluatedNodes, feasibleNodes: feasible.length };
   }
@@ -113,23 +116,39 @@ export class SchedulingAlgorithm {
     // Without scores the first one is as good as any.
     const wanted = framework.plugins.score.length === 0 ? 1 : numFeasibleNodesToFind(percentage, nodes.length);
     const filters = framework.activeFilters(state);
+    const filter = nodes === this.#snapshot.nodes ? framework.nodeFilter(state, pod, this.#layout()) : undefined;
     const feasible: NodeInfo[] = [];
+    const positions = this.#positions;
+    positions.length = 0;
     for (let i = 0; i < nodes.length && feasible.length < wanted; i++) {
-      const node = nodes[(this.#nextStart + i) % nodes.length] as NodeInfo;
-      const answer = framework.runFiltersWithNominatedPods(filters, state, pod, node);
-      if (answer === undefined) feasible.push(node);
-      else if (answer.code === 'Error') return answer;
+      const position = (this.#nextStart + i) % nodes.length;
+      const node = nodes[position] as NodeInfo;
+      const answer =
+        filter === undefined
+          ? framework.runFiltersWithNominatedPods(filters, state, pod, node)
+          : framework.runNodeFilter(filter, state, pod, node, position);
+      if (answer === undefined) {
+        feasible.push(node);
+        positions.push(position);
+      } else if (answer.code === 'Error') return answer;
       else statuses.set(node.name, answer);
     }
     return feasible;
   }
 
-  /** One of the nodes with the highest score, any of them as likely. */
-  #best(framework: Framework, state: CycleState, pod: PodInfo, feasible: readonly NodeInfo[]): NodeInfo | Status {
+  #layout(): Layout {
+    const { nodes, changes } = this.#snapshot;
+    return { structure: changes.structure, size: nodes.length };
+  }
+
+  /** One of the nodes with the highest score, any of them as likely. `ofAll`: #positions are those of the snapshot. */
+  #best(framework: Framework, state: CycleState, pod: PodInfo, feasible: readonly NodeInfo[], ofAll: boolean): NodeInfo | Status {
     if (feasible.length === 1) return feasible[0] as NodeInfo;
     const refused = framework.runPreScore(state, pod, feasible);
     if (refused !== undefined) return refused;
-    const scores = framework.runScore(state, pod, feasible);
+    const scores = ofAll
+      ? framework.runScore(state, pod, feasible, this.#positions, this.#layout())
+      : framework.runScore(state, pod, feasible);
     if (scores instanceof Status) return scores;
     let highest = -Infinity;
     let ties = 0;
@@ -139,8 +158,8 @@ export class SchedulingAlgorithm {
         ties = 1;
       } else if (score === highest) ties++;
     }
-    let chosen = ties === 1 ? 0 : this.#random.int(ties);
-    const index = scores.findIndex((score) => score === highest && chosen-- === 0);
+    let index = scores.indexOf(highest);
+    for (let skip = ties === 1 ? 0 : this.#random.int(ties); skip > 0; skip--) index = scores.indexOf(highest, index + 1);
     return feasible[index] as NodeInfo;
   }
 }

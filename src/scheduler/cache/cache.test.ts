@@ -222,7 +222,7 @@ describe('SchedulerCache, whatever happens', () => {
         expect(snapshot.nodes.map(({ name }) => name).sort()).toEqual([...nodes].sort());
         for (const info of snapshot.nodes) {
           const here = [...pods.values()].filter((entry) => entry.node === info.name).map((entry) => entry.info);
-          expect(info.pods.map(({ key }) => key).sort()).toEqual(here.map(({ key }) => key).sort());
+          expect(Array.from(info.pods, ({ key }) => key).sort()).toEqual(here.map(({ key }) => key).sort());
           expect(info.requested.milliCpu).toBe(here.reduce((sum, { requests }) => sum + requests.milliCpu, 0));
           expect(info.nonZeroMemory).toBe(here.reduce((sum, { nonZeroMemory }) => sum + nonZeroMemory, 0));
           const portsOf = (ports: readonly { readonly port: number }[]): number[] =>

@@ -6,6 +6,7 @@ import type { ClusterEventWithHint } from './events.ts';
 import { ALL_ACTIONS, clusterEvent } from './events.ts';
 import type { PodNominator } from './handle.ts';
 import type { NodeInfo } from './node-info.ts';
+import { type Layout, type NodeAnswers, NodeMemo } from './node-memo.ts';
 import type { NodeToStatus } from './node-to-status.ts';
 import {
   type Answer,
@@ -64,6 +65,17 @@ const ACTIVE_SCORES: StateKey<readonly WeightedScorePlugin[]> = stateKey('framew
 
 const NONE: ReadonlySet<string> = new Set();
 
+/** The Filter plugins for one pod: what the first ones have said to pods like it is known, the others are asked. */
+export interface NodeFilter {
+  readonly filters: readonly FilterPlugin[];
+  readonly remembered: readonly FilterPlugin[];
+  readonly answers: NodeAnswers<Answer> | undefined;
+  readonly asked: readonly FilterPlugin[];
+}
+
+/** Separates the templates of plugins within that of a profile. No text of the API has it. */
+const SEPARATOR = '\0';
+
 export class Framework {
   readonly profileName: string;
   readonly plugins: PluginsByPoint;
@@ -78,6 +90,8 @@ export class Framework {
   };
   /** One plugin's scores, before they are added up. Kept, so that a cycle allocates only its result. */
   readonly #scores: number[] = [];
+  readonly #filterMemo = new NodeMemo<Answer>(undefined);
+  readonly #scoreMemo = new NodeMemo<number>(0);
 
   constructor(config: FrameworkConfig) {
     this.profileName = config.profileName;
@@ -155,6 +169,40 @@ export class Framework {
       if (answer !== undefined) return answer.rejected ? answer.withPlugin(plugin.name) : asError(answer, plugin, 'Filter');
     }
     return undefined;
+  }
+
+  /** For the nodes of a snapshot. After runPreFilter. */
+  nodeFilter(state: CycleState, pod: PodInfo, layout: Layout): NodeFilter {
+    const filters = this.activeFilters(state);
+    // The first plugin that refuses decides: what comes after one that has to be asked cannot be answered before it.
+    let template = '';
+    let count = 0;
+    for (const plugin of filters) {
+      const own = plugin.filterTemplate?.(pod);
+      if (own === undefined) break;
+      template += plugin.name + SEPARATOR + own + SEPARATOR;
+      count++;
+    }
+    const answers = count === 0 ? undefined : this.#filterMemo.of(template, layout);
+    if (answers === undefined) return { filters, remembered: [], answers, asked: filters };
+    return { filters, remembered: filters.slice(0, count), answers, asked: filters.slice(count) };
+  }
+
+  /** As runFiltersWithNominatedPods, for the node at this position of the snapshot. */
+  runNodeFilter(filter: NodeFilter, state: CycleState, pod: PodInfo, node: NodeInfo, position: number): Answer {
+    const { answers } = filter;
+    if (answers === undefined || this.#nominator.nominatedPodsForNode(node.name).length > 0) {
+      return this.runFiltersWithNominatedPods(filter.filters, state, pod, node);
+    }
+    let answer: Answer;
+    if (answers.has(position, node)) {
+      answer = answers.get(position);
+    } else {
+      answer = this.runFilters(filter.remembered, state, pod, node);
+      if (answer?.code !== 'Error') answers.set(position, node, answer);
+    }
+    if (answer !== undefined || filter.asked.length === 0) return answer;
+    return this.runFilters(filter.asked, state, pod, node);
   }
 
   /**
@@ -236,12 +284,49 @@ export class Framework {
     return undefined;
   }
 
-  /** The weighted sum of all plugins' scores for each node, in the order of `nodes`; or an Error status. */
-  runScore(state: CycleState, pod: PodInfo, nodes: readonly NodeInfo[]): number[] | Status {
+  /**
+   * The weighted sum of all plugins' scores for each node, in the order of `nodes`; or an Error status. `positions`: those of the
+   * nodes in the snapshot with that layout.
+   */
+  runScore(
+    state: CycleState,
+    pod: PodInfo,
+    nodes: readonly NodeInfo[],
+    positions?: readonly number[],
+    layout?: Layout,
+  ): number[] | Status {
     const totals = nodes.map(() => 0);
+    let asked = state.read(ACTIVE_SCORES) ?? this.plugins.score;
+    if (positions !== undefined && layout !== undefined) {
+      const { remembered, template } = rememberedScores(asked, pod);
+      const answers = remembered.length === 0 ? undefined : this.#scoreMemo.of(template, layout);
+      if (answers !== undefined) {
+        asked = asked.filter((plugin) => !remembered.includes(plugin));
+        for (let i = 0; i < nodes.length; i++) {
+          const [node, position] = [nodes[i] as NodeInfo, positions[i] as number];
+          if (!answers.has(position, node)) {
+            const scores = [0];
+            const failure = this.#addScores(remembered, state, pod, [node], scores);
+            if (failure !== undefined) return failure;
+            answers.set(position, node, scores[0] as number);
+          }
+          totals[i] = answers.get(position);
+        }
+      }
+    }
+    return this.#addScores(asked, state, pod, nodes, totals) ?? totals;
+  }
+
+  #addScores(
+    plugins: readonly WeightedScorePlugin[],
+    state: CycleState,
+    pod: PodInfo,
+    nodes: readonly NodeInfo[],
+    totals: number[],
+  ): Status | undefined {
     const scores = this.#scores;
     scores.length = nodes.length;
-    for (const { plugin, weight } of state.read(ACTIVE_SCORES) ?? this.plugins.score) {
+    for (const { plugin, weight } of plugins) {
       for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score(state, pod, nodes[i] as NodeInfo);
       if (plugin.normalizeScore !== undefined) {
         const answer = plugin.normalizeScore(state, pod, scores, nodes);
@@ -258,7 +343,7 @@ export class Framework {
         totals[i] = (totals[i] as number) + score * weight;
       }
     }
-    return totals;
+    return undefined;
   }
 
   /** If one fails, runUnreserve must follow. */
@@ -318,6 +403,24 @@ export class Framework {
   runPostBind(state: CycleState, pod: PodInfo, node: string): void {
     for (const plugin of this.plugins.postBind) plugin.postBind(state, pod, node);
   }
+}
+
+/** The plugins whose scores of a node are the same for all pods of a template. */
+function rememberedScores(
+  plugins: readonly WeightedScorePlugin[],
+  pod: PodInfo,
+): { readonly remembered: readonly WeightedScorePlugin[]; readonly template: string } {
+  let template = '';
+  const remembered: WeightedScorePlugin[] = [];
+  for (const weighted of plugins) {
+    const { plugin } = weighted;
+    if (plugin.normalizeScore !== undefined) continue;
+    const own = plugin.scoreTemplate?.(pod);
+    if (own === undefined) continue;
+    template += plugin.name + SEPARATOR + own + SEPARATOR;
+    remembered.push(weighted);
+  }
+  return { remembered, template };
 }
 
 const EVERY_EVENT: readonly ClusterEventWithHint[] = [{ event: clusterEvent('*', ALL_ACTIONS, 'every event') }];

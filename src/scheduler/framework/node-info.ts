@@ -4,6 +4,7 @@ import type { Taint } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { Node } from './objects.ts';
 import { type HostPort, hostPortsConflict, type PodInfo } from './pod-info.ts';
+import { PodList } from './pod-list.ts';
 import { Resource } from './resource.ts';
 
 /** An image that nodes hold. One object per image name, shared by all nodes that have it. */
@@ -28,7 +29,7 @@ export class NodeInfo {
   /** Absent while pods are known on a node that is not (yet, or any more). Such a node is in no snapshot. */
   node: Node | undefined = undefined;
   /** The pods that are on the node or assumed to be, in no particular order. */
-  pods: PodInfo[] = [];
+  pods = new PodList();
   /** The sum of what `pods` request. */
   requested: Resource = new Resource();
   /** The same for scoring, with defaults for what asks for nothing. */
@@ -81,15 +82,12 @@ export class NodeInfo {
 
   /** Takes out the pod with this UID and answers it; undefined if it is not here. */
   removePod(uid: string): PodInfo | undefined {
-    const index = this.pods.findIndex((pod) => pod.uid === uid);
-    if (index < 0) return undefined;
-    const pod = this.pods[index] as PodInfo;
-    const last = this.pods.pop() as PodInfo;
-    if (last !== pod) this.pods[index] = last;
+    const pod = this.pods.remove(uid);
+    if (pod === undefined) return undefined;
     this.requested.subtract(pod.requests);
     this.nonZeroMilliCpu -= pod.nonZeroMilliCpu;
     this.nonZeroMemory -= pod.nonZeroMemory;
-    if (pod.hostPorts.length > 0) this.usedPorts = this.pods.flatMap((other) => other.hostPorts);
+    if (pod.hostPorts.length > 0) this.usedPorts = Array.from(this.pods, (other) => other.hostPorts).flat();
     if (pod.hasAffinity) this.podsWithAffinity = this.podsWithAffinity.filter((other) => other !== pod);
     return pod;
   }
@@ -101,7 +99,7 @@ export class NodeInfo {
   clone(): NodeInfo {
     const copy = new NodeInfo(this.name);
     copy.node = this.node;
-    copy.pods = this.pods.slice();
+    copy.pods = this.pods.copy();
     copy.podsWithAffinity = this.podsWithAffinity;
     copy.requested = this.requested.clone();
     copy.nonZeroMilliCpu = this.nonZeroMilliCpu;

@@ -65,6 +65,11 @@ export interface PreFilterPlugin extends Plugin {
 export interface FilterPlugin extends Plugin {
   /** Whether the pod could run on the node. Called for very many nodes: answer statuses made beforehand. */
   filter(state: CycleState, pod: PodInfo, node: NodeInfo): Answer;
+  /**
+   * All of the pod that `filter` looks at, if beside it it looks at nothing but the node: pods of one text get the same answer
+   * from a node that has not changed, so not each of them asks. Absent, or undefined: it looks at more than that.
+   */
+  filterTemplate?(pod: PodInfo): string | undefined;
 }
 
 export interface PostFilterResult {
@@ -96,6 +101,8 @@ export interface PreScorePlugin extends Plugin {
 export interface ScorePlugin extends Plugin {
   /** Any number if there is a `normalizeScore`, else an integer from MIN_NODE_SCORE to MAX_NODE_SCORE. Higher is better. */
   score(state: CycleState, pod: PodInfo, node: NodeInfo): number;
+  /** As filterTemplate, for `score`. Of no use together with normalizeScore. */
+  scoreTemplate?(pod: PodInfo): string | undefined;
   /** Brings the scores, in the order of `nodes`, to integers from MIN_NODE_SCORE to MAX_NODE_SCORE, in place. */
   normalizeScore?(state: CycleState, pod: PodInfo, scores: number[], nodes: readonly NodeInfo[]): Answer;
 }

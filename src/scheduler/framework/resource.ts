@@ -68,6 +68,13 @@ export class Resource {
     }
   }
 
+  /** The same text for the same amounts (`pods` apart). */
+  text(): string {
+    const { milliCpu, memory, ephemeralStorage, scalars } = this;
+    const more = scalars === undefined ? '' : JSON.stringify([...scalars]);
+    return `${milliCpu} ${memory} ${ephemeralStorage} ${more}`;
+  }
+
   static of(list: ResourceList | undefined): Resource {
     const resource = new Resource();
     if (list === undefined) return resource;

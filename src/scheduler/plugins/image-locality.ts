@@ -26,8 +26,15 @@ export const imageLocality: PluginRegistration = {
     return {
       name: imageLocality.name,
       preScore(state, { pod }, nodes) {
-        const images = imagesOf(pod);
-        if (!nodes.some((node) => images.some((image) => node.images.has(image)))) return SKIP;
+        let images: readonly string[] | undefined;
+        let found = false;
+        for (const node of nodes) {
+          if (node.images.size === 0) continue;
+          images ??= imagesOf(pod);
+          found = images.some((image) => node.images.has(image));
+          if (found) break;
+        }
+        if (!found || images === undefined) return SKIP;
         state.write(IMAGES, images);
         return undefined;
       },

@@ -67,6 +67,10 @@ export const nodeAffinity: PluginRegistration = {
         const required = state.read(REQUIRED);
         return required === undefined || required(node) ? undefined : MISMATCH;
       },
+      filterTemplate: ({ pod: { spec } }) =>
+        spec.nodeSelector === undefined && spec.affinity?.nodeAffinity === undefined
+          ? ''
+          : JSON.stringify([spec.nodeSelector, spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution]),
       preScore(state, { pod }) {
         const terms = pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution;
         const preferred = terms === undefined ? addedPreferred : [...addedPreferred, ...compilePreferred(terms)];

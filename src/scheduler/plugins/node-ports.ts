@@ -25,6 +25,7 @@ export const nodePorts: PluginRegistration = {
       name: nodePorts.name,
       preFilter: (_state, pod) => (pod.hostPorts.length === 0 ? SKIP : undefined),
       filter: (_state, pod, node) => (node.hasPortConflict(pod.hostPorts) ? CONFLICT : undefined),
+      filterTemplate: ({ hostPorts }) => (hostPorts.length === 0 ? '' : JSON.stringify(hostPorts)),
       eventsToRegister: () => [
         { event: clusterEvent('AssignedPod', ActionType.Delete, 'AssignedPodDelete'), hint: freedPort },
         { event: clusterEvent('Node', ActionType.Add, 'NodeAdd') },

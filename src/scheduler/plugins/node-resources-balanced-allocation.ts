@@ -7,7 +7,7 @@ import { MAX_NODE_SCORE, type PreScorePlugin, type ScorePlugin } from '../framew
 import type { PodInfo } from '../framework/pod-info.ts';
 import { Status } from '../framework/status.ts';
 import { readArgs } from './args.ts';
-import { type Allocation, allocationOf, readResources, type WeightedResource } from './resource-scoring.ts';
+import { type Allocation, allocationOf, readResources, scoreTemplate, type WeightedResource } from './resource-scoring.ts';
 
 const NAME = 'NodeResourcesBalancedAllocation';
 const SKIP = new Status('Skip', [], NAME);
@@ -22,6 +22,7 @@ export const nodeResourcesBalancedAllocation: PluginRegistration = {
       // A pod that requests nothing changes no share: it would always go where the balance is best.
       preScore: (_state, pod) => (resources.every(({ name }) => pod.requests.get(name) === 0) ? SKIP : undefined),
       score: (_state, pod, node) => balance(pod, node, resources),
+      scoreTemplate,
     } satisfies PreScorePlugin & ScorePlugin;
   },
 };

@@ -21,6 +21,7 @@ import {
   readResources,
   requestedToCapacityRatio,
   type Scorer,
+  scoreTemplate,
   type WeightedResource,
 } from './resource-scoring.ts';
 
@@ -45,6 +46,8 @@ export const nodeResourcesFit: PluginRegistration = {
       name: NAME,
       filter: (_state, pod, node) => refusal(pod, node, ignored),
       score: (_state, pod, node) => score(pod, node),
+      filterTemplate: ({ requests }) => requests.text(),
+      scoreTemplate,
       eventsToRegister: () => [
         { event: clusterEvent('AssignedPod', ActionType.Delete, 'AssignedPodDelete') },
         { event: clusterEvent('Pod', ActionType.UpdatePodScaleDown, 'PodScaleDown'), hint: scaledDown },

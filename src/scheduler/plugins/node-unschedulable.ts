@@ -8,7 +8,7 @@ import type { FilterPlugin } from '../framework/plugin.ts';
 import { Status } from '../framework/status.ts';
 import { noArgs } from './args.ts';
 import { concernsPod, nodeNowSuits } from './hints.ts';
-import { tolerated } from './tolerations.ts';
+import { tolerated, tolerationsText } from './tolerations.ts';
 
 const UNSCHEDULABLE = new Status('UnschedulableAndUnresolvable', ['node(s) were unschedulable'], 'NodeUnschedulable');
 /** What spec.unschedulable amounts to. */
@@ -25,6 +25,7 @@ export const nodeUnschedulable: PluginRegistration = {
     return {
       name: nodeUnschedulable.name,
       filter: (_state, { pod }, { node }) => (node === undefined || welcome(pod, node) ? undefined : UNSCHEDULABLE),
+      filterTemplate: ({ pod }) => tolerationsText(pod),
       eventsToRegister: () => [
         { event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeTaint, 'Node'), hint: nodeNowSuits(welcome) },
         { event: clusterEvent('UnscheduledPod', ActionType.UpdatePodToleration, 'PodToleration'), hint: concernsPod },

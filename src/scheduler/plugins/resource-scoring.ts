@@ -52,6 +52,11 @@ export function allocationOf(resource: string, pod: PodInfo, node: NodeInfo, non
   }
 }
 
+/** All of a pod that allocationOf reads. */
+export function scoreTemplate({ requests, nonZeroMilliCpu, nonZeroMemory }: PodInfo): string {
+  return `${requests.text()} ${nonZeroMilliCpu} ${nonZeroMemory}`;
+}
+
 /** Turns one resource's allocation into a score from 0 to 100. `allocatable` is not 0. */
 export type Scorer = (requested: number, allocatable: number) => number;
 

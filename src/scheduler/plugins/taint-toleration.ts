@@ -6,13 +6,14 @@ import type { Immutable } from '../../api/meta/v1/index.ts';
 import { type StateKey, stateKey } from '../framework/cycle-state.ts';
 import { ActionType, clusterEvent } from '../framework/events.ts';
 import type { PluginRegistration } from '../framework/handle.ts';
+import type { NodeInfo } from '../framework/node-info.ts';
 import type { Node, Pod } from '../framework/objects.ts';
 import type { FilterPlugin, PreScorePlugin, ScorePlugin } from '../framework/plugin.ts';
 import { Status } from '../framework/status.ts';
 import { noArgs } from './args.ts';
 import { concernsPod, nodeNowSuits } from './hints.ts';
 import { normalizeByGreatest } from './normalize.ts';
-import { allTolerated, tolerated } from './tolerations.ts';
+import { allTolerated, tolerated, tolerationsText } from './tolerations.ts';
 
 const UNTOLERATED = new Status('UnschedulableAndUnresolvable', ['node(s) had untolerated taint(s)'], 'TaintToleration');
 const SKIP = new Status('Skip', [], 'TaintToleration');
@@ -25,6 +26,11 @@ function tolerates(pod: Pod, node: Node): boolean {
   return allTolerated(hard, pod.spec.tolerations);
 }
 
+function anySoftTaints(nodes: readonly NodeInfo[]): boolean {
+  for (const node of nodes) if (node.softTaints.length > 0) return true;
+  return false;
+}
+
 export const taintToleration: PluginRegistration = {
   name: 'TaintToleration',
   create(args) {
@@ -33,9 +39,10 @@ export const taintToleration: PluginRegistration = {
       name: taintToleration.name,
       filter: (_state, { pod }, node) =>
         node.hardTaints.length === 0 || allTolerated(node.hardTaints, pod.spec.tolerations) ? undefined : UNTOLERATED,
+      filterTemplate: ({ pod }) => tolerationsText(pod),
       preScore(state, { pod }, nodes) {
         // Without such taints all nodes score the same.
-        if (!nodes.some((node) => node.softTaints.length > 0)) return SKIP;
+        if (!anySoftTaints(nodes)) return SKIP;
         const soft = (pod.spec.tolerations ?? []).filter(
           (toleration) => !toleration.effect || toleration.effect === 'PreferNoSchedule',
         );

@@ -2,6 +2,7 @@
 
 import type { Taint, Toleration } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Pod } from '../framework/objects.ts';
 
 type Tolerations = readonly Immutable<Toleration>[] | undefined;
 
@@ -30,4 +31,9 @@ export function tolerated(taint: Pick<Immutable<Taint>, 'key' | 'value' | 'effec
 export function allTolerated(taints: readonly Immutable<Taint>[], tolerations: Tolerations): boolean {
   for (const taint of taints) if (!tolerated(taint, tolerations)) return false;
   return true;
+}
+
+/** The same text for pods that tolerate the same. */
+export function tolerationsText({ spec: { tolerations } }: Pod): string {
+  return tolerations === undefined || tolerations.length === 0 ? '' : JSON.stringify(tolerations);
 }

@@ -80,7 +80,7 @@ describe('plugins that look at other pods', () => {
 
   function worldOf(
     nodes: readonly NodeInfo[],
-    podsOn: (node: NodeInfo) => readonly PodInfo[] = ({ pods }) => pods,
+    podsOn: (node: NodeInfo) => readonly PodInfo[] = ({ pods }) => [...pods],
   ): ReferenceWorld {
     const byName = new Map(nodes.map((node) => [node.name, podsOn(node).map(({ pod }) => pod)]));
     return {
@@ -148,12 +148,12 @@ describe('plugins that look at other pods', () => {
       const tryOut = (state: CycleState, pod: PodInfo, infos: readonly NodeInfo[]): void => {
         const target = infos[at % infos.length] as NodeInfo;
         const more = new PodInfo(random.make(tried, { nodeName: target.name }));
-        const less = target.pods[at % Math.max(1, target.pods.length)];
+        const less = [...target.pods][at % Math.max(1, target.pods.length)];
         const trial = state.clone();
         plugin.addPod?.(trial, pod, more, target);
         if (less !== undefined) plugin.removePod?.(trial, pod, less, target);
         const world = worldOf(infos, (node) =>
-          node === target ? [...node.pods.filter((other) => other !== less), more] : node.pods,
+          node === target ? [...node.pods.filter((other) => other !== less), more] : [...node.pods],
         );
         expect(verdicts(plugin, trial, pod, infos)).toEqual(
           infos.map(({ node }) => reference.verdict(pod.pod, node as Node, world)),

@@ -1,0 +1,158 @@
+// What is measured: upstream's scheduler_perf workloads, as data. The floor is the throughput in pods a second below which
+// upstream's own CI fails.
+
+import { PODS, type NodeTemplate, type PodTemplate } from './templates.ts';
+
+export interface PodGroup {
+  readonly count: number;
+  /** Pod i has the template i modulo these. */
+  readonly templates: readonly PodTemplate[];
+  /** Over so many namespaces. Default: 1. */
+  readonly namespaces?: number;
+  /** They fit nowhere, or must not be looked at: nobody waits for them. */
+  readonly stayPending?: boolean;
+}
+
+export interface Workload {
+  readonly name: string;
+  readonly nodes: { readonly count: number; readonly template?: NodeTemplate };
+  /** One more node, which takes all of the measured pods. */
+  readonly theOneNode?: boolean;
+  readonly existing?: PodGroup;
+  readonly measured: PodGroup;
+  /** Once a second a node, a Service and a pod that fits nowhere come and go. */
+  readonly churn?: boolean;
+  /** Of the measured pods' namespace: a Service that selects `app: web`. */
+  readonly service?: boolean;
+  /** Pods a second. */
+  readonly floor: number;
+}
+
+const zone1 = { zones: ['zone1'] } as const;
+const threeZones = { zones: ['zone1', 'zone2', 'zone3'] } as const;
+const of = (count: number, ...templates: readonly PodTemplate[]): PodGroup => ({ count, templates });
+
+export const WORKLOADS: readonly Workload[] = [
+  {
+    name: 'SchedulingBasic',
+    nodes: { count: 5000 },
+    existing: of(1000, PODS.plain),
+    measured: of(10_000, PODS.plain),
+    floor: 680,
+  },
+  {
+    name: 'SchedulingBasic, 50,000 pods',
+    nodes: { count: 5000 },
+    existing: of(5000, PODS.plain),
+    measured: of(50_000, PODS.plain),
+    floor: 810,
+  },
+  {
+    name: 'SchedulingDaemonset',
+    nodes: { count: 15_000 },
+    theOneNode: true,
+    measured: of(30_000, PODS.onTheOneNode),
+    floor: 1100,
+  },
+  { name: 'SchedulingWithMixedChurn', nodes: { count: 5000 }, churn: true, measured: of(10_000, PODS.plain), floor: 710 },
+  {
+    name: 'TopologySpreading',
+    nodes: { count: 5000, template: threeZones },
+    existing: of(5000, PODS.plain),
+    measured: of(5000, PODS.spread),
+    floor: 460,
+  },
+  {
+    name: 'PreferredTopologySpreading',
+    nodes: { count: 5000, template: threeZones },
+    existing: of(5000, PODS.plain),
+    measured: of(5000, PODS.preferSpread),
+    floor: 340,
+  },
+  {
+    name: 'DefaultTopologySpreading',
+    nodes: { count: 5000, template: threeZones },
+    existing: of(5000, PODS.plain),
+    measured: of(50_000, PODS.ofService),
+    service: true,
+    floor: 160,
+  },
+  {
+    name: 'SchedulingPodAntiAffinity',
+    nodes: { count: 5000 },
+    existing: of(1000, PODS.antiAffinity),
+    measured: of(2000, PODS.antiAffinity),
+    floor: 60,
+  },
+  {
+    name: 'SchedulingPodMatchingAntiAffinity',
+    nodes: { count: 5000 },
+    existing: of(1000, PODS.antiAffinity),
+    measured: of(5000, PODS.green),
+    floor: 540,
+  },
+  {
+    name: 'SchedulingPodAffinity',
+    nodes: { count: 5000, template: zone1 },
+    existing: of(5000, PODS.affinity),
+    measured: of(5000, PODS.affinity),
+    floor: 35,
+  },
+  {
+    name: 'SchedulingPreferredPodAffinity',
+    nodes: { count: 5000 },
+    existing: of(5000, PODS.preferAffinity),
+    measured: of(5000, PODS.preferAffinity),
+    floor: 90,
+  },
+  {
+    name: 'SchedulingPreferredPodAntiAffinity',
+    nodes: { count: 5000 },
+    existing: of(5000, PODS.preferAntiAffinity),
+    measured: of(5000, PODS.preferAntiAffinity),
+    floor: 90,
+  },
+  {
+    name: 'SchedulingNodeAffinity',
+    nodes: { count: 5000, template: zone1 },
+    existing: of(5000, PODS.inZone),
+    measured: of(10_000, PODS.inZone),
+    floor: 220,
+  },
+  {
+    name: 'MixedSchedulingBasePod',
+    nodes: { count: 5000, template: zone1 },
+    existing: of(10_000, PODS.plain, PODS.affinity, PODS.antiAffinity, PODS.preferAffinity, PODS.preferAntiAffinity),
+    measured: of(5000, PODS.plain),
+    floor: 140,
+  },
+  { name: 'PreemptionAsync', nodes: { count: 5000 }, existing: of(20_000, PODS.low), measured: of(5000, PODS.high), floor: 570 },
+  {
+    name: 'Unschedulable',
+    nodes: { count: 5000 },
+    existing: { ...of(20_000, PODS.tooLarge), stayPending: true },
+    measured: of(10_000, PODS.plain),
+    floor: 600,
+  },
+  {
+    name: 'SchedulingWithGatedPods',
+    nodes: { count: 1, template: { capacity: { cpu: '10000', memory: '100Ti', pods: '100000' } } },
+    existing: { ...of(10_000, PODS.gated), stayPending: true },
+    measured: of(20_000, PODS.plain),
+    floor: 910,
+  },
+  {
+    name: 'SchedulingSecrets',
+    nodes: { count: 5000 },
+    existing: of(1000, PODS.withSecret),
+    measured: of(10_000, PODS.withSecret),
+    floor: 790,
+  },
+  {
+    name: 'RequiredPodAntiAffinityWithNSSelector',
+    nodes: { count: 6000 },
+    existing: { ...of(4000, PODS.antiAffinityByNamespaceLabel), namespaces: 100 },
+    measured: of(2000, PODS.antiAffinityByNamespaceLabel),
+    floor: 24,
+  },
+];

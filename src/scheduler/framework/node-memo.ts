@@ -1,0 +1,85 @@
+// What plugins have said of nodes to pods of one template, kept for the next pod of that template as long as the node stays as
+// it is. Most pods of a cluster come from few templates, and one scheduling cycle changes one node: of all that a cycle would
+// compute, next to nothing is new.
+
+import type { NodeInfo } from './node-info.ts';
+
+/** Templates whose answers are kept, by profile and purpose. */
+const TEMPLATES = 32;
+/** Templates that were met once: of those that are never met again nothing is kept. */
+const MET_ONCE = 256;
+const NEVER = -1;
+
+/** Answers about the nodes of a snapshot, by position. */
+export class NodeAnswers<T> {
+  readonly #generations: Float64Array;
+  readonly #answers: T[];
+
+  constructor(size: number, none: T) {
+    this.#generations = new Float64Array(size).fill(NEVER);
+    this.#answers = Array.from({ length: size }, () => none);
+  }
+
+  /** Whether `get` answers for the node as it is now. */
+  has(position: number, node: NodeInfo): boolean {
+    return this.#generations[position] === node.generation;
+  }
+
+  get(position: number): T {
+    return this.#answers[position] as T;
+  }
+
+  set(position: number, node: NodeInfo, answer: T): void {
+    this.#generations[position] = node.generation;
+    this.#answers[position] = answer;
+  }
+}
+
+/** Where a snapshot's positions stand for the same nodes. */
+export interface Layout {
+  readonly structure: number;
+  readonly size: number;
+}
+
+export class NodeMemo<T> {
+  readonly #none: T;
+  readonly #tables = new Map<string, NodeAnswers<T>>();
+  readonly #metOnce = new Set<string>();
+  #structure = NEVER;
+
+  constructor(none: T) {
+    this.#none = none;
+  }
+
+  /** What is known for the template; undefined for one that is met for the first time. */
+  of(template: string, { structure, size }: Layout): NodeAnswers<T> | undefined {
+    if (structure !== this.#structure) {
+      this.#tables.clear();
+      this.#structure = structure;
+    }
+    const known = this.#tables.get(template);
+    if (known !== undefined) {
+      if (this.#tables.size > 1) touch(this.#tables, template, known);
+      return known;
+    }
+    if (!this.#metOnce.delete(template)) {
+      this.#metOnce.add(template);
+      if (this.#metOnce.size > MET_ONCE) this.#metOnce.delete(first(this.#metOnce));
+      return undefined;
+    }
+    const made = new NodeAnswers(size, this.#none);
+    this.#tables.set(template, made);
+    if (this.#tables.size > TEMPLATES) this.#tables.delete(first(this.#tables));
+    return made;
+  }
+}
+
+/** Moves an entry to the end: the first is the one that was not used for the longest time. */
+function touch<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+}
+
+function first(keys: { keys(): IterableIterator<string> }): string {
+  return keys.keys().next().value as string;
+}

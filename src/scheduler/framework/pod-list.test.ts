@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { makePodInfo } from '../testing/objects.ts';
+import { PodList } from './pod-list.ts';
+
+const pods = Array.from({ length: 8 }, (_, i) => makePodInfo(`p${i}`));
+
+test('copies that change on their own are like arrays that were copied whole', () => {
+  const step = fc.record({
+    list: fc.nat({ max: 20 }),
+    kind: fc.constantFrom('copy' as const, 'push' as const, 'remove' as const),
+    pod: fc.nat({ max: 7 }),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const lists = [{ list: new PodList(), like: [] as string[] }];
+      for (const { list: index, kind, pod: podIndex } of steps) {
+        const at = lists[index % lists.length] as (typeof lists)[number];
+        const pod = pods[podIndex] as (typeof pods)[number];
+        if (kind === 'copy') lists.push({ list: at.list.copy(), like: [...at.like] });
+        else if (kind === 'push') {
+          at.list.push(pod);
+          at.like.push(pod.uid);
+        } else {
+          const found = at.like.indexOf(pod.uid);
+          expect(at.list.remove(pod.uid)?.uid).toBe(found < 0 ? undefined : pod.uid);
+          if (found >= 0) at.like.splice(found, 1);
+        }
+        for (const { list, like } of lists) {
+          expect(list.length).toBe(like.length);
+          expect([...list].map(({ uid }) => uid).sort()).toEqual([...like].sort());
+        }
+      }
+    }),
+  );
+});
+
+test('finds and selects only its own', () => {
+  const list = new PodList();
+  list.push(pods[0]!);
+  const copy = list.copy();
+  copy.push(pods[1]!);
+  expect(list.some(({ uid }) => uid === pods[1]!.uid)).toBe(false);
+  expect(list.filter(() => true)).toEqual([pods[0]]);
+  expect(copy.filter(() => true)).toEqual([pods[0], pods[1]]);
+  expect(() => list.at(1)).toThrow(RangeError);
+});
