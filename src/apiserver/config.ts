@@ -10,8 +10,6 @@ import type { Authenticator } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import type { MaxInFlightConfig } from './filters/max-in-flight.ts';
 import type { NodeConnector } from './node-connector.ts';
-import type { ServedResource } from './registry/rest.ts';
-import type { RegistryServices } from './registry/services.ts';
 import type { UserInfo } from './request.ts';
 
 export interface TlsConfig {
@@ -60,8 +58,6 @@ export interface ApiServerConfig {
   readonly admissionPlugins?: readonly AdmissionPlugin[];
   /** Names of the server's own plugins that are left out. Default: none. */
   readonly disableAdmissionPlugins?: readonly string[];
-  /** Resources besides its own. One that it has itself is served as it is. Default: none. */
-  readonly extraResources?: (services: RegistryServices) => readonly ServedResource[];
   /** The range of cluster IPs. Default: '10.96.0.0/12'. */
   readonly serviceCidr?: string;
   /** How kubelets are reached, for logs, exec and their like. Absent: those answer 503. */

@@ -81,10 +81,7 @@ export class ApiServer {
       detectMutations: config.detectMutations,
       onStop: (callback) => this.#onStop.push(callback),
     };
-    const own = buildRegistry(registryServices);
-    const isOwn = ({ type }: ServedResource): boolean =>
-      own.some((served) => served.type.resource === type.resource && served.type.group === type.group);
-    this.resources = [...own, ...(config.extraResources?.(registryServices) ?? []).filter((extra) => !isOwn(extra))];
+    this.resources = buildRegistry(registryServices);
     lookUp = findIn(this.resources);
     const mountTokens = serviceAccounts?.mountTokens ?? false;
     const plugins = defaultAdmissionPlugins(

@@ -18,7 +18,13 @@ import { secretResource } from './core/secret/index.ts';
 import { serviceAccountResource } from './core/service-account/index.ts';
 import { serviceResource } from './core/service/index.ts';
 import { leaseResource } from './coordination/lease/index.ts';
+import { controllerRevisionResource } from './apps/controller-revision/index.ts';
+import { daemonSetResource } from './apps/daemon-set/index.ts';
+import { deploymentResource } from './apps/deployment/index.ts';
 import { replicaSetResource } from './apps/replica-set/index.ts';
+import { statefulSetResource } from './apps/stateful-set/index.ts';
+import { cronJobResource } from './batch/cron-job/index.ts';
+import { jobResource } from './batch/job/index.ts';
 import { storageResources } from './storage/index.ts';
 import type { ServedResource } from './rest.ts';
 import type { RegistryServices } from './services.ts';
@@ -40,7 +46,13 @@ export function buildRegistry(services: RegistryServices): readonly ServedResour
     secretResource(services),
     serviceAccountResource(services),
     serviceResource(services),
+    controllerRevisionResource(services),
+    daemonSetResource(services),
+    deploymentResource(services),
     replicaSetResource(services),
+    statefulSetResource(services),
+    cronJobResource(services),
+    jobResource(services),
     leaseResource(services),
     ...storageResources(services),
     ...accessReviewResources(services),

@@ -1,11 +1,5 @@
-// An API server for tests that serves the workloads and jobs, whether somebody acts on them or not; and requests about them.
+// An API server for tests about the workloads and jobs, and requests about them.
 
-import { controllerRevisionResource } from '../registry/apps/controller-revision/index.ts';
-import { daemonSetResource } from '../registry/apps/daemon-set/index.ts';
-import { deploymentResource } from '../registry/apps/deployment/index.ts';
-import { statefulSetResource } from '../registry/apps/stateful-set/index.ts';
-import { cronJobResource } from '../registry/batch/cron-job/index.ts';
-import { jobResource } from '../registry/batch/job/index.ts';
 import { send } from './requests.ts';
 import type { RawResponse } from './requests.ts';
 import { startTestServer } from './server.ts';
@@ -58,16 +52,7 @@ export interface Answered {
 }
 
 export async function startWorkloadServer(): Promise<WorkloadServer> {
-  const test = await startTestServer({
-    extraResources: (services) => [
-      controllerRevisionResource(services),
-      cronJobResource(services),
-      daemonSetResource(services),
-      deploymentResource(services),
-      jobResource(services),
-      statefulSetResource(services),
-    ],
-  });
+  const test = await startTestServer();
   return { ...test, resource: (path) => requestsOf(test, path) };
 }
 

@@ -10,6 +10,7 @@ import { podTemplateWarnings } from '../../../../api/core/v1/warnings.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { semanticEqual } from '../../../../machinery/deep.ts';
 import * as field from '../../../../machinery/field.ts';
+import { withEnabledTemplateFields } from '../../pod-template.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
 import { initialTemplateGeneration, nextTemplateGeneration } from './template-generation.ts';
 
@@ -20,10 +21,11 @@ const NO_STATUS = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNum
 
 export const daemonSetStrategy: ResourceStrategy<DaemonSet> = {
   generation: true,
-  prepareForCreate: (daemonSet) => initialTemplateGeneration({ ...daemonSet, status: NO_STATUS }),
+  prepareForCreate: (daemonSet) => initialTemplateGeneration(withEnabledTemplateFields({ ...daemonSet, status: NO_STATUS })),
   validate: (daemonSet) => validateDaemonSet(daemonSet),
   warningsOnCreate: ({ spec }) => podTemplateWarnings(spec.template, TEMPLATE),
-  prepareForUpdate: (daemonSet, old) => nextTemplateGeneration({ ...daemonSet, status: old.status }, old),
+  prepareForUpdate: (daemonSet, old) =>
+    nextTemplateGeneration(withEnabledTemplateFields({ ...daemonSet, status: old.status }, old), old),
   validateUpdate: (daemonSet, old) => validateDaemonSetUpdate(daemonSet, old),
   warningsOnUpdate: ({ spec }, old) =>
     semanticEqual(spec.template, old.spec.template) ? [] : podTemplateWarnings(spec.template, TEMPLATE),

@@ -11,6 +11,7 @@ import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { semanticEqual } from '../../../../machinery/deep.ts';
 import * as field from '../../../../machinery/field.ts';
 import { desiredStateChanged } from '../../metadata.ts';
+import { withEnabledTemplateFields } from '../../pod-template.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
 
 export type Deployment = Immutable<apps.Deployment>;
@@ -21,13 +22,13 @@ export const deploymentStrategy: ResourceStrategy<Deployment> = {
   // Annotations are handed on to the replica sets: they are part of what is desired.
   generation: (deployment, old) =>
     desiredStateChanged(deployment, old) || !semanticEqual(deployment.metadata.annotations, old.metadata.annotations),
-  prepareForCreate: (deployment) => ({ ...deployment, status: {} }),
+  prepareForCreate: (deployment) => withEnabledTemplateFields({ ...deployment, status: {} }),
   validate: (deployment) => validateDeployment(deployment),
   warningsOnCreate: ({ metadata, spec }) => [
     ...resourceNameWarnings(metadata.name),
     ...podTemplateWarnings(spec.template, TEMPLATE),
   ],
-  prepareForUpdate: (deployment, old) => ({ ...deployment, status: old.status }),
+  prepareForUpdate: (deployment, old) => withEnabledTemplateFields({ ...deployment, status: old.status }, old),
   validateUpdate: (deployment, old) => validateDeploymentUpdate(deployment, old),
   warningsOnUpdate: ({ metadata, spec }, old) =>
     metadata.generation === old.metadata.generation ? [] : podTemplateWarnings(spec.template, TEMPLATE),

@@ -6,6 +6,7 @@ import { validateReplicaCounts } from '../../../../api/core/v1/validation/index.
 import { podTemplateWarnings, resourceNameWarnings } from '../../../../api/core/v1/warnings.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import * as field from '../../../../machinery/field.ts';
+import { withEnabledTemplateFields } from '../../pod-template.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
 
 export type ReplicaSet = Immutable<apps.ReplicaSet>;
@@ -14,13 +15,13 @@ const TEMPLATE = new field.FieldPath('spec', 'template');
 
 export const replicaSetStrategy: ResourceStrategy<ReplicaSet> = {
   generation: true,
-  prepareForCreate: (replicaSet) => ({ ...replicaSet, status: { replicas: 0 } }),
+  prepareForCreate: (replicaSet) => withEnabledTemplateFields({ ...replicaSet, status: { replicas: 0 } }),
   validate: (replicaSet) => validateReplicaSet(replicaSet),
   warningsOnCreate: ({ metadata, spec }) => [
     ...resourceNameWarnings(metadata.name),
     ...podTemplateWarnings(spec.template, TEMPLATE),
   ],
-  prepareForUpdate: (replicaSet, old) => ({ ...replicaSet, status: old.status }),
+  prepareForUpdate: (replicaSet, old) => withEnabledTemplateFields({ ...replicaSet, status: old.status }, old),
   validateUpdate: (replicaSet, old) => validateReplicaSetUpdate(replicaSet, old),
   warningsOnUpdate: ({ metadata, spec }, old) =>
     metadata.generation === old.metadata.generation ? [] : podTemplateWarnings(spec.template, TEMPLATE),

@@ -11,6 +11,7 @@ import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import * as field from '../../../../machinery/field.ts';
 import type { FieldPath } from '../../../../machinery/field.ts';
 import { labelName } from '../../metadata-validation.ts';
+import { withEnabledTemplateFields } from '../../pod-template.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
 
 export type StatefulSet = Immutable<apps.StatefulSet>;
@@ -32,13 +33,13 @@ export const statefulSetStrategy: ResourceStrategy<StatefulSet> = {
   generation: true,
   // Its pods have its name in theirs, which are host names.
   validateName: labelName,
-  prepareForCreate: (statefulSet) => ({ ...statefulSet, status: { replicas: 0, availableReplicas: 0 } }),
+  prepareForCreate: (statefulSet) => withEnabledTemplateFields({ ...statefulSet, status: { replicas: 0, availableReplicas: 0 } }),
   validate: (statefulSet) => validateStatefulSet(statefulSet),
   warningsOnCreate: (statefulSet) => [
     ...podTemplateWarnings(statefulSet.spec.template, TEMPLATE),
     ...warnings(statefulSet, (template) => template),
   ],
-  prepareForUpdate: (statefulSet, old) => ({ ...statefulSet, status: old.status }),
+  prepareForUpdate: (statefulSet, old) => withEnabledTemplateFields({ ...statefulSet, status: old.status }, old),
   validateUpdate: (statefulSet, old) => validateStatefulSetUpdate(statefulSet, old),
   warningsOnUpdate: (statefulSet, old) => [
     ...(statefulSet.metadata.generation === old.metadata.generation

@@ -6,6 +6,7 @@ import { jobSpecWarnings } from '../../../../api/batch/v1/warnings.ts';
 import { resourceNameWarnings } from '../../../../api/core/v1/warnings.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import * as field from '../../../../machinery/field.ts';
+import { withEnabledTemplateFields } from '../../pod-template.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
 
 export type CronJob = Immutable<batch.CronJob>;
@@ -17,16 +18,22 @@ const ZONE_WARNING =
 
 const zoneWarnings = ({ spec }: CronJob): string[] => (spec.schedule.includes('TZ') ? [ZONE_WARNING] : []);
 
+function withEnabledJobFields(cronJob: CronJob, old?: CronJob): CronJob {
+  const { jobTemplate } = cronJob.spec;
+  const enabled = withEnabledTemplateFields(jobTemplate, old?.spec.jobTemplate);
+  return enabled === jobTemplate ? cronJob : { ...cronJob, spec: { ...cronJob.spec, jobTemplate: enabled } };
+}
+
 export const cronJobStrategy: ResourceStrategy<CronJob> = {
   generation: true,
-  prepareForCreate: (cronJob) => ({ ...cronJob, status: {} }),
+  prepareForCreate: (cronJob) => withEnabledJobFields({ ...cronJob, status: {} }),
   validate: (cronJob) => validateCronJob(cronJob),
   warningsOnCreate: (cronJob) => [
     ...resourceNameWarnings(cronJob.metadata.name),
     ...jobSpecWarnings(cronJob.spec.jobTemplate.spec, JOB_SPEC),
     ...zoneWarnings(cronJob),
   ],
-  prepareForUpdate: (cronJob, old) => ({ ...cronJob, status: old.status }),
+  prepareForUpdate: (cronJob, old) => withEnabledJobFields({ ...cronJob, status: old.status }, old),
   validateUpdate: (cronJob, old) => validateCronJobUpdate(cronJob, old),
   warningsOnUpdate: (cronJob, old) => [
     ...(cronJob.metadata.generation === old.metadata.generation ? [] : jobSpecWarnings(cronJob.spec.jobTemplate.spec, JOB_SPEC)),

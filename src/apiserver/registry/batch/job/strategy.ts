@@ -6,6 +6,7 @@ import { jobSpecWarnings } from '../../../../api/batch/v1/warnings.ts';
 import { resourceNameWarnings } from '../../../../api/core/v1/warnings.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import * as field from '../../../../machinery/field.ts';
+import { withEnabledTemplateFields } from '../../pod-template.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
 import { withGeneratedSelector, withTemplateLabels } from './pod-labels.ts';
 
@@ -17,10 +18,10 @@ export const jobStrategy: ResourceStrategy<Job> = {
   generation: true,
   // Before there was a choice, its pods outlived it.
   defaultGarbageCollection: 'orphan',
-  prepareForCreate: (job) => withTemplateLabels(withGeneratedSelector({ ...job, status: {} })),
+  prepareForCreate: (job) => withTemplateLabels(withGeneratedSelector(withEnabledTemplateFields({ ...job, status: {} }))),
   validate: (job) => validateJob(job),
   warningsOnCreate: ({ metadata, spec }) => [...resourceNameWarnings(metadata.name), ...jobSpecWarnings(spec, SPEC)],
-  prepareForUpdate: (job, old) => withTemplateLabels({ ...job, status: old.status }),
+  prepareForUpdate: (job, old) => withTemplateLabels(withEnabledTemplateFields({ ...job, status: old.status }, old)),
   validateUpdate: (job, old) => validateJobUpdate(job, old),
   warningsOnUpdate: ({ metadata, spec }, old) =>
     metadata.generation === old.metadata.generation ? [] : jobSpecWarnings(spec, SPEC),

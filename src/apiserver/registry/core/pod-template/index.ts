@@ -7,6 +7,7 @@ import { podTemplateWarnings } from '../../../../api/core/v1/warnings.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { FieldPath } from '../../../../machinery/field.ts';
 import { podTemplateTable } from '../../../printers/quota.ts';
+import { withoutDisabledFields } from '../../pod-template.ts';
 import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
@@ -19,6 +20,11 @@ const TEMPLATE = new FieldPath('template');
 export const podTemplateStrategy: ResourceStrategy<PodTemplate> = {
   generation: true,
   returnDeletedObject: true,
+  prepareForCreate: (podTemplate) => ({ ...podTemplate, template: withoutDisabledFields(podTemplate.template) }),
+  prepareForUpdate: (podTemplate, old) => ({
+    ...podTemplate,
+    template: withoutDisabledFields(podTemplate.template, old.template),
+  }),
   validate: ({ template }) => validatePodTemplate(template, TEMPLATE),
   warningsOnCreate: ({ template }) => podTemplateWarnings(template, TEMPLATE),
   validateUpdate: ({ template }) => validatePodTemplate(template, TEMPLATE),

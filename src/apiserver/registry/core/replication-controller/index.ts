@@ -8,6 +8,7 @@ import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { FieldPath } from '../../../../machinery/field.ts';
 import { selectorFromSet } from '../../../../machinery/labels.ts';
 import { replicationControllerTable } from '../../../printers/workloads.ts';
+import { withEnabledTemplateFields } from '../../pod-template.ts';
 import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
 import { scaleSubresource } from '../../scale.ts';
@@ -25,10 +26,10 @@ export const replicationControllerStrategy: ResourceStrategy<ReplicationControll
   generation: true,
   // Before there was a choice, its pods outlived it.
   defaultGarbageCollection: 'orphan',
-  prepareForCreate: (controller) => ({ ...controller, status: { replicas: 0 } }),
+  prepareForCreate: (controller) => withEnabledTemplateFields({ ...controller, status: { replicas: 0 } }),
   validate: (controller) => validateReplicationController(controller),
   warningsOnCreate: ({ metadata, spec }) => [...resourceNameWarnings(metadata.name), ...templateWarnings(spec)],
-  prepareForUpdate: (controller, old) => ({ ...controller, status: old.status }),
+  prepareForUpdate: (controller, old) => withEnabledTemplateFields({ ...controller, status: old.status }, old),
   validateUpdate: (controller) => validateReplicationController(controller),
   warningsOnUpdate: ({ metadata, spec }, old) => (metadata.generation === old.metadata.generation ? [] : templateWarnings(spec)),
   selectableFieldNames: ['status.replicas'],
