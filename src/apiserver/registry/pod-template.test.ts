@@ -3,7 +3,7 @@ import { withEnabledTemplateFields } from './pod-template.ts';
 
 const metadata = { name: '', uid: '', resourceVersion: '', creationTimestamp: '' };
 const container = { name: 'c', image: 'i', resources: {} };
-const from = (lifecycle?: { stopSignal: string }) => ({
+const from = (lifecycle?: { stopSignal: 'SIGUSR1' }) => ({
   spec: { template: { metadata, spec: { containers: [{ ...container, ...(lifecycle !== undefined && { lifecycle }) }] } } },
 });
 
