@@ -7,6 +7,7 @@ import type { Clock } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
 import type { Controller, ControllerConfig } from './controller.ts';
+import { DeploymentController } from './deployment/index.ts';
 import { GarbageCollector } from './garbage-collector/index.ts';
 import type { GarbageCollectorConfig } from './garbage-collector/index.ts';
 import { NamespaceController } from './namespace/index.ts';
@@ -23,6 +24,7 @@ import { TaintEvictionController } from './taint-eviction/index.ts';
 
 /** The settings of single controllers that may be changed. */
 export interface ControllerSettings {
+  readonly deployment?: { readonly workers?: number };
   readonly replicaset?: { readonly workers?: number; readonly burstReplicas?: number };
   readonly replicationcontroller?: { readonly workers?: number; readonly burstReplicas?: number };
   readonly 'garbage-collector'?: Pick<GarbageCollectorConfig, 'workers' | 'discoveryPeriodMs'>;
@@ -54,6 +56,7 @@ type Make = (config: ControllerConfig, manager: ControllerManagerConfig) => Cont
 
 /** Every controller, by the name by which it is chosen. */
 const CONTROLLERS = {
+  deployment: (config, { settings }) => new DeploymentController({ ...config, ...settings?.deployment }),
   replicaset: (config, { settings }) => new ReplicaManager({ ...config, ...settings?.replicaset, kind: replicaSetKind }),
   replicationcontroller: (config, { settings }) =>
     new ReplicaManager({ ...config, ...settings?.replicationcontroller, kind: replicationControllerKind }),

@@ -63,15 +63,6 @@ export class PodControl {
     }
     this.#recorder.event(owner, 'Normal', 'SuccessfulDelete', `Deleted pod: ${name}`);
   }
-
-  /** Strategic merge. A `metadata.uid` in the patch makes it fail (Conflict) if the pod is another by now. */
-  async patch(pod: Immutable<Pod>, patch: unknown, signal: AbortSignal): Promise<Immutable<Pod>> {
-    const { name, namespace = '' } = pod.metadata;
-    return this.#client
-      .resource(pods)
-      .namespace(namespace)
-      .patch(name, 'application/strategic-merge-patch+json', patch, { signal });
-  }
 }
 
 /** The pod that a template describes, with a name to be generated from the owner's. */

@@ -14,12 +14,13 @@ import type { SharedInformer } from '../../client/informers/index.ts';
 import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { claim, decideClaims } from '../claim.ts';
+import type { ClaimConfig } from '../claim.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BY_CONTROLLER, byController, controllerOf, newControllerRef, orphansOf } from '../controller-ref.ts';
 import { PodControl, isNamespaceTerminating } from '../pod-control.ts';
 import { isPodActive, isPodTerminating } from '../pod-state.ts';
 import { slowStartBatch } from '../slow-start.ts';
-import { adoptPatch, decideClaims, releasePatch } from './claim.ts';
 import { choosePodsToDelete } from './deletion-ranking.ts';
 import type { ReplicaKind, ReplicaOwner } from './replica-owner.ts';
 import { calculateStatus, nextAvailability, sameStatus } from './status.ts';
@@ -58,6 +59,7 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
   readonly #expectations: ControllerExpectations;
   readonly #recorder: EventRecorder;
   readonly #podControl: PodControl;
+  readonly #claims: ClaimConfig<T, Pod>;
   /** By key: how many pods the owner had when it was last reconciled. */
   readonly #podCounts = new Map<string, number>();
 
@@ -71,6 +73,7 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     this.#expectations = new ControllerExpectations({ clock });
     this.#recorder = new EventRecorder({ client, clock, random, logger: config.logger, component: kind.component });
     this.#podControl = new PodControl({ client, recorder: this.#recorder });
+    this.#claims = { client, ownerType: kind.type, type: pods };
     this.#owners = informers.informerFor(kind.type);
     this.#pods = informers.informerFor(pods);
     // Siblings are those that share a controller (the ReplicaSets of a Deployment).
@@ -178,7 +181,7 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     const mayManage = this.#expectations.satisfiedExpectations(key) && owner.metadata.deletionTimestamp === undefined;
     const related = this.#podsNear(owner);
     this.#podCounts.set(key, related.length);
-    const active = await this.#claim(owner, related.filter(isPodActive), signal);
+    const active = await claim(this.#claims, owner, owner.selector, related.filter(isPodActive), signal);
     const terminating = decideClaims(owner, owner.selector, related.filter(isPodTerminating)).owned.length;
     const failure = mayManage ? await this.#manage(key, owner, active, signal) : undefined;
     const nowMs = this.#config.clock.now();
@@ -202,47 +205,6 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     const { uid, namespace = '' } = owner.metadata;
     const { lister } = this.#pods;
     return [...lister.byIndex(BY_CONTROLLER, uid), ...lister.byIndex(BY_CONTROLLER, orphansOf(namespace))];
-  }
-
-  /** Adopts and releases as decided; answers the pods that are the owner's afterwards. */
-  async #claim(owner: ReplicaOwner, candidates: readonly ReadPod[], signal: AbortSignal): Promise<readonly ReadPod[]> {
-    const { owned, adopt, release } = decideClaims(owner, owner.selector, candidates);
-    if (adopt.length === 0 && release.length === 0) return owned;
-    const adopted: ReadPod[] = [];
-    const failures: unknown[] = [];
-    if (adopt.length > 0) {
-      // The cache may not show yet that the owner is gone, and a pod must not be given to the dead.
-      await this.#checkStillThere(owner, signal);
-      const reference = newControllerRef(owner.metadata, owner);
-      for (const pod of adopt) {
-        try {
-          adopted.push(await this.#podControl.patch(pod, adoptPatch(pod, reference), signal));
-        } catch (err) {
-          // Gone, or replaced: not this owner's any more.
-          if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) failures.push(err);
-        }
-      }
-    }
-    for (const pod of release) {
-      try {
-        await this.#podControl.patch(pod, releasePatch(pod, owner.metadata.uid), signal);
-      } catch (err) {
-        // Gone, or replaced, or released by somebody else meanwhile.
-        if (!apierrors.isNotFound(err) && !apierrors.isConflict(err) && !apierrors.isInvalid(err)) failures.push(err);
-      }
-    }
-    if (failures.length > 0) throw failures[0];
-    return [...owned, ...adopted];
-  }
-
-  async #checkStillThere(owner: ReplicaOwner, signal: AbortSignal): Promise<void> {
-    const { name, namespace = '', uid } = owner.metadata;
-    const what = `${owner.kind} ${namespace}/${name}`;
-    const fresh = await this.#config.client.resource(this.#kind.type).namespace(namespace).get(name, { signal });
-    if (fresh.metadata.uid !== uid) throw new Error(`original ${what} is gone: got uid ${fresh.metadata.uid}, wanted ${uid}`);
-    if (fresh.metadata.deletionTimestamp !== undefined) {
-      throw new Error(`${what} has just been deleted at ${fresh.metadata.deletionTimestamp}`);
-    }
   }
 
   /** Creates or deletes what is missing or too much. Answers what that failed with; undefined if all went well. */

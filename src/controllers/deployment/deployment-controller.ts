@@ -1,0 +1,493 @@
+// Deployments: a ReplicaSet for each version of the pods' template, and pods moved from the old ones to the new one at the pace
+// that the strategy allows.
+//
+// One reconcile takes one step (a ReplicaSet made, or some of them sized) and reports; what comes of it wakes the key again.
+
+import { deployments, replicaSets } from '../../api/apps/v1/index.ts';
+import type { Deployment, DeploymentStatus, ReplicaSet } from '../../api/apps/v1/index.ts';
+import { pods } from '../../api/core/v1/index.ts';
+import type { Pod } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { deepEqual, semanticEqual } from '../../machinery/deep.ts';
+import * as labels from '../../machinery/labels.ts';
+import { claim } from '../claim.ts';
+import type { ClaimConfig, Claimant } from '../claim.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { BY_CONTROLLER, byController, controllerOf, isControlledBy, orphansOf } from '../controller-ref.ts';
+import { OwnWrites } from '../own-writes.ts';
+import { isNamespaceTerminating, messageOf } from '../pod-control.ts';
+import { isPodTerminal } from '../pod-state.ts';
+import {
+  annotatedSize,
+  annotationsOf,
+  beyondHistory,
+  DESIRED_REPLICAS,
+  greatestRevision,
+  MAX_REPLICAS,
+  newReplicaSet,
+  type NewReplicaSet,
+  REVISION,
+  revisionOf,
+  type Rollout,
+  rolloutOf,
+  sameTemplate,
+  sizeAnnotations,
+} from './replica-sets.ts';
+import { desiredPods, isRollingUpdate, newReplicaSetSize, replicasOf, scaleInProportion, shrinkOld } from './sizes.ts';
+import { calculateStatus, conditionOf, hasDeadline, isComplete, rolloutStatus, untilDeadline, withCondition } from './status.ts';
+import type { ConditionNews } from './status.ts';
+
+type ReadDeployment = Immutable<Deployment>;
+type ReadReplicaSet = Immutable<ReplicaSet>;
+type ReadStatus = Immutable<DeploymentStatus>;
+
+export interface DeploymentControllerConfig extends ControllerConfig {
+  /** Keys that are reconciled at once. Default: 5. */
+  readonly workers?: number;
+}
+
+const COMPONENT = 'deployment-controller';
+
+export class DeploymentController implements Controller {
+  readonly name = COMPONENT;
+  readonly #config: DeploymentControllerConfig;
+  readonly #deployments: SharedInformer<ReadDeployment>;
+  readonly #sets: SharedInformer<ReadReplicaSet>;
+  readonly #pods: SharedInformer<Immutable<Pod>>;
+  readonly #queue: RateLimitingQueue;
+  readonly #recorder: EventRecorder;
+  readonly #claims: ClaimConfig<Deployment, ReplicaSet>;
+  readonly #writes: OwnWrites;
+
+  constructor(config: DeploymentControllerConfig) {
+    const { client, clock, random, informers, logger } = config;
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
+    this.#writes = new OwnWrites({ clock });
+    this.#claims = { client, ownerType: deployments, type: replicaSets };
+    this.#deployments = informers.informerFor(deployments);
+    this.#sets = informers.informerFor(replicaSets);
+    this.#pods = informers.informerFor(pods);
+    this.#sets.addIndexers({ [BY_CONTROLLER]: byController });
+    this.#pods.addIndexers({ [BY_CONTROLLER]: byController });
+    this.#deployments.addEventHandler({
+      onAdd: (deployment) => this.#saw(deployment),
+      onUpdate: (_, deployment) => this.#saw(deployment),
+      onDelete: (deployment) => {
+        this.#writes.forget(objectKey(deployment));
+        this.#queue.add(objectKey(deployment));
+      },
+    });
+    this.#sets.addEventHandler({
+      onAdd: (set) => this.#setChanged(undefined, set),
+      onUpdate: (before, set) => this.#setChanged(before, set),
+      onDelete: (set) => {
+        const owner = this.#ownerOf(set);
+        if (owner === undefined) return;
+        this.#writes.gone(objectKey(owner), set);
+        this.#queue.add(objectKey(owner));
+      },
+    });
+    this.#pods.addEventHandler({ onDelete: (pod) => this.#podDeleted(pod) });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { workers = 5, logger } = this.#config;
+    await Promise.all([this.#deployments, this.#sets, this.#pods].map((informer) => informer.waitForSync(signal)));
+    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+    this.#recorder.stop();
+  }
+
+  #saw(deployment: ReadDeployment): void {
+    const key = objectKey(deployment);
+    this.#writes.seen(key, deployment);
+    this.#queue.add(key);
+  }
+
+  #setChanged(before: ReadReplicaSet | undefined, set: ReadReplicaSet): void {
+    const owner = this.#ownerOf(set);
+    const previous = before === undefined ? undefined : this.#ownerOf(before);
+    if (previous !== undefined && previous !== owner) this.#queue.add(objectKey(previous));
+    if (owner !== undefined) {
+      this.#writes.seen(objectKey(owner), set);
+      this.#queue.add(objectKey(owner));
+    } else if (controllerOf(set) === undefined) {
+      for (const deployment of this.#deployments.lister.list(set.metadata.namespace ?? '')) {
+        if (selectorOf(deployment).matches(set.metadata.labels)) this.#queue.add(objectKey(deployment));
+      }
+    }
+  }
+
+  /** Recreate waits for the last of the old pods. */
+  #podDeleted(pod: Immutable<Pod>): void {
+    const set = controllerOf(pod);
+    if (set === undefined || set.kind !== 'ReplicaSet') return;
+    const known = this.#sets.lister.get(pod.metadata.namespace ?? '', set.name);
+    const owner = known === undefined || known.metadata.uid !== set.uid ? undefined : this.#ownerOf(known);
+    if (owner !== undefined && !isRollingUpdate(owner)) this.#queue.add(objectKey(owner));
+  }
+
+  /** The Deployment that controls the ReplicaSet, if the cache has that very object. */
+  #ownerOf(set: ReadReplicaSet): ReadDeployment | undefined {
+    const reference = controllerOf(set);
+    if (reference === undefined || reference.kind !== 'Deployment') return undefined;
+    const owner = this.#deployments.lister.get(set.metadata.namespace ?? '', reference.name);
+    return owner?.metadata.uid === reference.uid ? owner : undefined;
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const deployment = this.#deployments.lister.getByKey(key);
+    if (deployment === undefined) {
+      this.#writes.forget(key);
+      return reconciled;
+    }
+    const behindMs = this.#writes.remainingMs(key);
+    if (behindMs > 0) return requeueAfter(behindMs);
+    try {
+      return await new Reconcile(this.#work(key, signal), deployment).run();
+    } catch (err) {
+      // Somebody else wrote meanwhile: what the cache will show next decides. Or a hash has collided, and is another now.
+      if (apierrors.isConflict(err) || apierrors.isAlreadyExists(err)) return requeue;
+      // The Deployment or its namespace is on the way out.
+      if (apierrors.isNotFound(err) || isNamespaceTerminating(err)) return reconciled;
+      throw err;
+    }
+  }
+
+  #work(key: string, signal: AbortSignal): Work {
+    const { client, clock } = this.#config;
+    return {
+      nowMs: clock.now(),
+      event: (deployment, type, reason, message) => this.#recorder.event(claimantOf(deployment), type, reason, message),
+      claimed: (deployment) => {
+        const { uid, namespace = '' } = deployment.metadata;
+        const { lister } = this.#sets;
+        const near = [...lister.byIndex(BY_CONTROLLER, uid), ...lister.byIndex(BY_CONTROLLER, orphansOf(namespace))];
+        return claim(this.#claims, claimantOf(deployment), selectorOf(deployment), near, signal);
+      },
+      podsOf: (set) => this.#pods.lister.byIndex(BY_CONTROLLER, set.metadata.uid),
+      createSet: async (set) => {
+        const created = await client.resource(replicaSets).create(set, { signal });
+        return this.#wroteSet(key, created);
+      },
+      getSet: (namespace, name) => client.resource(replicaSets).namespace(namespace).get(name, { signal }),
+      updateSet: async (set) => {
+        const updated = await client.resource(replicaSets).update(set, { signal });
+        return this.#wroteSet(key, updated);
+      },
+      deleteSet: async ({ metadata: { name, namespace = '', uid, resourceVersion } }) => {
+        // Not if it has got pods meanwhile.
+        const preconditions = { uid, resourceVersion };
+        await client.resource(replicaSets).namespace(namespace).delete(name, { preconditions, signal });
+      },
+      updateStatus: async (deployment) => {
+        const updated = await client.resource(deployments).updateStatus(deployment, { signal });
+        this.#writes.wrote(key, updated, this.#deployments.lister.getByKey(key));
+        return updated;
+      },
+    };
+  }
+
+  #wroteSet(key: string, set: ReadReplicaSet): ReadReplicaSet {
+    this.#writes.wrote(key, set, this.#sets.lister.getByKey(objectKey(set)));
+    return set;
+  }
+}
+
+/** What a reconcile can do and see. */
+interface Work {
+  readonly nowMs: number;
+  event(deployment: ReadDeployment, type: 'Normal' | 'Warning', reason: string, message: string): void;
+  claimed(deployment: ReadDeployment): Promise<readonly ReadReplicaSet[]>;
+  podsOf(set: ReadReplicaSet): readonly Immutable<Pod>[];
+  createSet(set: NewReplicaSet): Promise<ReadReplicaSet>;
+  getSet(namespace: string, name: string): Promise<ReadReplicaSet>;
+  updateSet(set: ReadReplicaSet): Promise<ReadReplicaSet>;
+  deleteSet(set: ReadReplicaSet): Promise<void>;
+  updateStatus(deployment: ReadDeployment): Promise<ReadDeployment>;
+}
+
+/** One reconcile of one Deployment. */
+class Reconcile {
+  readonly #work: Work;
+  #deployment: ReadDeployment;
+  /** As they are after what was written so far. */
+  #sets: ReadReplicaSet[] = [];
+
+  constructor(work: Work, deployment: ReadDeployment) {
+    this.#work = work;
+    this.#deployment = deployment;
+  }
+
+  async run(): Promise<ReconcileResult> {
+    if (selectsEverything(this.#deployment)) {
+      const message = 'This deployment is selecting all pods. A non-empty selector is required.';
+      this.#work.event(this.#deployment, 'Warning', 'SelectingAll', message);
+      const { generation } = this.#deployment.metadata;
+      await this.#report({
+        ...this.#deployment.status,
+        ...(generation !== undefined && { observedGeneration: generation }),
+      });
+      return reconciled;
+    }
+    this.#sets = [...(await this.#work.claimed(this.#deployment))];
+    if (this.#deployment.metadata.deletionTimestamp !== undefined) {
+      await this.#report(calculateStatus(this.#deployment, this.#rollout, this.#work.nowMs));
+      return reconciled;
+    }
+    await this.#notePausing();
+    if (this.#deployment.spec.paused === true || this.#wasScaled()) {
+      await this.#scale();
+      return reconciled;
+    }
+    if (isRollingUpdate(this.#deployment)) await this.#rollingUpdate();
+    else await this.#recreate();
+    const status = rolloutStatus(this.#deployment, this.#rollout, this.#work.nowMs);
+    await this.#report(status);
+    const deadlineMs = untilDeadline(this.#deployment, status, this.#work.nowMs);
+    return deadlineMs === undefined ? reconciled : requeueAfter(deadlineMs);
+  }
+
+  get #rollout(): Rollout {
+    return rolloutOf(this.#deployment, this.#sets);
+  }
+
+  /** The time that a pause takes is not counted as time without progress. */
+  async #notePausing(): Promise<void> {
+    if (!hasDeadline(this.#deployment)) return;
+    const progressing = conditionOf(this.#deployment.status, 'Progressing');
+    if (progressing?.reason === 'ProgressDeadlineExceeded') return;
+    const noted = progressing?.reason === 'DeploymentPaused';
+    const paused = this.#deployment.spec.paused === true;
+    if (paused === noted) return;
+    await this.#note({
+      type: 'Progressing',
+      status: 'Unknown',
+      reason: paused ? 'DeploymentPaused' : 'DeploymentResumed',
+      message: paused ? 'Deployment is paused' : 'Deployment is resumed',
+    });
+  }
+
+  /** Some ReplicaSet with pods was sized for another number of replicas. */
+  #wasScaled(): boolean {
+    return this.#active(this.#sets).some((set) => {
+      const desired = annotatedSize(set, DESIRED_REPLICAS);
+      return desired !== undefined && desired !== replicasOf(this.#deployment);
+    });
+  }
+
+  #active(sets: readonly ReadReplicaSet[]): readonly ReadReplicaSet[] {
+    return sets.filter((set) => replicasOf(set) > 0);
+  }
+
+  /** Sizes what there is, without moving pods from one template to the other. */
+  async #scale(): Promise<void> {
+    if (this.#rollout.fresh !== undefined) await this.#bringUpToDate(this.#rollout.fresh);
+    const { fresh, old } = this.#rollout;
+    for (const { set, size } of this.#sizesWhenScaled(fresh, old)) await this.#resize(set, size);
+    if (this.#deployment.spec.paused === true) await this.#cleanUp();
+    await this.#report(calculateStatus(this.#deployment, this.#rollout, this.#work.nowMs));
+  }
+
+  #sizesWhenScaled(
+    fresh: ReadReplicaSet | undefined,
+    old: readonly ReadReplicaSet[],
+  ): readonly { readonly set: ReadReplicaSet; readonly size: number }[] {
+    const all = fresh === undefined ? old : [...old, fresh];
+    const active = this.#active(all);
+    const replicas = replicasOf(this.#deployment);
+    if (active.length <= 1) {
+      const only = active[0] ?? fresh ?? old.at(-1);
+      return only === undefined ? [] : [{ set: only, size: replicas }];
+    }
+    const saturated =
+      fresh !== undefined &&
+      replicasOf(fresh) === replicas &&
+      annotatedSize(fresh, DESIRED_REPLICAS) === replicas &&
+      (fresh.status.availableReplicas ?? 0) === replicas;
+    if (saturated) return this.#active(old).map((set) => ({ set, size: 0 }));
+    if (!isRollingUpdate(this.#deployment)) return [];
+    return scaleInProportion(this.#deployment, active, (set) => annotatedSize(set, MAX_REPLICAS));
+  }
+
+  async #rollingUpdate(): Promise<void> {
+    const fresh = await this.#theNewSet();
+    const replicas = replicasOf(this.#deployment);
+    const size = replicasOf(fresh);
+    const wanted = size > replicas ? replicas : newReplicaSetSize(this.#deployment, this.#sets, size);
+    if (wanted !== size) {
+      await this.#resize(fresh, wanted);
+      return;
+    }
+    const active = this.#active(this.#rollout.old);
+    if (desiredPods(active) > 0) {
+      const resizes = shrinkOld(this.#deployment, active, fresh);
+      for (const resize of resizes) await this.#resize(resize.set, resize.size);
+      if (resizes.length > 0) return;
+    }
+    await this.#cleanUpWhenDone();
+  }
+
+  async #recreate(): Promise<void> {
+    if (this.#rollout.fresh !== undefined) await this.#bringUpToDate(this.#rollout.fresh);
+    const active = this.#active(this.#rollout.old);
+    if (active.length > 0) {
+      for (const set of active) await this.#resize(set, 0);
+      return;
+    }
+    // What is deleted may still run; so may what nobody has heard of.
+    const { old } = this.#rollout;
+    const running = old.some((set) => set.status.replicas > 0 || this.#work.podsOf(set).some((pod) => !isPodTerminal(pod)));
+    if (running) return;
+    const fresh = await this.#theNewSet();
+    await this.#resize(fresh, replicasOf(this.#deployment));
+    await this.#cleanUpWhenDone();
+  }
+
+  /** The ReplicaSet of the present template, made if there is none. */
+  async #theNewSet(): Promise<ReadReplicaSet> {
+    const { fresh } = this.#rollout;
+    return fresh === undefined ? this.#makeNewSet() : this.#bringUpToDate(fresh);
+  }
+
+  /** Annotations, revision and minReadySeconds of the ReplicaSet, and what the Deployment says of it. */
+  async #bringUpToDate(fresh: ReadReplicaSet): Promise<ReadReplicaSet> {
+    const revision = greatestRevision(this.#rollout.old) + 1;
+    const present = fresh.metadata.annotations ?? {};
+    const annotations = annotationsOf(this.#deployment, present, revision);
+    const { minReadySeconds } = this.#deployment.spec;
+    if (!deepEqual(annotations, present) || (fresh.spec.minReadySeconds ?? 0) !== (minReadySeconds ?? 0)) {
+      const { minReadySeconds: _, ...spec } = fresh.spec;
+      return this.#updateSet({
+        ...fresh,
+        metadata: { ...fresh.metadata, annotations },
+        spec: { ...spec, ...(minReadySeconds !== undefined && { minReadySeconds }) },
+      });
+    }
+    const found = conditionOf(this.#deployment.status, 'Progressing') === undefined && hasDeadline(this.#deployment);
+    const message = `Found new replica set "${fresh.metadata.name}"`;
+    await this.#noteRevision(
+      revisionOf(fresh),
+      found ? { type: 'Progressing', status: 'True', reason: 'FoundNewReplicaSet', message } : undefined,
+    );
+    return fresh;
+  }
+
+  async #makeNewSet(): Promise<ReadReplicaSet> {
+    const revision = greatestRevision(this.#sets) + 1;
+    const size = newReplicaSetSize(this.#deployment, this.#sets, 0);
+    const made = newReplicaSet(this.#deployment, revision, size);
+    const { name } = made.metadata;
+    let created: ReadReplicaSet;
+    try {
+      created = await this.#work.createSet(made);
+    } catch (err) {
+      if (apierrors.isAlreadyExists(err)) return this.#useOrCollide(name, revision);
+      if (isNamespaceTerminating(err)) throw err;
+      const message = `Failed to create new replica set "${name}": ${messageOf(err)}`;
+      if (hasDeadline(this.#deployment)) {
+        await this.#note({ type: 'Progressing', status: 'False', reason: 'ReplicaSetCreateError', message });
+      }
+      this.#work.event(this.#deployment, 'Warning', 'ReplicaSetCreateError', message);
+      throw err;
+    }
+    this.#sets.push(created);
+    if (size > 0) {
+      this.#work.event(this.#deployment, 'Normal', 'ScalingReplicaSet', `Scaled up replica set ${name} from 0 to ${size}`);
+    }
+    const message = `Created new replica set "${name}"`;
+    await this.#noteRevision(
+      revision,
+      hasDeadline(this.#deployment)
+        ? { type: 'Progressing', status: 'True', reason: 'NewReplicaSetCreated', message }
+        : undefined,
+    );
+    return created;
+  }
+
+  /** The name is taken: by what the cache does not have yet, or by another template of the same hash. */
+  async #useOrCollide(name: string, revision: number): Promise<ReadReplicaSet> {
+    const taken = await this.#work.getSet(this.#deployment.metadata.namespace ?? '', name);
+    if (isControlledBy(taken, this.#deployment) && sameTemplate(this.#deployment.spec.template, taken.spec.template)) {
+      this.#sets = [...this.#sets.filter(({ metadata }) => metadata.uid !== taken.metadata.uid), taken];
+      await this.#noteRevision(revision, undefined);
+      return taken;
+    }
+    const collisionCount = (this.#deployment.status.collisionCount ?? 0) + 1;
+    await this.#report({ ...this.#deployment.status, collisionCount });
+    // With the new count the name is another.
+    throw apierrors.alreadyExists({ group: 'apps', resource: 'replicasets' }, name);
+  }
+
+  async #resize(set: ReadReplicaSet, size: number): Promise<void> {
+    const before = replicasOf(set);
+    const annotations = { ...set.metadata.annotations, ...sizeAnnotations(this.#deployment) };
+    if (size === before && deepEqual(annotations, set.metadata.annotations)) return;
+    await this.#updateSet({ ...set, metadata: { ...set.metadata, annotations }, spec: { ...set.spec, replicas: size } });
+    if (size === before) return;
+    const message = `Scaled ${size > before ? 'up' : 'down'} replica set ${set.metadata.name} from ${before} to ${size}`;
+    this.#work.event(this.#deployment, 'Normal', 'ScalingReplicaSet', message);
+  }
+
+  async #updateSet(set: ReadReplicaSet): Promise<ReadReplicaSet> {
+    const updated = await this.#work.updateSet(set);
+    this.#sets = this.#sets.map((known) => (known.metadata.uid === updated.metadata.uid ? updated : known));
+    return updated;
+  }
+
+  async #cleanUpWhenDone(): Promise<void> {
+    if (isComplete(this.#deployment, this.#deployment.status)) await this.#cleanUp();
+  }
+
+  async #cleanUp(): Promise<void> {
+    for (const set of beyondHistory(this.#deployment, this.#rollout.old)) {
+      try {
+        await this.#work.deleteSet(set);
+      } catch (err) {
+        if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) throw err;
+      }
+      this.#sets = this.#sets.filter((known) => known !== set);
+    }
+  }
+
+  /** The Deployment's revision is that of its new ReplicaSet. */
+  async #noteRevision(revision: number, news: ConditionNews | undefined): Promise<void> {
+    const { metadata } = this.#deployment;
+    const status = news === undefined ? this.#deployment.status : withCondition(this.#deployment.status, news, this.#work.nowMs);
+    if (metadata.annotations?.[REVISION] === String(revision) && status === this.#deployment.status) return;
+    const annotations = { ...metadata.annotations, [REVISION]: String(revision) };
+    this.#deployment = await this.#work.updateStatus({
+      ...this.#deployment,
+      metadata: { ...metadata, annotations },
+      status,
+    });
+  }
+
+  async #note(news: ConditionNews): Promise<void> {
+    await this.#report(withCondition(this.#deployment.status, news, this.#work.nowMs));
+  }
+
+  async #report(status: ReadStatus): Promise<void> {
+    if (semanticEqual(status, this.#deployment.status)) return;
+    this.#deployment = await this.#work.updateStatus({ ...this.#deployment, status });
+  }
+}
+
+function claimantOf({ metadata }: ReadDeployment): Claimant {
+  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata };
+}
+
+function selectorOf({ spec }: ReadDeployment): labels.Selector {
+  return labels.labelSelectorAsSelector(spec.selector);
+}
+
+function selectsEverything({ spec: { selector } }: ReadDeployment): boolean {
+  return Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0;
+}

@@ -1,0 +1,139 @@
+// How many pods each ReplicaSet of a Deployment is to have: the rules of the rolling update, as numbers. The rules are those of
+// Kubernetes (pkg/controller/deployment): never more than replicas + maxSurge pods, never fewer than replicas − maxUnavailable
+// that are available.
+
+import type { Deployment, ReplicaSet } from '../../api/apps/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { getScaledValueFromIntOrPercent } from '../../machinery/int-or-string.ts';
+
+type ReadDeployment = Immutable<Deployment>;
+type ReadReplicaSet = Immutable<ReplicaSet>;
+
+export const replicasOf = ({ spec }: ReadDeployment | ReadReplicaSet): number => spec.replicas ?? 1;
+
+export function isRollingUpdate({ spec }: ReadDeployment): boolean {
+  return spec.strategy.type === 'RollingUpdate';
+}
+
+/** Surge is rounded up and unavailability down; both zero would never move, so one pod may then be unavailable. */
+function fenceposts({ spec }: ReadDeployment, replicas: number): { readonly surge: number; readonly unavailable: number } {
+  const { maxSurge = 0, maxUnavailable = 0 } = spec.strategy.rollingUpdate ?? {};
+  const surge = getScaledValueFromIntOrPercent(maxSurge, replicas, true);
+  const unavailable = getScaledValueFromIntOrPercent(maxUnavailable, replicas, false);
+  return { surge, unavailable: surge === 0 && unavailable === 0 ? 1 : unavailable };
+}
+
+export function maxSurge(deployment: ReadDeployment): number {
+  return isRollingUpdate(deployment) ? fenceposts(deployment, replicasOf(deployment)).surge : 0;
+}
+
+export function maxUnavailable(deployment: ReadDeployment): number {
+  const replicas = replicasOf(deployment);
+  if (!isRollingUpdate(deployment) || replicas === 0) return 0;
+  return Math.min(fenceposts(deployment, replicas).unavailable, replicas);
+}
+
+/** The sum of what the ReplicaSets are to have. */
+export function desiredPods(sets: readonly ReadReplicaSet[]): number {
+  return sets.reduce((sum, set) => sum + replicasOf(set), 0);
+}
+
+export function availablePods(sets: readonly ReadReplicaSet[]): number {
+  return sets.reduce((sum, { status }) => sum + (status.availableReplicas ?? 0), 0);
+}
+
+/** How large the new ReplicaSet may be now: as large as the others leave room for. `current`: what it is to have so far. */
+export function newReplicaSetSize(deployment: ReadDeployment, all: readonly ReadReplicaSet[], current: number): number {
+  const replicas = replicasOf(deployment);
+  if (!isRollingUpdate(deployment)) return replicas;
+  const room = replicas + maxSurge(deployment) - desiredPods(all);
+  return room <= 0 ? current : current + Math.min(room, replicas - current);
+}
+
+/** A ReplicaSet and the size that it is to have. */
+export interface Resize {
+  readonly set: ReadReplicaSet;
+  readonly size: number;
+}
+
+/**
+ * What the old ReplicaSets give up now. First pods that are not available, which nobody misses; then as many available ones as
+ * there are more than needed. `old`: oldest first, each with pods. Sizes are those after both.
+ */
+export function shrinkOld(
+  deployment: ReadDeployment,
+  old: readonly ReadReplicaSet[],
+  fresh: ReadReplicaSet | undefined,
+): readonly Resize[] {
+  const all = fresh === undefined ? old : [...old, fresh];
+  const minAvailable = replicasOf(deployment) - maxUnavailable(deployment);
+  const freshUnavailable = fresh === undefined ? 0 : replicasOf(fresh) - (fresh.status.availableReplicas ?? 0);
+  const mayGo = desiredPods(all) - minAvailable - freshUnavailable;
+  if (mayGo <= 0) return [];
+  const sizes = new Map(old.map((set) => [set, replicasOf(set)] as const));
+
+  let unhealthyLeft = mayGo;
+  for (const [set, size] of sizes) {
+    const unavailable = Math.max(0, size - (set.status.availableReplicas ?? 0));
+    const count = Math.min(unhealthyLeft, unavailable);
+    sizes.set(set, size - count);
+    unhealthyLeft -= count;
+  }
+  let availableLeft = availablePods(all) - minAvailable;
+  for (const [set, size] of sizes) {
+    if (availableLeft <= 0) break;
+    const count = Math.min(size, availableLeft);
+    sizes.set(set, size - count);
+    availableLeft -= count;
+  }
+  return Array.from(sizes, ([set, size]) => ({ set, size })).filter(({ set, size }) => size !== replicasOf(set));
+}
+
+/**
+ * A Deployment that is scaled in the middle of a rollout: every ReplicaSet grows or shrinks in proportion to its size. What
+ * rounding leaves goes to the largest. `active`: those with pods. `maxBefore`: how many pods there could be, surge included, when
+ * the ReplicaSet was last sized; undefined if nobody knows.
+ */
+export function scaleInProportion(
+  deployment: ReadDeployment,
+  active: readonly ReadReplicaSet[],
+  maxBefore: (set: ReadReplicaSet) => number | undefined,
+): readonly Resize[] {
+  const replicas = replicasOf(deployment);
+  const allowed = replicas > 0 ? replicas + maxSurge(deployment) : 0;
+  const change = allowed - desiredPods(active);
+  // Of the same size, the newer grows first and the older shrinks first.
+  const sorted = active.toSorted((a, b) => replicasOf(b) - replicasOf(a) || (change > 0 ? byCreation(b, a) : byCreation(a, b)));
+  let changed = 0;
+  const resizes = sorted.map((set) => {
+    const size = replicasOf(set);
+    const left = change - changed;
+    let share = 0;
+    if (change !== 0 && size !== 0 && left !== 0) {
+      const wanted = shareOf(deployment, set, maxBefore(set));
+      share = change > 0 ? Math.min(wanted, left) : Math.max(wanted, left);
+      changed += share;
+    }
+    return { set, size: size + share };
+  });
+  const [largest, ...others] = resizes;
+  if (largest === undefined || change === 0) return resizes;
+  return [{ set: largest.set, size: Math.max(0, largest.size + change - changed) }, ...others];
+}
+
+function shareOf(deployment: ReadDeployment, set: ReadReplicaSet, annotated: number | undefined): number {
+  const size = replicasOf(set);
+  const replicas = replicasOf(deployment);
+  if (replicas === 0) return -size;
+  const before = annotated || deployment.status.replicas || 0;
+  if (before === 0) return 0;
+  const exact = (size * (replicas + maxSurge(deployment))) / before;
+  return Math.sign(exact) * Math.round(Math.abs(exact)) - size;
+}
+
+/** Older first; of the same second, by name. */
+export function byCreation(a: ReadReplicaSet, b: ReadReplicaSet): number {
+  const [first, second] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
+  if (first !== second) return first < second ? -1 : 1;
+  return a.metadata.name < b.metadata.name ? -1 : a.metadata.name > b.metadata.name ? 1 : 0;
+}

@@ -1,0 +1,81 @@
+// The last versions of objects that a controller has written, until its cache has them. Deciding on an older version would do
+// the same thing twice. For controllers that change objects; those that only create and delete count (client/expectations.ts).
+
+import type { KubeObject } from '../client/client.ts';
+import type { Clock } from '../machinery/clock.ts';
+
+export interface OwnWritesConfig {
+  readonly clock: Clock;
+  /** After this time the cache counts as up to date: the object may be gone without a trace. Default: 30 seconds. */
+  readonly timeoutMs?: number;
+}
+
+interface Written {
+  readonly revision: number;
+  /** On the clock's monotonic scale. */
+  readonly at: number;
+}
+
+export class OwnWrites {
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  /** Owner's key → UID of what was written → its version. No empty maps at the inner level. */
+  readonly #written = new Map<string, Map<string, Written>>();
+
+  constructor(config: OwnWritesConfig) {
+    this.#clock = config.clock;
+    this.#timeoutMs = config.timeoutMs ?? 30_000;
+  }
+
+  /** `object`: as the server has answered it. `cached`: as the cache has it now, where the event may have come before the answer. */
+  wrote(key: string, { metadata }: KubeObject, cached: KubeObject | undefined): void {
+    if (cached?.metadata.uid === metadata.uid && versionOf(cached) >= versionOf({ metadata })) return;
+    const own = this.#written.get(key) ?? new Map<string, Written>();
+    own.set(metadata.uid, { revision: versionOf({ metadata }), at: this.#clock.monotonic() });
+    this.#written.set(key, own);
+  }
+
+  /** The cache has this version of an object of the owner with that key. */
+  seen(key: string, object: KubeObject): void {
+    const { uid } = object.metadata;
+    const own = this.#written.get(key);
+    const written = own?.get(uid);
+    if (own === undefined || written === undefined || versionOf(object) < written.revision) return;
+    this.#drop(key, own, uid);
+  }
+
+  /** The object is gone. */
+  gone(key: string, { metadata }: KubeObject): void {
+    const own = this.#written.get(key);
+    if (own !== undefined) this.#drop(key, own, metadata.uid);
+  }
+
+  /** In how many milliseconds the key may be decided on if the cache shows nothing until then; 0: now. */
+  remainingMs(key: string): number {
+    const own = this.#written.get(key);
+    if (own === undefined) return 0;
+    const now = this.#clock.monotonic();
+    let longest = 0;
+    for (const [uid, { at }] of own) {
+      const left = at + this.#timeoutMs - now;
+      if (left <= 0) this.#drop(key, own, uid);
+      else longest = Math.max(longest, left);
+    }
+    return longest;
+  }
+
+  /** The owner is gone. */
+  forget(key: string): void {
+    this.#written.delete(key);
+  }
+
+  #drop(key: string, own: Map<string, Written>, uid: string): void {
+    own.delete(uid);
+    if (own.size === 0) this.#written.delete(key);
+  }
+}
+
+/** Versions of one resource grow with every change. */
+function versionOf({ metadata }: KubeObject): number {
+  return Number(metadata.resourceVersion);
+}
