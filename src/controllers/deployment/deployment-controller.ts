@@ -451,7 +451,7 @@ class Reconcile {
       try {
         await this.#work.deleteSet(set);
       } catch (err) {
-        if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) throw err;
+        if (!apierrors.isNotFound(err)) throw err;
       }
       this.#sets = this.#sets.filter((known) => known !== set);
     }

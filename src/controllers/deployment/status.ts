@@ -126,7 +126,7 @@ export function rolloutStatus(deployment: ReadDeployment, rollout: Rollout, nowM
   if (!hasDeadline(deployment)) {
     const { conditions: _, ...rest } = status;
     status = { ...rest, conditions: withoutCondition(status, 'Progressing') };
-  } else if (!((status.replicas ?? 0) === (status.updatedReplicas ?? 0) && current?.reason === 'NewReplicaSetAvailable')) {
+  } else if (!isSettled(status, current)) {
     const { fresh } = rollout;
     const what = fresh === undefined ? `Deployment "${deployment.metadata.name}"` : `ReplicaSet "${fresh.metadata.name}"`;
     if (isComplete(deployment, status)) {
@@ -145,11 +145,26 @@ export function rolloutStatus(deployment: ReadDeployment, rollout: Rollout, nowM
       );
     }
   }
+  status = withTrueName(status, rollout);
   const failure = replicaFailure(rollout);
   if (failure !== undefined) return withCondition(status, failure, nowMs);
   return conditionOf(status, 'ReplicaFailure') === undefined
     ? status
     : { ...status, conditions: withoutCondition(status, 'ReplicaFailure') };
+}
+
+/** The rollout that has ended is that of the new ReplicaSet, also where nobody saw it begin. */
+function withTrueName(status: ReadStatus, { fresh }: Rollout): ReadStatus {
+  const progressing = conditionOf(status, 'Progressing');
+  if (fresh === undefined || progressing?.reason !== 'NewReplicaSetAvailable') return status;
+  const message = `ReplicaSet "${fresh.metadata.name}" has successfully progressed.`;
+  if (progressing.message === message) return status;
+  return { ...status, conditions: (status.conditions ?? []).map((each) => (each === progressing ? { ...each, message } : each)) };
+}
+
+/** What was reported of the rollout's end still holds: pods that come and go after it are no progress. */
+function isSettled(status: ReadStatus, progressing: Condition | undefined): boolean {
+  return (status.replicas ?? 0) === (status.updatedReplicas ?? 0) && progressing?.reason === 'NewReplicaSetAvailable';
 }
 
 /** The new ReplicaSet's troubles first. */

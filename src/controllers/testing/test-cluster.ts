@@ -6,10 +6,12 @@ import { createClient } from '../../client/create-client.ts';
 import type { Client } from '../../client/client.ts';
 import { SharedInformerFactory } from '../../client/informers/index.ts';
 import { createInProcessTransport } from '../../client/in-process.ts';
+import type { Transport } from '../../client/transport.ts';
 import { VirtualClock } from '../../machinery/clock.ts';
 import { recordingLogger } from '../../machinery/log.ts';
 import type { RecordingLogger } from '../../machinery/log.ts';
 import { SeededRandom } from '../../machinery/random.ts';
+import type { Random } from '../../machinery/random.ts';
 import { createMemoryStorage } from '../../storage/memory/index.ts';
 import { FaultyTransport } from './faulty-transport.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
@@ -19,6 +21,9 @@ export interface TestCluster {
   readonly client: Client;
   readonly clock: VirtualClock;
   readonly logger: RecordingLogger;
+  readonly random: Random;
+  /** What requests go through undisturbed. */
+  readonly transport: Transport;
   /** What the controllers' requests go through; the test's own client is not affected by it. */
   readonly faults: FaultyTransport;
   /** Starts a controller with informers of its own; answers how to stop it. */
@@ -36,7 +41,8 @@ export async function startTestCluster(): Promise<TestCluster> {
   const server = new ApiServer({ storage, clock, random, logger });
   await server.start();
   const handler = server.inProcess({ name: 'system:admin', groups: ['system:masters', 'system:authenticated'] });
-  const client = createClient(createInProcessTransport({ handler }));
+  const transport = createInProcessTransport({ handler });
+  const client = createClient(transport);
   const faults = new FaultyTransport(createInProcessTransport({ handler }));
   const controllerClient = createClient(faults);
   const addAccount = async (namespace: string): Promise<void> => {
@@ -49,6 +55,8 @@ export async function startTestCluster(): Promise<TestCluster> {
     client,
     clock,
     logger,
+    random,
+    transport,
     faults,
     async run(make) {
       const stop = new AbortController();

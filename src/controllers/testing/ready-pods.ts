@@ -1,0 +1,33 @@
+// Stands for scheduler and kubelets where a controller only waits for its pods: every pod runs and is ready at once. Pods without
+// a node go as soon as they are deleted.
+
+import { pods } from '../../api/core/v1/index.ts';
+import type { Pod } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { formatTime } from '../../client/time.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+
+/** `isReady`: which pods become ready. Default: all. */
+export function readyPods(isReady: (pod: Immutable<Pod>) => boolean = () => true): (config: ControllerConfig) => Controller {
+  return ({ client, clock, informers }) => {
+    const informer = informers.informerFor(pods);
+    const makeReady = async ({ metadata: { name, namespace = '' } }: Immutable<Pod>): Promise<void> => {
+      const condition = { type: 'Ready', status: 'True', lastTransitionTime: formatTime(clock.now()) };
+      const status = { phase: 'Running', conditions: [condition] };
+      try {
+        await client
+          .resource(pods)
+          .namespace(namespace)
+          .patch(name, 'application/strategic-merge-patch+json', { status }, { subresource: 'status' });
+      } catch (err) {
+        if (!apierrors.isNotFound(err)) throw err;
+      }
+    };
+    informer.addEventHandler({ onAdd: (pod) => void (isReady(pod) ? makeReady(pod) : undefined) });
+    return {
+      name: 'ready-pods',
+      run: (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })),
+    };
+  };
+}
