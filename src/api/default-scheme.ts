@@ -19,6 +19,7 @@ import {
   setReplicationControllerDefaults,
   setResourceQuotaDefaults,
   setSecretDefaults,
+  setEndpointsDefaults,
   setServiceDefaults,
 } from './core/v1/defaults.ts';
 import type { GroupVersionKind } from './descriptor.ts';
@@ -26,6 +27,10 @@ import { fromCore, toCore } from './events/v1/conversion.ts';
 import { fieldLabels, resolveFieldLabel } from './field-labels.ts';
 import { schemas } from './schema/all.ts';
 import { Scheme } from './scheme.ts';
+import { setEndpointSliceDefaults } from './discovery/v1/defaults.ts';
+import { setIngressClassDefaults, setNetworkPolicyDefaults } from './networking/v1/defaults.ts';
+import { setRoleBindingDefaults } from './rbac/v1/defaults.ts';
+import { setPriorityClassDefaults } from './scheduling/v1/defaults.ts';
 import { setCSIDriverDefaults, setStorageClassDefaults, setVolumeAttachmentDefaults } from './storage/v1/defaults.ts';
 
 /** A new Scheme; registering more in it changes no other. */
@@ -38,6 +43,7 @@ export function newDefaultScheme(): Scheme {
   scheme.addDefaulter(core('Node'), setNodeDefaults);
   scheme.addDefaulter(core('PersistentVolume'), setPersistentVolumeDefaults);
   scheme.addDefaulter(core('PersistentVolumeClaim'), setPersistentVolumeClaimDefaults);
+  scheme.addDefaulter(core('Endpoints'), setEndpointsDefaults);
   scheme.addDefaulter(core('Pod'), setPodDefaults);
   scheme.addDefaulter(core('PodTemplate'), setPodTemplateObjectDefaults);
   scheme.addDefaulter(core('ReplicationController'), setReplicationControllerDefaults);
@@ -51,6 +57,14 @@ export function newDefaultScheme(): Scheme {
   scheme.addDefaulter(apps('StatefulSet'), setStatefulSetDefaults);
   scheme.addDefaulter({ group: 'batch', version: 'v1', kind: 'CronJob' }, setCronJobDefaults);
   scheme.addDefaulter({ group: 'batch', version: 'v1', kind: 'Job' }, setJobDefaults);
+  scheme.addDefaulter({ group: 'discovery.k8s.io', version: 'v1', kind: 'EndpointSlice' }, setEndpointSliceDefaults);
+  const networking = (kind: string): GroupVersionKind => ({ group: 'networking.k8s.io', version: 'v1', kind });
+  scheme.addDefaulter(networking('IngressClass'), setIngressClassDefaults);
+  scheme.addDefaulter(networking('NetworkPolicy'), setNetworkPolicyDefaults);
+  const rbac = (kind: string): GroupVersionKind => ({ group: 'rbac.authorization.k8s.io', version: 'v1', kind });
+  scheme.addDefaulter(rbac('ClusterRoleBinding'), setRoleBindingDefaults);
+  scheme.addDefaulter(rbac('RoleBinding'), setRoleBindingDefaults);
+  scheme.addDefaulter({ group: 'scheduling.k8s.io', version: 'v1', kind: 'PriorityClass' }, setPriorityClassDefaults);
   const storage = (kind: string): GroupVersionKind => ({ group: 'storage.k8s.io', version: 'v1', kind });
   scheme.addDefaulter(storage('CSIDriver'), setCSIDriverDefaults);
   scheme.addDefaulter(storage('StorageClass'), setStorageClassDefaults);

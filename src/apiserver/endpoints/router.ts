@@ -11,6 +11,7 @@ import { handleCreate, handlePatch, handleUpdate } from './write.ts';
 
 interface Endpoint {
   readonly scope: Scope;
+  readonly deprecation: string | undefined;
   readonly subresources: ReadonlyMap<string, { readonly scope: Scope; readonly served: ServedSubresource }>;
 }
 
@@ -35,7 +36,11 @@ export class Router {
       );
       const key = `${group}/${version}/${resource}`;
       if (this.#endpoints.has(key)) throw new Error(`installed twice: ${key}`);
-      this.#endpoints.set(key, { scope: resourceScope(services, served), subresources: new Map(subresources) });
+      this.#endpoints.set(key, {
+        scope: resourceScope(services, served),
+        deprecation: served.deprecation,
+        subresources: new Map(subresources),
+      });
     }
   }
 
@@ -44,6 +49,7 @@ export class Router {
     if (info.isResourceRequest) {
       const endpoint = this.#endpoints.get(`${info.apiGroup}/${info.apiVersion}/${info.resource}`);
       if (endpoint === undefined) return notFound();
+      if (endpoint.deprecation !== undefined) request.warnings.push(endpoint.deprecation);
       return info.subresource === '' ? serveResource(endpoint.scope, request) : this.#serveSubresource(endpoint, request);
     }
     const route = this.#routes.find(({ handles }) => handles(info.path));

@@ -127,8 +127,15 @@ export function operationsOf(served: ServedResource, scheme: Scheme): Operation[
   ];
 }
 
-const upperGroup = (group: string): string => upperFirst((group === '' ? 'core' : group).split('.')[0] as string);
-const lowerGroup = (group: string): string => (group === '' ? 'core' : group).split('.')[0] as string;
+const upperGroup = (group: string): string => upperFirst(lowerGroup(group));
+/** 'rbac.authorization.k8s.io' is rbacAuthorization. */
+function lowerGroup(group: string): string {
+  const [first = 'core', ...others] = group
+    .replace(/\.k8s\.io$/, '')
+    .split('.')
+    .filter(Boolean);
+  return first + others.map(upperFirst).join('');
+}
 
 /** What discovery and the version tell. `groups`: the versions of each. */
 export function discoveryOperations(groups: ReadonlyMap<string, Iterable<string>>, scheme: Scheme): Operation[] {

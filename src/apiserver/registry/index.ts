@@ -4,6 +4,7 @@ import { identityReviewResources } from './authentication/identity-reviews.ts';
 import { accessReviewResources } from './authorization/access-reviews.ts';
 import { componentStatusResource } from './core/component-status/index.ts';
 import { configMapResource } from './core/config-map/index.ts';
+import { endpointsResource } from './core/endpoints/index.ts';
 import { eventResource } from './core/event/index.ts';
 import { limitRangeResource } from './core/limit-range/index.ts';
 import { namespaceResource } from './core/namespace/index.ts';
@@ -17,6 +18,12 @@ import { resourceQuotaResource } from './core/resource-quota/index.ts';
 import { secretResource } from './core/secret/index.ts';
 import { serviceAccountResource } from './core/service-account/index.ts';
 import { serviceResource } from './core/service/index.ts';
+import { endpointSliceResource } from './discovery/endpoint-slice/index.ts';
+import { networkingResources } from './networking/index.ts';
+import { runtimeClassResource } from './node/runtime-class/index.ts';
+import { podDisruptionBudgetResource } from './policy/pod-disruption-budget/index.ts';
+import { rbacResources } from './rbac/index.ts';
+import { priorityClassResource } from './scheduling/priority-class/index.ts';
 import { leaseResource } from './coordination/lease/index.ts';
 import { controllerRevisionResource } from './apps/controller-revision/index.ts';
 import { daemonSetResource } from './apps/daemon-set/index.ts';
@@ -33,6 +40,7 @@ export function buildRegistry(services: RegistryServices): readonly ServedResour
   return [
     componentStatusResource(services),
     configMapResource(services),
+    endpointsResource(services),
     eventResource(services),
     limitRangeResource(services),
     namespaceResource(services),
@@ -54,6 +62,12 @@ export function buildRegistry(services: RegistryServices): readonly ServedResour
     cronJobResource(services),
     jobResource(services),
     leaseResource(services),
+    endpointSliceResource(services),
+    ...networkingResources(services),
+    runtimeClassResource(services),
+    podDisruptionBudgetResource(services),
+    ...rbacResources(services),
+    priorityClassResource(services),
     ...storageResources(services),
     ...accessReviewResources(services),
     ...identityReviewResources(services),

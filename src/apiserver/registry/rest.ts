@@ -139,6 +139,8 @@ export interface ServedResource {
   readonly table?: TableConvertor;
   /** The list kind. Default: the kind with List behind it. */
   readonly listKind?: string;
+  /** What everybody who asks for it is warned of: it is deprecated. */
+  readonly deprecation?: string;
   /** The status of a successful create. Default: 201. */
   readonly createCode?: number;
 }

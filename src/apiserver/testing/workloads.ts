@@ -56,7 +56,7 @@ export async function startWorkloadServer(): Promise<WorkloadServer> {
   return { ...test, resource: (path) => requestsOf(test, path) };
 }
 
-function requestsOf({ server }: TestServer, path: string): ResourceRequests {
+export function requestsOf({ server }: Pick<TestServer, 'server'>, path: string): ResourceRequests {
   const request = async (method: string, more: string, body?: object, contentType = 'application/json'): Promise<Answered> =>
     answered(await send(server, { method, path: path + more, body, headers: { 'content-type': contentType } }));
   return {

@@ -4,6 +4,7 @@
 import { MILLI, parseQuantity } from '../../../machinery/quantity.ts';
 import { aggregateContainerResources, isHugePages, isOvercommitAllowed, isPodLevelResource } from './pod-resources.ts';
 import type {
+  Endpoints,
   Container,
   ContainerStatus,
   EnvVar,
@@ -128,6 +129,10 @@ export function setSecretDefaults(secret: Secret): void {
   }
   delete secret.stringData;
   secret.type ??= 'Opaque';
+}
+
+export function setEndpointsDefaults({ subsets = [] }: Endpoints): void {
+  for (const { ports = [] } of subsets) for (const port of ports) port.protocol ??= 'TCP';
 }
 
 export function setServiceDefaults(service: Service): void {

@@ -11,7 +11,6 @@ import { FreshObject } from '../../encoded-object.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
 
-const DEPRECATED = 'v1 ComponentStatus is deprecated in v1.19+';
 const STORE = 'etcd-0';
 /** A key that nobody writes: what matters is that there is an answer. */
 const PROBE = '/registry/health';
@@ -33,14 +32,13 @@ export function componentStatusResource({ storage }: Pick<RegistryServices, 'sto
   return {
     type: componentStatuses,
     table: componentStatusTable,
+    deprecation: 'v1 ComponentStatus is deprecated in v1.19+',
     rest: {
-      get: async (context, name) => {
-        context.warnings.push(DEPRECATED);
+      get: async (_context, name) => {
         if (name !== STORE) throw apierrors.notFound(componentStatuses, name);
         return new FreshObject(await probe());
       },
-      list: async (context, { selection }) => {
-        context.warnings.push(DEPRECATED);
+      list: async (_context, { selection }) => {
         const object = await probe();
         const isSelected = selection.matches({ object: () => object, decoded: () => ({ object, fields: undefined }) }, undefined);
         return { items: isSelected ? [new FreshObject(object)] : [], resourceVersion: '' };

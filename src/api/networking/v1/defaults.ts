@@ -1,0 +1,17 @@
+// Defaults of the networking group, as Kubernetes documents them. A defaulter may change the object it is given: it is a fresh
+// draft, straight from the decoder.
+
+import type { IngressClass, NetworkPolicy } from './types.ts';
+
+export function setNetworkPolicyDefaults({ spec }: NetworkPolicy): void {
+  for (const rule of [...(spec.ingress ?? []), ...(spec.egress ?? [])]) {
+    for (const port of rule.ports ?? []) port.protocol ??= 'TCP';
+  }
+  if ((spec.policyTypes ?? []).length === 0) {
+    spec.policyTypes = (spec.egress ?? []).length > 0 ? ['Ingress', 'Egress'] : ['Ingress'];
+  }
+}
+
+export function setIngressClassDefaults({ spec: { parameters } }: IngressClass): void {
+  if (parameters !== undefined) parameters.scope ??= 'Cluster';
+}

@@ -1,0 +1,142 @@
+// Rules of ingresses. Messages and paths are Kubernetes' own (pkg/apis/networking/validation).
+
+import * as field from '../../../../machinery/field.ts';
+import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
+import * as validation from '../../../../machinery/validation.ts';
+import { invalidEach } from '../../../core/v1/validation/common.ts';
+import type { Immutable } from '../../../meta/v1/index.ts';
+import type * as networking from '../types.ts';
+
+type Ingress = Immutable<networking.Ingress>;
+type Backend = Immutable<networking.IngressBackend>;
+type Path = Immutable<networking.HTTPIngressPath>;
+
+/** What said the class before there was a field for it. */
+export const INGRESS_CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
+const PATH_TYPES = ['Exact', 'ImplementationSpecific', 'Prefix'];
+const NOT_IN_PATHS = ['//', '/./', '/../', '%2f', '%2F'];
+const NOT_AT_THE_END = ['/..', '/.'];
+
+export function validateNewIngress(ingress: Ingress): FieldErrorList {
+  const errors = validateIngress(ingress);
+  const annotated = ingress.metadata.annotations?.[INGRESS_CLASS_ANNOTATION];
+  const { ingressClassName } = ingress.spec;
+  if (annotated !== undefined && ingressClassName !== undefined && annotated !== ingressClassName) {
+    const message = 'must match `ingressClassName` value when both are specified';
+    errors.push(field.invalid(field.path('annotations').child(INGRESS_CLASS_ANNOTATION), annotated, message));
+  }
+  return errors;
+}
+
+export function validateIngress({ spec }: Ingress): FieldErrorList {
+  const at = field.path('spec');
+  const { rules = [], defaultBackend, tls = [], ingressClassName } = spec;
+  const errors: FieldErrorList = [];
+  if (rules.length === 0 && defaultBackend === undefined) {
+    errors.push(field.invalid(at, rules, 'either `defaultBackend` or `rules` must be specified'));
+  }
+  if (defaultBackend !== undefined) errors.push(...backend(defaultBackend, at.child('defaultBackend')));
+  rules.forEach(({ host = '', http }, index) => {
+    const place = at.child('rules').index(index);
+    if (host !== '') {
+      const isIP = validation.isValidIP(host).length === 0;
+      if (isIP) errors.push(field.invalid(place.child('host'), host, 'must be a DNS name, not an IP address'));
+      errors.push(...hostName(host, place.child('host')));
+    }
+    if (http === undefined) return;
+    const paths = place.child('http', 'paths');
+    if ((http.paths ?? []).length === 0) errors.push(field.required(paths));
+    http.paths?.forEach((path, i) => errors.push(...httpPath(path, paths.index(i))));
+  });
+  tls.forEach(({ hosts = [], secretName }, index) => {
+    const place = at.child('tls').index(index);
+    hosts.forEach((host, i) => errors.push(...hostName(host, place.child('hosts').index(i))));
+    if (secretName) errors.push(...invalidEach(place.child('secretName'), secretName, validation.isDNS1123Subdomain(secretName)));
+  });
+  if (ingressClassName !== undefined) {
+    errors.push(...invalidEach(at.child('ingressClassName'), ingressClassName, validation.isDNS1123Subdomain(ingressClassName)));
+  }
+  return errors;
+}
+
+function hostName(host: string, at: FieldPath): FieldErrorList {
+  const problems = host.includes('*') ? validation.isWildcardDNS1123Subdomain(host) : validation.isDNS1123Subdomain(host);
+  return invalidEach(at, host, problems);
+}
+
+function httpPath({ path = '', pathType, backend: target }: Path, at: FieldPath): FieldErrorList {
+  const errors: FieldErrorList = [];
+  const place = at.child('path');
+  const absolute = path.startsWith('/');
+  switch (pathType as string | undefined) {
+    case undefined:
+    case '':
+      return [field.required(at.child('pathType'), 'pathType must be specified')];
+    case 'Exact':
+    case 'Prefix':
+      if (!absolute) errors.push(field.invalid(place, path, 'must be an absolute path'));
+      for (const part of NOT_IN_PATHS) {
+        if (path.includes(part)) errors.push(field.invalid(place, path, `must not contain '${part}'`));
+      }
+      for (const end of NOT_AT_THE_END) {
+        if (path.endsWith(end)) errors.push(field.invalid(place, path, `cannot end with '${end}'`));
+      }
+      break;
+    case 'ImplementationSpecific':
+      if (path !== '' && !absolute) errors.push(field.invalid(place, path, 'must be an absolute path'));
+      break;
+    default:
+      errors.push(field.notSupported(at.child('pathType'), pathType, PATH_TYPES));
+  }
+  return [...errors, ...backend(target, at.child('backend'))];
+}
+
+function backend({ service, resource }: Backend, at: FieldPath): FieldErrorList {
+  if (service !== undefined && resource !== undefined) {
+    return [field.invalid(at, '', 'cannot set both resource and service backends')];
+  }
+  if (resource !== undefined) return reference(resource, at.child('resource'));
+  if (service === undefined) return [field.invalid(at, '', 'resource or service backend is required')];
+  const place = at.child('service');
+  const { name: portName = '', number = 0 } = service.port;
+  const errors =
+    service.name === ''
+      ? [field.required(place.child('name'))]
+      : invalidEach(place.child('name'), service.name, validation.isDNS1035Label(service.name));
+  if (portName !== '' && number !== 0) {
+    errors.push(field.invalid(at, '', 'cannot set both port name & port number'));
+  } else if (portName !== '') {
+    errors.push(...invalidEach(place.child('port', 'name'), portName, validation.isValidPortName(portName)));
+  } else if (number !== 0) {
+    errors.push(...invalidEach(place.child('port', 'number'), number, validation.isValidPortNum(number)));
+  } else {
+    errors.push(field.required(at, 'port name or number is required'));
+  }
+  return errors;
+}
+
+/** An object by its kind, in the same namespace. */
+export function reference(
+  { apiGroup, kind, name }: { readonly apiGroup?: string | null; readonly kind: string; readonly name: string },
+  at: FieldPath,
+): FieldErrorList {
+  return [
+    ...(apiGroup ? invalidEach(at.child('apiGroup'), apiGroup, validation.isDNS1123Subdomain(apiGroup)) : []),
+    ...(kind === '' ? [field.required(at.child('kind'), 'kind is required')] : []),
+    ...(name === '' ? [field.required(at.child('name'), 'name is required')] : []),
+  ];
+}
+
+export function validateIngressStatus({ status }: Ingress): FieldErrorList {
+  const at = field.path('status', 'loadBalancer', 'ingress');
+  return (status.loadBalancer.ingress ?? []).flatMap(({ ip = '', hostname = '' }, index) => {
+    const place = at.index(index);
+    const errors = ip === '' ? [] : invalidEach(place.child('ip'), ip, validation.isValidIP(ip));
+    if (hostname === '') return errors;
+    errors.push(...invalidEach(place.child('hostname'), hostname, validation.isDNS1123Subdomain(hostname)));
+    if (validation.isValidIP(hostname).length === 0) {
+      errors.push(field.invalid(place.child('hostname'), hostname, 'must be a DNS name, not an IP address'));
+    }
+    return errors;
+  });
+}

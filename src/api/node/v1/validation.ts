@@ -1,0 +1,34 @@
+// Rules of runtime classes. Messages and paths are Kubernetes' own (pkg/apis/node/validation).
+
+import * as field from '../../../machinery/field.ts';
+import type { FieldErrorList } from '../../../machinery/field.ts';
+import * as validation from '../../../machinery/validation.ts';
+import { immutable, invalidEach } from '../../core/v1/validation/common.ts';
+import { overhead } from '../../core/v1/validation/resources.ts';
+import { tolerations } from '../../core/v1/validation/scheduling.ts';
+import { stableStringify } from '../../../machinery/deep.ts';
+import type { Immutable } from '../../meta/v1/index.ts';
+import type * as node from './types.ts';
+
+type RuntimeClass = Immutable<node.RuntimeClass>;
+
+export function validateRuntimeClass({ handler, overhead: needs, scheduling }: RuntimeClass): FieldErrorList {
+  const errors = invalidEach(field.path('handler'), handler, validation.isDNS1123Label(handler));
+  if (needs !== undefined) errors.push(...overhead(needs.podFixed, field.path('overhead')));
+  if (scheduling === undefined) return errors;
+  const at = field.path('scheduling');
+  errors.push(...validation.validateLabels(scheduling.nodeSelector, at.child('nodeSelector')));
+  const list = scheduling.tolerations ?? [];
+  errors.push(...tolerations(list, at.child('tolerations')));
+  const seen = new Set<string>();
+  list.forEach((toleration, index) => {
+    const text = stableStringify(toleration);
+    if (seen.has(text)) errors.push(field.duplicate(at.child('tolerations').index(index), toleration));
+    seen.add(text);
+  });
+  return errors;
+}
+
+export function validateRuntimeClassUpdate(runtimeClass: RuntimeClass, old: RuntimeClass): FieldErrorList {
+  return immutable(runtimeClass.handler, old.handler, field.path('handler'), Object.is);
+}

@@ -1,0 +1,8 @@
+// Defaults of the scheduling group, as Kubernetes documents them. A defaulter may change the object it is given: it is a fresh
+// draft, straight from the decoder.
+
+import type { PriorityClass } from './types.ts';
+
+export function setPriorityClassDefaults(priorityClass: PriorityClass): void {
+  priorityClass.preemptionPolicy ??= 'PreemptLowerPriority';
+}

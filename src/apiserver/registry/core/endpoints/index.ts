@@ -1,0 +1,38 @@
+// The resource endpoints. Deprecated: endpoint slices say the same and more.
+
+import { endpoints } from '../../../../api/core/v1/index.ts';
+import type * as core from '../../../../api/core/v1/index.ts';
+import { repackSubsets } from '../../../../api/core/v1/endpoint-subsets.ts';
+import { validateEndpoints } from '../../../../api/core/v1/validation/endpoints.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { endpointsTable } from '../../../printers/endpoints.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import type { ResourceStrategy } from '../../strategy.ts';
+
+type Endpoints = Immutable<core.Endpoints>;
+
+/** What is wrong stays as it is, so that it can be said where. */
+function repacked(object: Endpoints): Endpoints {
+  const { subsets } = object;
+  return subsets === undefined || validateEndpoints(object).length > 0 ? object : { ...object, subsets: repackSubsets(subsets) };
+}
+
+export const endpointsStrategy: ResourceStrategy<Endpoints> = {
+  allowCreateOnUpdate: true,
+  prepareForCreate: (object) => repacked(object),
+  prepareForUpdate: (object) => repacked(object),
+  validate: (object) => validateEndpoints(object),
+  validateUpdate: (object) => validateEndpoints(object),
+};
+
+export function endpointsResource(services: RegistryServices): ServedResource {
+  return {
+    type: endpoints,
+    rest: new ResourceStore<Endpoints>({ ...services, type: endpoints, strategy: endpointsStrategy }),
+    listKind: 'EndpointsList',
+    table: endpointsTable,
+    deprecation: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
+  };
+}

@@ -1,0 +1,46 @@
+// The resource ingresses.
+
+import { ingresses } from '../../../../api/networking/v1/index.ts';
+import type * as networking from '../../../../api/networking/v1/index.ts';
+import {
+  INGRESS_CLASS_ANNOTATION,
+  validateIngress,
+  validateIngressStatus,
+  validateNewIngress,
+} from '../../../../api/networking/v1/validation/index.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { ingressTable } from '../../../printers/networking.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
+
+type Ingress = Immutable<networking.Ingress>;
+
+export const ingressStrategy: ResourceStrategy<Ingress> = {
+  generation: true,
+  prepareForCreate: (ingress) => ({ ...ingress, status: { loadBalancer: {} } }),
+  validate: (ingress) => validateNewIngress(ingress),
+  warningsOnCreate: ({ metadata }) =>
+    metadata.annotations?.[INGRESS_CLASS_ANNOTATION] === undefined
+      ? []
+      : [`annotation "${INGRESS_CLASS_ANNOTATION}" is deprecated, please use 'spec.ingressClassName' instead`],
+  prepareForUpdate: (ingress, old) => ({ ...ingress, status: old.status }),
+  validateUpdate: (ingress) => validateIngress(ingress),
+};
+
+export const ingressStatusStrategy: SubresourceStrategy<Ingress> = {
+  prepareForUpdate: (ingress, old) => ({ ...ingress, spec: old.spec }),
+  validateUpdate: (ingress) => validateIngressStatus(ingress),
+};
+
+export function ingressResource(services: RegistryServices): ServedResource {
+  const store = new ResourceStore<Ingress>({ ...services, type: ingresses, strategy: ingressStrategy });
+  const kind = { group: 'networking.k8s.io', version: 'v1', kind: 'Ingress' };
+  return {
+    type: ingresses,
+    rest: store,
+    table: ingressTable,
+    subresources: [{ name: 'status', kind, rest: store.view(ingressStatusStrategy) }],
+  };
+}

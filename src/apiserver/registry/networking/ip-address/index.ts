@@ -1,0 +1,32 @@
+// The resource ipaddresses.
+
+import { ipAddresses } from '../../../../api/networking/v1/index.ts';
+import type * as networking from '../../../../api/networking/v1/index.ts';
+import { ipAddressName, validateIPAddress, validateIPAddressUpdate } from '../../../../api/networking/v1/validation/index.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { ipAddressTable } from '../../../printers/networking.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import type { ResourceStrategy } from '../../strategy.ts';
+
+type IPAddress = Immutable<networking.IPAddress>;
+
+export const ipAddressStrategy: ResourceStrategy<IPAddress> = {
+  validateName: (name) => ipAddressName(name),
+  validate: (address) => validateIPAddress(address),
+  validateUpdate: (address, old) => validateIPAddressUpdate(address, old),
+  selectableFieldNames: ['spec.parentRef.name', 'spec.parentRef.namespace'],
+  selectableFields: ({ spec: { parentRef } }) => ({
+    'spec.parentRef.name': parentRef?.name ?? '',
+    'spec.parentRef.namespace': parentRef?.namespace ?? '',
+  }),
+};
+
+export function ipAddressResource(services: RegistryServices): ServedResource {
+  return {
+    type: ipAddresses,
+    rest: new ResourceStore<IPAddress>({ ...services, type: ipAddresses, strategy: ipAddressStrategy }),
+    table: ipAddressTable,
+  };
+}

@@ -1,0 +1,36 @@
+// The resource servicecidrs.
+
+import { serviceCIDRs } from '../../../../api/networking/v1/index.ts';
+import type * as networking from '../../../../api/networking/v1/index.ts';
+import { validateServiceCIDR, validateServiceCIDRUpdate } from '../../../../api/networking/v1/validation/index.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { serviceCidrTable } from '../../../printers/networking.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
+
+type ServiceCIDR = Immutable<networking.ServiceCIDR>;
+
+export const serviceCidrStrategy: ResourceStrategy<ServiceCIDR> = {
+  prepareForCreate: (range) => ({ ...range, status: {} }),
+  validate: (range) => validateServiceCIDR(range),
+  prepareForUpdate: (range, old) => ({ ...range, status: old.status }),
+  validateUpdate: (range, old) => validateServiceCIDRUpdate(range, old),
+};
+
+export const serviceCidrStatusStrategy: SubresourceStrategy<ServiceCIDR> = {
+  prepareForUpdate: (range, old) => ({ ...range, spec: old.spec }),
+  validateUpdate: () => [],
+};
+
+export function serviceCidrResource(services: RegistryServices): ServedResource {
+  const store = new ResourceStore<ServiceCIDR>({ ...services, type: serviceCIDRs, strategy: serviceCidrStrategy });
+  const kind = { group: 'networking.k8s.io', version: 'v1', kind: 'ServiceCIDR' };
+  return {
+    type: serviceCIDRs,
+    rest: store,
+    table: serviceCidrTable,
+    subresources: [{ name: 'status', kind, rest: store.view(serviceCidrStatusStrategy) }],
+  };
+}

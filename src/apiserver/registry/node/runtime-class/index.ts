@@ -1,0 +1,30 @@
+// The resource runtimeclasses.
+
+import { runtimeClasses } from '../../../../api/node/v1/index.ts';
+import type * as node from '../../../../api/node/v1/index.ts';
+import { validateRuntimeClass, validateRuntimeClassUpdate } from '../../../../api/node/v1/validation.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { runtimeClassTable } from '../../../printers/cluster-kinds.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import type { ResourceStrategy } from '../../strategy.ts';
+
+type RuntimeClass = Immutable<node.RuntimeClass>;
+
+export const runtimeClassStrategy: ResourceStrategy<RuntimeClass> = {
+  allowUnconditionalUpdate: false,
+  validate: (runtimeClass) => validateRuntimeClass(runtimeClass),
+  validateUpdate: (runtimeClass, old) => [
+    ...validateRuntimeClass(runtimeClass),
+    ...validateRuntimeClassUpdate(runtimeClass, old),
+  ],
+};
+
+export function runtimeClassResource(services: RegistryServices): ServedResource {
+  return {
+    type: runtimeClasses,
+    rest: new ResourceStore<RuntimeClass>({ ...services, type: runtimeClasses, strategy: runtimeClassStrategy }),
+    table: runtimeClassTable,
+  };
+}

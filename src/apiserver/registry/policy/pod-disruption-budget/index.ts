@@ -1,0 +1,49 @@
+// The resource poddisruptionbudgets.
+
+import { podDisruptionBudgets } from '../../../../api/policy/v1/index.ts';
+import type * as policy from '../../../../api/policy/v1/index.ts';
+import { validatePodDisruptionBudget, validatePodDisruptionBudgetStatus } from '../../../../api/policy/v1/validation.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { podDisruptionBudgetTable } from '../../../printers/policy.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
+
+type PodDisruptionBudget = Immutable<policy.PodDisruptionBudget>;
+
+const NO_STATUS: PodDisruptionBudget['status'] = {
+  disruptionsAllowed: 0,
+  currentHealthy: 0,
+  desiredHealthy: 0,
+  expectedPods: 0,
+};
+
+export const podDisruptionBudgetStrategy: ResourceStrategy<PodDisruptionBudget> = {
+  generation: true,
+  allowUnconditionalUpdate: false,
+  prepareForCreate: (budget) => ({ ...budget, status: NO_STATUS }),
+  validate: (budget) => validatePodDisruptionBudget(budget),
+  prepareForUpdate: (budget, old) => ({ ...budget, status: old.status }),
+  validateUpdate: (budget) => validatePodDisruptionBudget(budget),
+};
+
+export const podDisruptionBudgetStatusStrategy: SubresourceStrategy<PodDisruptionBudget> = {
+  prepareForUpdate: (budget, old) => ({ ...budget, spec: old.spec }),
+  validateUpdate: (budget) => validatePodDisruptionBudgetStatus(budget),
+};
+
+export function podDisruptionBudgetResource(services: RegistryServices): ServedResource {
+  const store = new ResourceStore<PodDisruptionBudget>({
+    ...services,
+    type: podDisruptionBudgets,
+    strategy: podDisruptionBudgetStrategy,
+  });
+  const kind = { group: 'policy', version: 'v1', kind: 'PodDisruptionBudget' };
+  return {
+    type: podDisruptionBudgets,
+    rest: store,
+    table: podDisruptionBudgetTable,
+    subresources: [{ name: 'status', kind, rest: store.view(podDisruptionBudgetStatusStrategy) }],
+  };
+}

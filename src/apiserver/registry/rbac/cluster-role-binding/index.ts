@@ -1,0 +1,31 @@
+// The resource clusterrolebindings.
+
+import { clusterRoleBindings } from '../../../../api/rbac/v1/index.ts';
+import type * as rbac from '../../../../api/rbac/v1/index.ts';
+import { validateBinding, validateBindingUpdate } from '../../../../api/rbac/v1/validation.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { roleBindingTable } from '../../../printers/rbac.ts';
+import { pathSegmentName } from '../../metadata-validation.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import type { ResourceStrategy } from '../../strategy.ts';
+
+type ClusterRoleBinding = Immutable<rbac.ClusterRoleBinding>;
+
+const validate = (binding: ClusterRoleBinding) => validateBinding(binding, false, (name) => pathSegmentName(name, false));
+
+export const clusterRoleBindingStrategy: ResourceStrategy<ClusterRoleBinding> = {
+  allowCreateOnUpdate: true,
+  validateName: pathSegmentName,
+  validate,
+  validateUpdate: (binding, old) => [...validate(binding), ...validateBindingUpdate(binding, old)],
+};
+
+export function clusterRoleBindingResource(services: RegistryServices): ServedResource {
+  return {
+    type: clusterRoleBindings,
+    rest: new ResourceStore<ClusterRoleBinding>({ ...services, type: clusterRoleBindings, strategy: clusterRoleBindingStrategy }),
+    table: roleBindingTable,
+  };
+}

@@ -1,0 +1,29 @@
+// The resource clusterroles.
+
+import { clusterRoles } from '../../../../api/rbac/v1/index.ts';
+import type * as rbac from '../../../../api/rbac/v1/index.ts';
+import { validateClusterRole } from '../../../../api/rbac/v1/validation.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { roleTable } from '../../../printers/rbac.ts';
+import { pathSegmentName } from '../../metadata-validation.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import type { ResourceStrategy } from '../../strategy.ts';
+
+type ClusterRole = Immutable<rbac.ClusterRole>;
+
+export const clusterRoleStrategy: ResourceStrategy<ClusterRole> = {
+  allowCreateOnUpdate: true,
+  validateName: pathSegmentName,
+  validate: (role) => validateClusterRole(role),
+  validateUpdate: (role) => validateClusterRole(role),
+};
+
+export function clusterRoleResource(services: RegistryServices): ServedResource {
+  return {
+    type: clusterRoles,
+    rest: new ResourceStore<ClusterRole>({ ...services, type: clusterRoles, strategy: clusterRoleStrategy }),
+    table: roleTable,
+  };
+}

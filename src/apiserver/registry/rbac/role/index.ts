@@ -1,0 +1,29 @@
+// The resource roles.
+
+import { roles } from '../../../../api/rbac/v1/index.ts';
+import type * as rbac from '../../../../api/rbac/v1/index.ts';
+import { validateRole } from '../../../../api/rbac/v1/validation.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { roleTable } from '../../../printers/rbac.ts';
+import { pathSegmentName } from '../../metadata-validation.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import type { ResourceStrategy } from '../../strategy.ts';
+
+type Role = Immutable<rbac.Role>;
+
+export const roleStrategy: ResourceStrategy<Role> = {
+  allowCreateOnUpdate: true,
+  validateName: pathSegmentName,
+  validate: (role) => validateRole(role),
+  validateUpdate: (role) => validateRole(role),
+};
+
+export function roleResource(services: RegistryServices): ServedResource {
+  return {
+    type: roles,
+    rest: new ResourceStore<Role>({ ...services, type: roles, strategy: roleStrategy }),
+    table: roleTable,
+  };
+}
