@@ -159,12 +159,16 @@ const commands = {
   fuzz() {
     run(bin('tsx'), [inRoot('test', 'fuzz', 'main.ts'), ...args]);
   },
+  conformance() {
+    ensureBuilt();
+    run(bin('tsx'), [inRoot('test', 'conformance', 'main.ts'), ...args]);
+  },
   clean() {
     for (const path of ['dist', '.cache', 'coverage']) rmSync(inRoot(path), { recursive: true, force: true });
     say('removed dist, .cache and coverage (node_modules and .coxswain are kept)');
   },
   help() {
-    process.stdout.write('usage: npm run up | test | check | build | dev | bench | golden DIR | fuzz | clean\n');
+    process.stdout.write('usage: npm run up | test | check | build | dev | bench | golden DIR | fuzz | conformance | clean\n');
   },
 };
 

@@ -1,0 +1,147 @@
+// What the runner makes of names, reports and results; the suite itself is not needed for any of it.
+
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { parseTestList, requiredVersion } from './binaries.ts';
+import { conformanceDocument, parseCauses } from './document.ts';
+import { parseNeeds, readNeeds, sigOf, testKey } from './needs.ts';
+import { formatResult, mergeResults, oneLine, parseReport, parseResults, type TestResult } from './results.ts';
+import { focusOf } from './run.ts';
+import { chooseTests, parseSelection } from './selection.ts';
+
+const name = '[sig-node] Pods [Serial] should *not* start (yet) [NodeConformance] [Conformance]';
+
+describe('the table of needs', () => {
+  test('is read whole: every test has one set', () => {
+    const needs = readNeeds();
+    expect(needs.size).toBeGreaterThan(400);
+    expect(needs.get('[sig-node] Pods should get a host IP')).toBe('P');
+    expect([...needs.keys()].filter((key) => testKey(key) !== key || sigOf(key) === 'no sig')).toEqual([]);
+  });
+
+  test.each(['Q\t[sig-node] a', 'A', 'A\ta\nC\ta'])('refuses %j', (table) => {
+    expect(() => parseNeeds(table)).toThrow(/needs.tsv, line/);
+  });
+
+  test('labels are no part of what identifies a test; other brackets are', () => {
+    expect(testKey(name)).toBe('[sig-node] Pods should *not* start (yet)');
+    expect(testKey('[sig-node] Sysctls [LinuxOnly] [NodeConformance] x [Conformance]')).toBe('[sig-node] Sysctls [LinuxOnly] x');
+  });
+});
+
+describe('choosing tests', () => {
+  const needs = new Map([
+    ['[sig-a] one', 'A'],
+    ['[sig-a] two', 'K'],
+  ] as const);
+  const tests = ['[sig-a] one [Conformance]', '[sig-a] [Serial] two [Conformance]', '[sig-a] three [Conformance]'];
+
+  test('by set, focus and skip; without a set also tests that are in none', () => {
+    expect(chooseTests(tests, needs, parseSelection({}))).toEqual(tests);
+    expect(chooseTests(tests, needs, parseSelection({ set: 'A,K' }))).toEqual(tests.slice(0, 2));
+    expect(chooseTests(tests, needs, parseSelection({ set: 'A,K', skip: 'Serial' }))).toEqual(tests.slice(0, 1));
+    expect(chooseTests(tests, needs, parseSelection({ focus: 't(wo|hree)' }))).toEqual(tests.slice(1));
+  });
+
+  test('a flag that cannot be read is named', () => {
+    expect(() => parseSelection({ set: 'A,X' })).toThrow("--set: there is no set 'X'");
+    expect(() => parseSelection({ focus: '(' })).toThrow('--focus:');
+  });
+
+  test('the focus matches the names whole and literally', () => {
+    const focus = new RegExp(focusOf([name]));
+    expect(focus.test(`Kubernetes e2e suite ${name}`)).toBe(true);
+    expect(focus.test(`Kubernetes e2e suite ${name} twice`)).toBe(false);
+    expect(focus.test(`Kubernetes e2e suite ${name.replace('*not*', 'nott')}`)).toBe(false);
+  });
+
+  test('the list of the binary', () => {
+    const list =
+      'The following spec names can be used with …:\n    test/a.go:12: [sig-b] b [Conformance]\n    test/a.go:9: [sig-a] a\n';
+    expect(parseTestList(list)).toEqual(['[sig-b] b [Conformance]']);
+  });
+
+  test('go.mod says which version it is, and all its staging modules are of the same', () => {
+    const goMod = readFileSync(new URL('./go.mod', import.meta.url), 'utf8');
+    const replaced = [...goMod.matchAll(/^\tk8s\.io\/\S+ => \S+ v0(\S+)$/gm)].map((match) => match[1]);
+    expect(replaced.length).toBeGreaterThan(25);
+    expect(new Set(replaced.map((version) => `v1${version}`))).toEqual(new Set([requiredVersion(goMod)]));
+  });
+});
+
+describe('results', () => {
+  const spec = (leaf: string, state: string, message = '', type = 'It') => ({
+    ContainerHierarchyTexts: ['[sig-a] A'],
+    LeafNodeType: type,
+    LeafNodeText: leaf,
+    State: state,
+    RunTime: 1_260_000_000,
+    Failure: { Message: message },
+  });
+
+  test('are read from the report: those not chosen are left out, an interrupted one has failed', () => {
+    const report = parseReport(
+      JSON.stringify([
+        {
+          SpecialSuiteFailureReasons: ['Interrupted by User'],
+          SpecReports: [
+            spec('passes', 'passed'),
+            spec('fails', 'failed', 'Unexpected error:\n    <*errors.StatusError | 0xc00012>: \n    no'),
+            spec('panics', 'panicked'),
+            spec('is not for here', 'skipped', 'needs a cloud'),
+            spec('was not chosen', 'skipped'),
+            spec('later', 'pending'),
+            spec('', 'failed', 'no nodes', 'SynchronizedBeforeSuite'),
+          ],
+        },
+      ]),
+    );
+    expect(report.suiteFailures).toEqual(['SynchronizedBeforeSuite: no nodes', 'Interrupted by User']);
+    expect(report.results.map(formatResult)).toEqual([
+      'passed\t1.3\t[sig-a] A passes',
+      'failed\t1.3\t[sig-a] A fails\tUnexpected error: <*errors.StatusError>: no',
+      'failed\t1.3\t[sig-a] A panics\tpanicked',
+      'skipped\t1.3\t[sig-a] A is not for here\tneeds a cloud',
+    ]);
+    expect(parseResults(`# a comment\n${report.results.map(formatResult).join('\n')}\n`)).toEqual(report.results);
+  });
+
+  test('a long reason is cut', () => {
+    expect(oneLine('x'.repeat(1000))).toHaveLength(300);
+  });
+
+  test('a later run replaces the earlier, also where labels moved', () => {
+    const result = (testName: string, outcome: TestResult['outcome']): TestResult => ({
+      name: testName,
+      outcome,
+      seconds: 1,
+      reason: '',
+    });
+    const merged = mergeResults(
+      [result('[sig-a] b', 'failed'), result('[sig-a] [Serial] a [Conformance]', 'failed')],
+      [result('[sig-a] a [Conformance] [Serial]', 'passed')],
+    );
+    expect(merged.map(({ name: merger, outcome }) => [merger, outcome])).toEqual([
+      ['[sig-a] a [Conformance] [Serial]', 'passed'],
+      ['[sig-a] b', 'failed'],
+    ]);
+  });
+
+  test('the page counts every test and tells causes', () => {
+    const page = conformanceDocument({
+      version: 'v1.36.0',
+      needs: parseNeeds('A\t[sig-a] one\nA\t[sig-a] two\nK\t[sig-b] *three*\nN\t[sig-b] four'),
+      results: [
+        { name: '[sig-a] one [Conformance]', outcome: 'passed', seconds: 1, reason: '' },
+        { name: '[sig-a] two [Conformance]', outcome: 'failed', seconds: 1, reason: 'no | such kind' },
+        { name: '[sig-b] *three* [Conformance]', outcome: 'failed', seconds: 1, reason: 'odd' },
+      ],
+      causes: parseCauses('such kind\tthe kind is not served\tserving it'),
+    });
+    expect(page).toContain('| A: API server | 1 | 1 | 0 | 0 | 2 |');
+    expect(page).toContain('| sig-b | 0 | 1 | 0 | 1 | 2 |');
+    expect(page).toContain('| all | 1 | 2 | 0 | 1 | 4 |');
+    expect(page).toContain('| A | \\[sig-a\\] two | the kind is not served | serving it |');
+    expect(page).toContain('| K | \\[sig-b\\] \\*three\\* | not looked into; it says: odd | not known yet |');
+  });
+});

@@ -1,0 +1,145 @@
+// `npm run conformance`: builds what it needs, starts clusters, runs the tests, says what became of each. README.md beside this has the flags.
+
+import { readFileSync, writeFileSync, mkdirSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { UserError } from '../../src/cluster/user-error.ts';
+import { builtBinaries, conformanceTests, ensureBinaries, type Binaries } from './binaries.ts';
+import { startCluster } from './cluster.ts';
+import { conformanceDocument, parseCauses } from './document.ts';
+import { readNeeds, runsSimulated, testKey } from './needs.ts';
+import { formatResult, mergeResults, parseResults, type TestResult } from './results.ts';
+import { runSuite } from './run.ts';
+import { chooseTests, parseSelection } from './selection.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const outputRoot = join(root, '.cache', 'conformance');
+const recordedResults = join(root, 'docs', 'conformance.tsv');
+const page = join(root, 'docs', 'conformance.md');
+const usage = `usage: npm run conformance -- [flags]
+  --focus REGEX      only tests whose name matches
+  --skip REGEX       not tests whose name matches
+  --set A,C,S,P,K,N  only tests that need this: A the API server, C controllers, S the scheduler, P pod status, K containers, N network
+  --parallel N       so many tests at a time (default 4); serial ones follow alone
+  --kubeconfig FILE  run against that cluster instead of one of our own
+  --list             say which tests would run, and end
+  --record           keep the results in docs/conformance.tsv and make docs/conformance.md from them
+  --if-built         do nothing, and say so, where the suite has not been built yet
+`;
+
+const say = (text: string): void => void process.stderr.write(`${text}\n`);
+
+async function main(): Promise<void> {
+  const { values: flags } = parseArgs({
+    options: {
+      focus: { type: 'string' },
+      skip: { type: 'string' },
+      set: { type: 'string' },
+      parallel: { type: 'string', default: '4' },
+      kubeconfig: { type: 'string' },
+      list: { type: 'boolean', default: false },
+      record: { type: 'boolean', default: false },
+      'if-built': { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (flags.help) return void process.stdout.write(usage);
+  const parallel = Number(flags.parallel);
+  if (!Number.isInteger(parallel) || parallel < 1) throw new UserError('--parallel: a whole number from 1 was expected');
+  const selection = parseSelection(flags);
+  if (flags['if-built'] && builtBinaries() === undefined) {
+    return say("conformance: skipped, upstream's suite has not been built here (npm run conformance builds it)");
+  }
+
+  const binaries = ensureBinaries(say);
+  const needs = readNeeds();
+  const chosen = chooseTests(conformanceTests(binaries), needs, selection);
+  if (flags.list)
+    return void process.stdout.write(chosen.map((name) => `${needs.get(testKey(name)) ?? '?'}\t${name}\n`).join(''));
+  if (chosen.length === 0) throw new UserError('no test is chosen by these flags');
+
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  const simulated = chosen.filter((name) => runsSimulated(needs.get(testKey(name)) ?? 'N'));
+  const groups =
+    flags.kubeconfig === undefined
+      ? [
+          { tests: simulated, simulated: true },
+          { tests: chosen.filter((name) => !simulated.includes(name)), simulated: false },
+        ].filter(({ tests }) => tests.length > 0)
+      : [{ tests: chosen, simulated: false }];
+
+  const results: TestResult[] = [];
+  const suiteFailures: string[] = [];
+  for (const group of groups) {
+    if (stop.signal.aborted) break;
+    const report = await runGroup({ ...group, binaries, parallel, kubeconfig: flags.kubeconfig, signal: stop.signal });
+    results.push(...report.results);
+    suiteFailures.push(...report.suiteFailures);
+  }
+
+  const sorted = mergeResults([], results);
+  const lines = sorted.map((result) => `${formatResult(result)}\n`).join('');
+  process.stdout.write(lines);
+  mkdirSync(outputRoot, { recursive: true });
+  writeFileSync(join(outputRoot, 'results.tsv'), lines);
+  for (const failure of suiteFailures) say(`outside of any test: ${failure}`);
+  const count = (outcome: TestResult['outcome']): number => results.filter((result) => result.outcome === outcome).length;
+  const notRun = chosen.length - results.length;
+  process.stdout.write(
+    `\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped${notRun > 0 ? `, ${notRun} not run` : ''}\n`,
+  );
+  if (flags.record) record(binaries, sorted);
+  if (count('failed') > 0 || notRun > 0 || suiteFailures.length > 0) process.exitCode = 1;
+}
+
+interface Group {
+  readonly tests: readonly string[];
+  readonly simulated: boolean;
+  readonly binaries: Binaries;
+  readonly parallel: number;
+  readonly kubeconfig: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+async function runGroup(group: Group): ReturnType<typeof runSuite> {
+  const { tests, simulated, kubeconfig } = group;
+  const cluster = kubeconfig === undefined ? await startCluster(simulated) : undefined;
+  try {
+    say(
+      `${tests.length} tests on ${cluster === undefined ? kubeconfig : simulated ? 'simulated nodes' : 'containerd'}, ${group.parallel} at a time`,
+    );
+    let done = 0;
+    return await runSuite({
+      binaries: group.binaries,
+      kubeconfig: cluster?.kubeconfig ?? kubeconfig ?? '',
+      tests,
+      parallel: Math.min(group.parallel, tests.length),
+      outputDir: join(outputRoot, simulated ? 'simulated' : 'containers'),
+      onTest: (name, outcome) => say(`[${++done}/${tests.length}] ${outcome} ${name}`),
+      signal: group.signal,
+    });
+  } finally {
+    await cluster?.stop();
+  }
+}
+
+/** Results of tests that were not run this time stay. */
+function record({ version }: Binaries, results: readonly TestResult[]): void {
+  const earlier = existsSync(recordedResults) ? parseResults(readFileSync(recordedResults, 'utf8')) : [];
+  const all = mergeResults(earlier, results);
+  const causes = parseCauses(readFileSync(new URL('./causes.tsv', import.meta.url), 'utf8'));
+  const head = '# Generated by `npm run conformance -- --record`: outcome, seconds, test, reason.\n';
+  writeFileSync(recordedResults, head + all.map((result) => `${formatResult(result)}\n`).join(''));
+  writeFileSync(page, conformanceDocument({ version, needs: readNeeds(), results: all, causes }));
+}
+
+try {
+  await main();
+} catch (err) {
+  if (!(err instanceof UserError) && !(err instanceof Error && 'code' in err && String(err.code).startsWith('ERR_PARSE_ARGS')))
+    throw err;
+  say(`conformance: ${err.message}`);
+  process.exitCode = 1;
+}

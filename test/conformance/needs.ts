@@ -1,0 +1,47 @@
+// Which tests are conformance tests, and what each needs of a cluster: reads needs.tsv. The set decides on which runtime a test is run.
+
+import { readFileSync } from 'node:fs';
+
+export const testSets = ['A', 'C', 'S', 'P', 'K', 'N'] as const;
+export type TestSet = (typeof testSets)[number];
+
+/** What README and the generated page call them. */
+export const setDescriptions: Readonly<Record<TestSet, string>> = {
+  A: 'API server',
+  C: 'controllers',
+  S: 'scheduler',
+  P: 'pod status, on simulated nodes',
+  K: 'real containers',
+  N: 'network and services',
+};
+
+/** Sets that need nothing but pods that pretend. */
+export const runsSimulated = (set: TestSet): boolean => set !== 'K' && set !== 'N';
+
+/** Labels that upstream appends to names; where in the name they stand changes between versions. */
+const labels = / \[(?:Conformance|NodeConformance|Serial|Slow|Disruptive)\]/g;
+
+/** What identifies a test from one version of Kubernetes to the next: its name without labels. */
+export const testKey = (name: string): string => name.replaceAll(labels, '');
+
+/** `sig-apps` of `[sig-apps] Deployment …`. */
+export function sigOf(name: string): string {
+  return /^\[(sig-[\w-]+)\]/.exec(name)?.[1] ?? 'no sig';
+}
+
+export const isTestSet = (text: string): text is TestSet => (testSets as readonly string[]).includes(text);
+
+/** Key to set. Throws on a line that cannot be read. */
+export function parseNeeds(table: string): ReadonlyMap<string, TestSet> {
+  const needs = new Map<string, TestSet>();
+  for (const [index, line] of table.split('\n').entries()) {
+    if (line === '' || line.startsWith('#')) continue;
+    const [set = '', key = ''] = line.split('\t');
+    if (!isTestSet(set) || key === '' || needs.has(key)) throw new Error(`needs.tsv, line ${index + 1}: ${line}`);
+    needs.set(key, set);
+  }
+  return needs;
+}
+
+export const readNeeds = (): ReadonlyMap<string, TestSet> =>
+  parseNeeds(readFileSync(new URL('./needs.tsv', import.meta.url), 'utf8'));

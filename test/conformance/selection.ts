@@ -1,0 +1,51 @@
+// Which tests the flags choose.
+
+import { UserError } from '../../src/cluster/user-error.ts';
+import { isTestSet, testKey, testSets, type TestSet } from './needs.ts';
+
+export interface Selection {
+  readonly focus: RegExp | undefined;
+  readonly skip: RegExp | undefined;
+  /** Undefined: all, those that are in no set included. */
+  readonly sets: ReadonlySet<TestSet> | undefined;
+}
+
+interface SelectionFlags {
+  readonly focus?: string | undefined;
+  readonly skip?: string | undefined;
+  readonly set?: string | undefined;
+}
+
+/** Throws a UserError that names the flag which cannot be read. */
+export function parseSelection({ focus, skip, set }: SelectionFlags): Selection {
+  return { focus: pattern('--focus', focus), skip: pattern('--skip', skip), sets: parseSets(set) };
+}
+
+function pattern(flag: string, text: string | undefined): RegExp | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return new RegExp(text);
+  } catch (err) {
+    throw new UserError(`${flag}: ${(err as Error).message}`, { cause: err });
+  }
+}
+
+function parseSets(text: string | undefined): ReadonlySet<TestSet> | undefined {
+  if (text === undefined) return undefined;
+  const sets = new Set<TestSet>();
+  for (const name of text.split(',')) {
+    if (!isTestSet(name)) throw new UserError(`--set: there is no set '${name}'; there are ${testSets.join(', ')}`);
+    sets.add(name);
+  }
+  return sets;
+}
+
+/** In the order of `tests`. */
+export function chooseTests(tests: readonly string[], needs: ReadonlyMap<string, TestSet>, selection: Selection): string[] {
+  const { focus, skip, sets } = selection;
+  return tests.filter((name) => {
+    const set = needs.get(testKey(name));
+    if (sets !== undefined && (set === undefined || !sets.has(set))) return false;
+    return (focus?.test(name) ?? true) && !skip?.test(name);
+  });
+}
