@@ -10,6 +10,7 @@ import type { Controller, ControllerConfig } from './controller.ts';
 import { DeploymentController } from './deployment/index.ts';
 import { GarbageCollector } from './garbage-collector/index.ts';
 import type { GarbageCollectorConfig } from './garbage-collector/index.ts';
+import { JobController } from './job/index.ts';
 import { NamespaceController } from './namespace/index.ts';
 import { NodeIpamController } from './node-ipam/index.ts';
 import type { NodeIpamConfig } from './node-ipam/index.ts';
@@ -25,6 +26,7 @@ import { TaintEvictionController } from './taint-eviction/index.ts';
 /** The settings of single controllers that may be changed. */
 export interface ControllerSettings {
   readonly deployment?: { readonly workers?: number };
+  readonly job?: { readonly workers?: number };
   readonly replicaset?: { readonly workers?: number; readonly burstReplicas?: number };
   readonly replicationcontroller?: { readonly workers?: number; readonly burstReplicas?: number };
   readonly 'garbage-collector'?: Pick<GarbageCollectorConfig, 'workers' | 'discoveryPeriodMs'>;
@@ -57,6 +59,7 @@ type Make = (config: ControllerConfig, manager: ControllerManagerConfig) => Cont
 /** Every controller, by the name by which it is chosen. */
 const CONTROLLERS = {
   deployment: (config, { settings }) => new DeploymentController({ ...config, ...settings?.deployment }),
+  job: (config, { settings }) => new JobController({ ...config, ...settings?.job }),
   replicaset: (config, { settings }) => new ReplicaManager({ ...config, ...settings?.replicaset, kind: replicaSetKind }),
   replicationcontroller: (config, { settings }) =>
     new ReplicaManager({ ...config, ...settings?.replicationcontroller, kind: replicationControllerKind }),

@@ -28,16 +28,18 @@ export class PodControl {
     this.#recorder = config.recorder;
   }
 
+  /** `baseName`: what the pod's name begins with. Default: the owner's. */
   async create(
     owner: PodOwner,
     template: Immutable<PodTemplateSpec>,
     controllerRef: OwnerReference,
     signal: AbortSignal,
+    baseName: string = owner.metadata.name,
   ): Promise<Immutable<Pod>> {
     const namespace = owner.metadata.namespace ?? '';
     let created: Immutable<Pod>;
     try {
-      const pod = podFromTemplate(template, owner.metadata.name, controllerRef);
+      const pod = podFromTemplate(template, baseName, controllerRef);
       created = await this.#client.resource(pods).namespace(namespace).create(pod, { signal });
     } catch (err) {
       // In a namespace that is going away nothing can be created, and nobody needs to be told.

@@ -1,0 +1,99 @@
+// The indexes of an indexed job: which are done, which have failed for good, and which are to be run next.
+
+import type { Job } from '../../api/batch/v1/index.ts';
+import type { Pod } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { hasCondition } from '../../api/batch/v1/job-conditions.ts';
+import { IndexSet } from './index-set.ts';
+import {
+  annotatedCount,
+  hasFailed,
+  hasSucceeded,
+  INDEX_FAILURE_COUNT,
+  INDEX_IGNORED_FAILURE_COUNT,
+  indexOf,
+  judgeFailure,
+} from './job-pods.ts';
+
+type ReadJob = Immutable<Job>;
+type ReadPod = Immutable<Pod>;
+
+export interface Failures {
+  readonly counted: number;
+  readonly ignored: number;
+}
+
+export interface IndexFacts {
+  readonly completed: IndexSet;
+  /** Absent: the job does not limit failures by index. */
+  readonly failed: IndexSet | undefined;
+  /** By index: how often it has failed so far, as far as its pods tell. */
+  readonly failures: ReadonlyMap<number, Failures>;
+  /** Failed pods that nothing has replaced yet: they remember how often their index has failed. */
+  readonly remembered: ReadonlySet<ReadPod>;
+}
+
+export function indexFacts(job: ReadJob, pods: readonly ReadPod[]): IndexFacts {
+  const completions = job.spec.completions ?? 0;
+  const below = (pod: ReadPod): number | undefined => {
+    const index = indexOf(pod);
+    return index !== undefined && index < completions ? index : undefined;
+  };
+  const completed = IndexSet.parse(job.status.completedIndexes, completions).with(
+    pods.filter(hasSucceeded).flatMap((pod) => below(pod) ?? []),
+  );
+  const limit = job.spec.backoffLimitPerIndex;
+  if (limit === undefined) return { completed, failed: undefined, failures: new Map(), remembered: new Set() };
+
+  const failures = new Map<number, Failures>();
+  const last = new Map<number, ReadPod>();
+  const hopeless: number[] = [];
+  for (const pod of pods) {
+    const index = below(pod);
+    if (index === undefined || hasSucceeded(pod)) continue;
+    let counted = annotatedCount(pod, INDEX_FAILURE_COUNT);
+    let ignored = annotatedCount(pod, INDEX_IGNORED_FAILURE_COUNT);
+    if (hasFailed(pod, job)) {
+      const { action } = judgeFailure(job, pod);
+      if (action === 'FailIndex') hopeless.push(index);
+      if (action === 'Ignore') ignored++;
+      else counted++;
+    }
+    const known = failures.get(index);
+    if (known === undefined || counted + ignored > known.counted + known.ignored) {
+      failures.set(index, { counted, ignored });
+      if (hasFailed(pod, job)) last.set(index, pod);
+      else last.delete(index);
+    }
+  }
+  // What is over takes its pods along: that is no failure of their indexes, and nothing needs to be remembered.
+  const isOver = hasCondition(job.status, 'FailureTarget') || hasCondition(job.status, 'SuccessCriteriaMet');
+  const failedSoFar = IndexSet.parse(job.status.failedIndexes, completions);
+  const failed = isOver
+    ? failedSoFar
+    : failedSoFar.with([...hopeless, ...[...failures].flatMap(([index, { counted }]) => (counted > limit ? [index] : []))]);
+  const remembered = new Set(
+    isOver ? [] : [...last].flatMap(([index, pod]) => (failed.has(index) || completed.has(index) ? [] : [pod])),
+  );
+  return { completed, failed: new IndexSet(failed.values().filter((index) => !completed.has(index))), failures, remembered };
+}
+
+/** The lowest `count` indexes that are neither done nor `taken`. */
+export function nextIndexes(job: ReadJob, facts: IndexFacts, taken: ReadonlySet<number>, count: number): readonly number[] {
+  const next: number[] = [];
+  const completions = job.spec.completions ?? 0;
+  for (let index = 0; index < completions && next.length < count; index++) {
+    if (!taken.has(index) && !facts.completed.has(index) && facts.failed?.has(index) !== true) next.push(index);
+  }
+  return next;
+}
+
+/** The first rule of the success policy that is met; undefined if none is. */
+export function metSuccessRule({ spec }: ReadJob, completed: IndexSet): number | undefined {
+  const index = (spec.successPolicy?.rules ?? []).findIndex(({ succeededIndexes, succeededCount }) => {
+    if (succeededIndexes === undefined) return completed.size >= (succeededCount ?? Number.POSITIVE_INFINITY);
+    const wanted = IndexSet.parse(succeededIndexes, spec.completions).values();
+    return wanted.filter((each) => completed.has(each)).length >= (succeededCount ?? wanted.length);
+  });
+  return index < 0 ? undefined : index;
+}

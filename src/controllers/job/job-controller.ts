@@ -1,0 +1,610 @@
+// Jobs: pods that are to succeed, so many in all and so many at a time.
+//
+// Every pod carries a finalizer until it is counted, and is counted once: its UID goes into the status first, then the finalizer
+// goes, then the count is raised and the UID taken out. Whoever starts anew between any two of these goes on where the other was.
+
+import { jobs } from '../../api/batch/v1/index.ts';
+import type { Job, JobCondition, JobStatus } from '../../api/batch/v1/index.ts';
+import { isFinished } from '../../api/batch/v1/job-conditions.ts';
+import { pods } from '../../api/core/v1/index.ts';
+import type { Pod } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import { ControllerExpectations } from '../../client/expectations.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { formatTime, parseTime } from '../../client/time.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { semanticEqual } from '../../machinery/deep.ts';
+import * as labels from '../../machinery/labels.ts';
+import { claim } from '../claim.ts';
+import type { ClaimConfig, Claimant } from '../claim.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { BY_CONTROLLER, byController, controllerOf, newControllerRef, orphansOf } from '../controller-ref.ts';
+import { OwnWrites } from '../own-writes.ts';
+import { isNamespaceTerminating, PodControl } from '../pod-control.ts';
+import { isPodReady, isPodTerminal } from '../pod-state.ts';
+import { choosePodsToDelete } from '../replicaset/deletion-ranking.ts';
+import { slowStartBatch } from '../slow-start.ts';
+import { delayAfter, JobBackoff } from './backoff.ts';
+import { indexFacts, nextIndexes, type IndexFacts } from './indexes.ts';
+import {
+  endedAt,
+  hasFailed,
+  hasFinalizer,
+  hasSucceeded,
+  indexOf,
+  isIndexed,
+  judgeFailure,
+  parallelismOf,
+  replacesOnlyFailed,
+  templateFor,
+  TRACKING_FINALIZER,
+} from './job-pods.ts';
+import { conditionOf, verdictOf, type Verdict } from './verdict.ts';
+
+type ReadJob = Immutable<Job>;
+type ReadPod = Immutable<Pod>;
+type ReadStatus = Immutable<JobStatus>;
+
+export interface JobControllerConfig extends ControllerConfig {
+  /** Keys that are reconciled at once. Default: 5. */
+  readonly workers?: number;
+}
+
+const COMPONENT = 'job-controller';
+const MANAGER = 'kubernetes.io/job-controller';
+/** Pods that one reconcile creates or deletes at most. */
+const BURST = 500;
+/** UIDs that wait in a status at most. */
+const MAX_UNCOUNTED = 500;
+/** Finalizers that are removed at once. */
+const FINALIZER_WORKERS = 16;
+
+export class JobController implements Controller {
+  readonly name = COMPONENT;
+  readonly #config: JobControllerConfig;
+  readonly #jobs: SharedInformer<ReadJob>;
+  readonly #pods: SharedInformer<ReadPod>;
+  readonly #queue: RateLimitingQueue;
+  /** Keys of pods whose job is gone, and that its finalizer keeps. */
+  readonly #orphans: RateLimitingQueue;
+  readonly #recorder: EventRecorder;
+  readonly #podControl: PodControl;
+  readonly #claims: ClaimConfig<Job, Pod>;
+  readonly #expectations: ControllerExpectations;
+  readonly #writes: OwnWrites;
+  readonly #backoff = new JobBackoff();
+
+  constructor(config: JobControllerConfig) {
+    const { client, clock, random, informers, logger } = config;
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock });
+    this.#orphans = new RateLimitingQueue({ clock });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
+    this.#podControl = new PodControl({ client, recorder: this.#recorder });
+    this.#expectations = new ControllerExpectations({ clock });
+    this.#writes = new OwnWrites({ clock });
+    this.#claims = { client, ownerType: jobs, type: pods };
+    this.#jobs = informers.informerFor(jobs);
+    this.#pods = informers.informerFor(pods);
+    this.#pods.addIndexers({ [BY_CONTROLLER]: byController });
+    this.#jobs.addEventHandler({
+      onAdd: (job) => this.#jobChanged(job),
+      onUpdate: (before, job) => {
+        if (before.metadata.uid !== job.metadata.uid) this.#jobGone(before);
+        this.#jobChanged(job);
+      },
+      onDelete: (job) => this.#jobGone(job),
+    });
+    this.#pods.addEventHandler({
+      onAdd: (pod) => this.#podAdded(pod),
+      onUpdate: (before, pod) => this.#podUpdated(before, pod),
+      onDelete: (pod) => {
+        const owner = this.#ownerOf(pod);
+        if (owner === undefined) return;
+        this.#writes.gone(objectKey(owner), pod);
+        this.#expectations.deletionObserved(objectKey(owner), pod.metadata.uid);
+        this.#queue.add(objectKey(owner));
+      },
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { workers = 5, logger } = this.#config;
+    await Promise.all([this.#jobs.waitForSync(signal), this.#pods.waitForSync(signal)]);
+    // Pods that were told of before their jobs have one now, or never will.
+    for (const pod of this.#pods.lister.list('')) this.#considerOrphan(pod);
+    await Promise.all([
+      runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger }),
+      runWorkers(this.#orphans, 1, (key, stop) => this.#releaseOrphan(key, stop), signal, { logger }),
+    ]);
+    this.#recorder.stop();
+  }
+
+  #jobChanged(job: ReadJob): void {
+    this.#writes.seen(objectKey(job), job);
+    this.#queue.add(objectKey(job));
+  }
+
+  #jobGone(job: ReadJob): void {
+    const key = objectKey(job);
+    this.#expectations.deleteExpectations(key);
+    this.#writes.forget(key);
+    this.#backoff.forget(job.metadata.uid);
+    for (const pod of this.#pods.lister.byIndex(BY_CONTROLLER, job.metadata.uid)) this.#considerOrphan(pod);
+  }
+
+  #podAdded(pod: ReadPod): void {
+    const owner = this.#ownerOf(pod);
+    if (owner !== undefined) {
+      this.#expectations.creationObserved(objectKey(owner));
+      this.#queue.add(objectKey(owner));
+      return;
+    }
+    this.#considerOrphan(pod);
+    if (controllerOf(pod) !== undefined || pod.metadata.deletionTimestamp !== undefined) return;
+    for (const job of this.#jobs.lister.list(pod.metadata.namespace ?? '')) {
+      if (selectorOf(job).matches(pod.metadata.labels)) this.#queue.add(objectKey(job));
+    }
+  }
+
+  #podUpdated(before: ReadPod, pod: ReadPod): void {
+    const previous = this.#ownerOf(before);
+    const owner = this.#ownerOf(pod);
+    if (previous !== undefined && previous !== owner) this.#queue.add(objectKey(previous));
+    if (owner === undefined) {
+      if (controllerOf(pod) === undefined) this.#podAdded(pod);
+      else this.#considerOrphan(pod);
+      return;
+    }
+    const key = objectKey(owner);
+    this.#writes.seen(key, pod);
+    if (pod.metadata.deletionTimestamp !== undefined) this.#expectations.deletionObserved(key, pod.metadata.uid);
+    this.#queue.add(key);
+  }
+
+  #ownerOf(pod: ReadPod): ReadJob | undefined {
+    const reference = controllerOf(pod);
+    if (reference === undefined || reference.kind !== 'Job') return undefined;
+    const owner = this.#jobs.lister.get(pod.metadata.namespace ?? '', reference.name);
+    return owner?.metadata.uid === reference.uid ? owner : undefined;
+  }
+
+  #considerOrphan(pod: ReadPod): void {
+    const reference = controllerOf(pod);
+    if (!hasFinalizer(pod) || (reference !== undefined && reference.kind !== 'Job')) return;
+    if (this.#ownerOf(pod) === undefined) this.#orphans.add(objectKey(pod));
+  }
+
+  /** Nobody will count it any more. */
+  async #releaseOrphan(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const pod = this.#pods.lister.getByKey(key);
+    if (pod === undefined || !hasFinalizer(pod)) return reconciled;
+    const reference = controllerOf(pod);
+    if (reference !== undefined) {
+      // The cache may not have the job yet.
+      try {
+        const live = await this.#config.client
+          .resource(jobs)
+          .namespace(pod.metadata.namespace ?? '')
+          .get(reference.name, { signal });
+        if (live.metadata.uid === reference.uid) return reconciled;
+      } catch (err) {
+        if (!apierrors.isNotFound(err)) throw err;
+      }
+    }
+    await this.#removeFinalizer(pod, signal);
+    return reconciled;
+  }
+
+  async #removeFinalizer(pod: ReadPod, signal: AbortSignal): Promise<ReadPod | undefined> {
+    const { name, namespace = '', uid } = pod.metadata;
+    const patch = { metadata: { uid, '$deleteFromPrimitiveList/finalizers': [TRACKING_FINALIZER] } };
+    try {
+      return await this.#config.client
+        .resource(pods)
+        .namespace(namespace)
+        .patch(name, 'application/strategic-merge-patch+json', patch, { signal });
+    } catch (err) {
+      if (apierrors.isNotFound(err)) return undefined;
+      // A conflict may mean that it is another pod by now: then the cache will show that this one is gone.
+      throw err;
+    }
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const job = this.#jobs.lister.getByKey(key);
+    if (job === undefined) return reconciled;
+    // Somebody else runs it.
+    if (job.spec.managedBy !== undefined && job.spec.managedBy !== MANAGER) return reconciled;
+    const behindMs = this.#writes.remainingMs(key);
+    if (behindMs > 0) return requeueAfter(behindMs);
+    try {
+      return await this.#sync(key, job, signal);
+    } catch (err) {
+      if (apierrors.isConflict(err)) return requeue;
+      if (isNamespaceTerminating(err)) return reconciled;
+      throw err;
+    }
+  }
+
+  async #sync(key: string, job: ReadJob, signal: AbortSignal): Promise<ReconcileResult> {
+    const owner = claimantOf(job);
+    const { uid, namespace = '' } = job.metadata;
+    const { lister } = this.#pods;
+    const near = [...lister.byIndex(BY_CONTROLLER, uid), ...lister.byIndex(BY_CONTROLLER, orphansOf(namespace))];
+    const owned = await claim(this.#claims, owner, selectorOf(job), near, signal);
+    if (isFinished(job.status)) {
+      this.#backoff.forget(uid);
+      await this.#release(key, owned.filter(hasFinalizer), signal);
+      return reconciled;
+    }
+    const nowMs = this.#config.clock.now();
+    const started = withStart(job, nowMs);
+    const facts = factsOf(started, owned);
+    this.#backoff.note(uid, facts.newlyEnded);
+    const verdict = verdictOf({ ...facts, job: started, nowMs });
+    const managed = await this.#manage(key, started, facts, verdict, signal);
+    let current = await this.#report(key, job, statusOf(started, facts, managed, verdict, nowMs), signal);
+    const released = await this.#release(key, facts.toRelease, signal);
+    if (facts.uncountedFailed.length + facts.uncountedSucceeded.length > 0 || verdict !== undefined) {
+      const counted = withCounted(current, released, facts);
+      current = await this.#report(key, current, withEnd(counted, facts, managed, verdict, nowMs), signal);
+      if (verdict !== undefined && isFinished(current.status)) this.#announce(current, verdict);
+    }
+    if (managed.failure !== undefined) throw managed.failure;
+    return nextTime(
+      current,
+      managed,
+      this.#expectations.satisfiedExpectations(key) ? undefined : this.#expectations.remainingMs(key),
+      nowMs,
+    );
+  }
+
+  #announce(job: ReadJob, { outcome, reason, message }: Verdict): void {
+    if (outcome === 'Complete') this.#recorder.event(claimantOf(job), 'Normal', 'Completed', 'Job completed');
+    else this.#recorder.event(claimantOf(job), 'Warning', reason, message);
+  }
+
+  /** Creates and deletes pods; or deletes all that are active, if the job is over or suspended. */
+  async #manage(key: string, job: ReadJob, facts: Facts, verdict: Verdict | undefined, signal: AbortSignal): Promise<Managed> {
+    const { active } = facts;
+    const idle: Managed = { active: active.length, ready: active.filter(isPodReady).length, terminating: facts.terminating };
+    if (!this.#expectations.satisfiedExpectations(key) || job.metadata.deletionTimestamp !== undefined) return idle;
+    if (verdict !== undefined || job.spec.suspend === true) return this.#delete(key, job, facts, active, signal);
+    const counted = active.length + (replacesOnlyFailed(job) ? facts.terminating : 0);
+    const wanted = wantedPods(job, facts, counted);
+    const surplus = surplusPods(job, active, counted - wanted, this.#config.clock.now());
+    if (surplus.length > 0) return this.#delete(key, job, facts, surplus, signal);
+    if (counted >= wanted) return idle;
+    const nowMs = this.#config.clock.now();
+    const waitMs = facts.indexes?.failed === undefined ? this.#backoff.remainingMs(job.metadata.uid, nowMs) : 0;
+    if (waitMs > 0) return { ...idle, againInMs: waitMs };
+    return this.#create(key, job, facts, Math.min(wanted - counted, BURST), idle, signal);
+  }
+
+  async #create(key: string, job: ReadJob, facts: Facts, count: number, idle: Managed, signal: AbortSignal): Promise<Managed> {
+    const { indexes } = facts;
+    const nowMs = this.#config.clock.now();
+    let againInMs: number | undefined;
+    let slots: readonly (number | undefined)[] = Array.from({ length: count }, () => undefined);
+    if (indexes !== undefined) {
+      const taken = new Set(facts.holding.flatMap((pod) => indexOf(pod) ?? []));
+      slots = nextIndexes(job, indexes, taken, count).filter((index) => {
+        const waitMs = indexWaitMs(job, indexes, index, nowMs);
+        if (waitMs > 0) againInMs = Math.min(againInMs ?? Number.POSITIVE_INFINITY, waitMs);
+        return waitMs === 0;
+      });
+    }
+    const owner = claimantOf(job);
+    const reference = newControllerRef(job.metadata, owner);
+    const pending = slots.values();
+    this.#expectations.expectCreations(key, slots.length);
+    const { successes, failure } = await slowStartBatch(slots.length, 1, async () => {
+      const { value: index } = pending.next();
+      const failures = (index === undefined ? undefined : indexes?.failures.get(index)) ?? { counted: 0, ignored: 0 };
+      const baseName = index === undefined ? job.metadata.name : `${job.metadata.name}-${index}`;
+      await this.#podControl.create(owner, templateFor(job, index, failures), reference, signal, baseName);
+    });
+    for (let i = successes; i < slots.length; i++) this.#expectations.creationObserved(key);
+    return {
+      ...idle,
+      active: idle.active + successes,
+      ...(againInMs !== undefined && { againInMs }),
+      ...(failure !== undefined && !isNamespaceTerminating(failure) && { failure }),
+    };
+  }
+
+  async #delete(key: string, job: ReadJob, facts: Facts, doomed: readonly ReadPod[], signal: AbortSignal): Promise<Managed> {
+    const chosen = doomed.slice(0, BURST);
+    this.#expectations.expectDeletions(
+      key,
+      chosen.map(({ metadata }) => metadata.uid),
+    );
+    const results = await Promise.allSettled(
+      chosen.map(async (pod) => {
+        try {
+          await this.#podControl.delete(claimantOf(job), pod, signal);
+        } catch (err) {
+          this.#expectations.deletionObserved(key, pod.metadata.uid);
+          if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) throw err;
+        }
+      }),
+    );
+    const failed = results.filter((result) => result.status === 'rejected');
+    const gone = chosen.filter((_, index) => results[index]?.status === 'fulfilled');
+    const left = facts.active.filter((pod) => !gone.includes(pod));
+    return {
+      active: left.length,
+      ready: left.filter(isPodReady).length,
+      terminating: facts.terminating + gone.length,
+      ...(failed[0] !== undefined && { failure: failed[0].reason }),
+    };
+  }
+
+  /** Lets go of pods that are noted in the status. Answers the UIDs of those that are free. */
+  async #release(key: string, doomed: readonly ReadPod[], signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const released = new Set<string>();
+    const pending = doomed.values();
+    const failures: unknown[] = [];
+    const work = async (): Promise<void> => {
+      for (const pod of pending) {
+        try {
+          const patched = await this.#removeFinalizer(pod, signal);
+          if (patched !== undefined) this.#writes.wrote(key, patched, this.#pods.lister.getByKey(objectKey(pod)) ?? patched);
+          released.add(pod.metadata.uid);
+        } catch (err) {
+          failures.push(err);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(FINALIZER_WORKERS, doomed.length) }, work));
+    if (failures.length > 0) throw failures[0];
+    return released;
+  }
+
+  async #report(key: string, job: ReadJob, status: ReadStatus, signal: AbortSignal): Promise<ReadJob> {
+    if (semanticEqual(status, job.status)) return job;
+    const updated = await this.#config.client.resource(jobs).updateStatus({ ...job, status }, { signal });
+    this.#writes.wrote(key, updated, this.#jobs.lister.getByKey(key));
+    this.#announceSuspension(job, updated);
+    return updated;
+  }
+
+  #announceSuspension(before: ReadJob, job: ReadJob): void {
+    const [was, is] = [conditionOf(before, 'Suspended') !== undefined, conditionOf(job, 'Suspended') !== undefined];
+    if (was === is) return;
+    if (is) this.#recorder.event(claimantOf(job), 'Normal', 'Suspended', 'Job suspended');
+    else this.#recorder.event(claimantOf(job), 'Normal', 'Resumed', 'Job resumed');
+  }
+}
+
+interface Managed {
+  readonly active: number;
+  readonly ready: number;
+  readonly terminating: number;
+  /** When pods may be made that had to wait. */
+  readonly againInMs?: number;
+  readonly failure?: unknown;
+}
+
+/** What the pods of a job tell. */
+interface Facts {
+  readonly indexes: IndexFacts | undefined;
+  readonly active: readonly ReadPod[];
+  /** Being deleted, and not at its end. */
+  readonly terminating: number;
+  /** Pods that hold their index: active, and, where only failed pods are replaced, those on their way out. */
+  readonly holding: readonly ReadPod[];
+  readonly newlyFailed: readonly ReadPod[];
+  readonly newlyEnded: readonly ReadPod[];
+  readonly failed: number;
+  readonly succeeded: number;
+  /** UIDs that the status is to note. */
+  readonly uncountedFailed: readonly string[];
+  readonly uncountedSucceeded: readonly string[];
+  /** Counts of the status, with what was noted before and is free by now. */
+  readonly baseFailed: number;
+  readonly baseSucceeded: number;
+  /** Pods whose finalizer may go once the status is written. */
+  readonly toRelease: readonly ReadPod[];
+}
+
+function factsOf(job: ReadJob, owned: readonly ReadPod[]): Facts {
+  const { status } = job;
+  const byUid = new Map(owned.map((pod) => [pod.metadata.uid, pod]));
+  const isKept = (uid: string): boolean => {
+    const pod = byUid.get(uid);
+    return pod !== undefined && hasFinalizer(pod);
+  };
+  const noted = {
+    succeeded: status.uncountedTerminatedPods?.succeeded ?? [],
+    failed: status.uncountedTerminatedPods?.failed ?? [],
+  };
+  const seen = new Set([...noted.succeeded, ...noted.failed]);
+  const indexes = isIndexed(job) ? indexFacts(job, owned) : undefined;
+
+  const tracked = owned.filter((pod) => hasFinalizer(pod));
+  const fresh = tracked.filter(({ metadata }) => !seen.has(metadata.uid)).slice(0, Math.max(0, MAX_UNCOUNTED - seen.size));
+  const newlySucceeded = fresh.filter(hasSucceeded);
+  const ended = fresh.filter((pod) => !hasSucceeded(pod) && hasFailed(pod, job) && indexes?.remembered.has(pod) !== true);
+  const ignored = ended.filter((pod) => judgeFailure(job, pod).action === 'Ignore');
+  const newlyFailed = ended.filter((pod) => !ignored.includes(pod));
+
+  const keptFailed = noted.failed.filter(isKept);
+  const keptSucceeded = noted.succeeded.filter(isKept);
+  const baseFailed = (status.failed ?? 0) + noted.failed.length - keptFailed.length;
+  // With indexes, those that are done are the count.
+  const baseSucceeded =
+    indexes === undefined ? (status.succeeded ?? 0) + noted.succeeded.length - keptSucceeded.length : indexes.completed.size;
+  const uncountedFailed = [...keptFailed, ...newlyFailed.map(({ metadata }) => metadata.uid)];
+  const uncountedSucceeded =
+    indexes === undefined ? [...keptSucceeded, ...newlySucceeded.map(({ metadata }) => metadata.uid)] : [];
+  const active = owned.filter((pod) => !isPodTerminal(pod) && pod.metadata.deletionTimestamp === undefined);
+  const leaving = owned.filter((pod) => !isPodTerminal(pod) && pod.metadata.deletionTimestamp !== undefined);
+  const noticed = new Set([...uncountedFailed, ...uncountedSucceeded]);
+  return {
+    indexes,
+    active,
+    terminating: leaving.length,
+    holding: replacesOnlyFailed(job) ? [...active, ...leaving] : active,
+    newlyFailed,
+    newlyEnded: [...newlySucceeded, ...newlyFailed],
+    failed: baseFailed + uncountedFailed.length,
+    succeeded: indexes === undefined ? baseSucceeded + uncountedSucceeded.length : baseSucceeded,
+    uncountedFailed,
+    uncountedSucceeded,
+    baseFailed,
+    baseSucceeded,
+    toRelease: tracked.filter(
+      (pod) => noticed.has(pod.metadata.uid) || ignored.includes(pod) || (indexes !== undefined && newlySucceeded.includes(pod)),
+    ),
+  };
+}
+
+function wantedPods(job: ReadJob, { succeeded, indexes }: Facts, counted: number): number {
+  const { completions } = job.spec;
+  const parallelism = parallelismOf(job);
+  // Once one has succeeded, a job without a number of completions winds down.
+  if (completions === undefined) return succeeded > 0 ? Math.min(counted, parallelism) : parallelism;
+  return Math.max(0, Math.min(parallelism, completions - succeeded - (indexes?.failed?.size ?? 0)));
+}
+
+/** Pods of an indexed job that stand for nothing: their index is taken twice, or is none. Then those that are missed least. */
+function surplusPods(job: ReadJob, active: readonly ReadPod[], count: number, nowMs: number): readonly ReadPod[] {
+  const useless: ReadPod[] = [];
+  if (isIndexed(job)) {
+    const seen = new Set<number>();
+    for (const pod of active) {
+      const index = indexOf(pod);
+      if (index === undefined || index >= (job.spec.completions ?? 0) || seen.has(index)) useless.push(pod);
+      else seen.add(index);
+    }
+  }
+  const more = count - useless.length;
+  if (more <= 0) return useless;
+  const others = active.filter((pod) => !useless.includes(pod));
+  return [...useless, ...choosePodsToDelete(others, active, more, nowMs)];
+}
+
+/** How long the next pod of an index has to wait, where failures are counted by index. */
+function indexWaitMs(job: ReadJob, { failed, failures, remembered }: IndexFacts, index: number, nowMs: number): number {
+  if (failed === undefined) return 0;
+  const { counted = 0 } = failures.get(index) ?? {};
+  const last = [...remembered].find((pod) => indexOf(pod) === index);
+  if (counted === 0 || last === undefined || !hasFailed(last, job)) return 0;
+  return Math.max(0, endedAt(last) + delayAfter(counted) - nowMs);
+}
+
+/** A job that runs has a time when it began: that of its creation, or of its last being resumed. */
+function withStart(job: ReadJob, nowMs: number): ReadJob {
+  const { startTime: _, ...rest } = job.status;
+  if (job.spec.suspend === true) return job.status.startTime === undefined ? job : { ...job, status: rest };
+  return job.status.startTime === undefined ? { ...job, status: { ...job.status, startTime: formatTime(nowMs) } } : job;
+}
+
+function statusOf(job: ReadJob, facts: Facts, managed: Managed, verdict: Verdict | undefined, nowMs: number): ReadStatus {
+  const { indexes, baseFailed, baseSucceeded, uncountedFailed, uncountedSucceeded } = facts;
+  const { startTime } = job.status;
+  let conditions = suspension(job, nowMs);
+  if (verdict !== undefined) conditions = withCondition(conditions, targetOf(verdict), nowMs);
+  const completedIndexes = indexes?.completed.toString() ?? '';
+  return {
+    ...(startTime !== undefined && { startTime }),
+    ...(conditions.length > 0 && { conditions }),
+    ...(managed.active > 0 && { active: managed.active }),
+    ready: managed.ready,
+    terminating: managed.terminating,
+    ...(baseSucceeded > 0 && { succeeded: baseSucceeded }),
+    ...(baseFailed > 0 && { failed: baseFailed }),
+    ...(completedIndexes !== '' && { completedIndexes }),
+    ...(indexes?.failed !== undefined && { failedIndexes: indexes.failed.toString() }),
+    uncountedTerminatedPods: {
+      ...(uncountedSucceeded.length > 0 && { succeeded: uncountedSucceeded }),
+      ...(uncountedFailed.length > 0 && { failed: uncountedFailed }),
+    },
+  };
+}
+
+/** What is free is counted. */
+function withCounted(job: ReadJob, released: ReadonlySet<string>, { indexes }: Facts): ReadJob {
+  const { uncountedTerminatedPods: noted, ...status } = job.status;
+  const failed = (noted?.failed ?? []).filter((uid) => !released.has(uid));
+  const succeeded = (noted?.succeeded ?? []).filter((uid) => !released.has(uid));
+  const allFailed = (status.failed ?? 0) + (noted?.failed ?? []).length - failed.length;
+  const allSucceeded =
+    indexes === undefined
+      ? (status.succeeded ?? 0) + (noted?.succeeded ?? []).length - succeeded.length
+      : (status.succeeded ?? 0);
+  return {
+    ...job,
+    status: {
+      ...status,
+      ...(allFailed > 0 && { failed: allFailed }),
+      ...(allSucceeded > 0 && { succeeded: allSucceeded }),
+      uncountedTerminatedPods: { ...(succeeded.length > 0 && { succeeded }), ...(failed.length > 0 && { failed }) },
+    },
+  };
+}
+
+/** The end, when no pod runs any more and all are counted. */
+function withEnd(job: ReadJob, facts: Facts, managed: Managed, verdict: Verdict | undefined, nowMs: number): ReadStatus {
+  const { uncountedTerminatedPods: left } = job.status;
+  const open = (left?.failed ?? []).length + (left?.succeeded ?? []).length;
+  if (verdict === undefined || managed.active > 0 || managed.terminating > 0 || open > 0 || facts.indexes?.remembered.size) {
+    return job.status;
+  }
+  const { outcome, reason, message } = verdict;
+  const end = { type: outcome, status: 'True' as const, reason, message };
+  const conditions = withCondition(job.status.conditions ?? [], end, nowMs);
+  return { ...job.status, conditions, ...(outcome === 'Complete' && { completionTime: formatTime(nowMs) }) };
+}
+
+type Condition = Immutable<JobCondition>;
+type ConditionNews = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+function targetOf({ outcome, reason, message }: Verdict): ConditionNews {
+  return { type: outcome === 'Complete' ? 'SuccessCriteriaMet' : 'FailureTarget', status: 'True', reason, message };
+}
+
+function suspension({ spec, status }: ReadJob, nowMs: number): readonly Condition[] {
+  const present = status.conditions ?? [];
+  if (spec.suspend === true) {
+    return withCondition(present, { type: 'Suspended', status: 'True', reason: 'JobSuspended', message: 'Job suspended' }, nowMs);
+  }
+  const was = present.some(({ type }) => type === 'Suspended');
+  if (!was) return present;
+  return withCondition(present, { type: 'Suspended', status: 'False', reason: 'JobResumed', message: 'Job resumed' }, nowMs);
+}
+
+function withCondition(present: readonly Condition[], news: ConditionNews, nowMs: number): readonly Condition[] {
+  const index = present.findIndex(({ type }) => type === news.type);
+  if (index >= 0 && present[index]?.status === news.status) return present;
+  const now = formatTime(nowMs);
+  const condition: Condition = { ...news, lastProbeTime: now, lastTransitionTime: now };
+  return index < 0 ? [...present, condition] : present.with(index, condition);
+}
+
+function nextTime(job: ReadJob, { againInMs }: Managed, expectedInMs: number | undefined, nowMs: number): ReconcileResult {
+  const times: number[] = [];
+  if (againInMs !== undefined) times.push(againInMs);
+  if (expectedInMs !== undefined) times.push(expectedInMs);
+  const startedAt = parseTime(job.status.startTime);
+  const { activeDeadlineSeconds, suspend } = job.spec;
+  if (activeDeadlineSeconds !== undefined && startedAt !== undefined && suspend !== true && !isFinished(job.status)) {
+    times.push(Math.max(0, startedAt + activeDeadlineSeconds * 1000 - nowMs));
+  }
+  const positive = times.filter((ms) => ms > 0);
+  return positive.length === 0 ? reconciled : requeueAfter(Math.min(...positive));
+}
+
+function claimantOf({ metadata }: ReadJob): Claimant {
+  return { apiVersion: 'batch/v1', kind: 'Job', metadata };
+}
+
+function selectorOf({ spec }: ReadJob): labels.Selector {
+  return labels.labelSelectorAsSelector(spec.selector);
+}

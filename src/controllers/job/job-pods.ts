@@ -1,0 +1,140 @@
+// The pods of a job: how they are told apart, how they are made, and what has become of them.
+
+import type { Job, PodFailurePolicyAction, PodFailurePolicyRule } from '../../api/batch/v1/index.ts';
+import type { Container, Pod, PodTemplateSpec } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { parseTime } from '../../client/time.ts';
+
+type ReadJob = Immutable<Job>;
+type ReadPod = Immutable<Pod>;
+type Template = Immutable<PodTemplateSpec>;
+
+/** Keeps a pod until it is counted. */
+export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
+export const COMPLETION_INDEX = 'batch.kubernetes.io/job-completion-index';
+export const INDEX_FAILURE_COUNT = 'batch.kubernetes.io/job-index-failure-count';
+export const INDEX_IGNORED_FAILURE_COUNT = 'batch.kubernetes.io/job-index-ignored-failure-count';
+const COMPLETION_INDEX_ENV = 'JOB_COMPLETION_INDEX';
+
+export const isIndexed = ({ spec }: ReadJob): boolean => spec.completionMode === 'Indexed';
+export const parallelismOf = ({ spec }: ReadJob): number => spec.parallelism ?? 1;
+export const hasFinalizer = ({ metadata }: ReadPod): boolean => (metadata.finalizers ?? []).includes(TRACKING_FINALIZER);
+
+/** Only what has failed is replaced, not already what is about to end. */
+export function replacesOnlyFailed({ spec }: ReadJob): boolean {
+  return (
+    spec.podReplacementPolicy === 'Failed' || (spec.podReplacementPolicy === undefined && spec.podFailurePolicy !== undefined)
+  );
+}
+
+/** Undefined for a pod that is none of an indexed job's. */
+export function indexOf(pod: ReadPod): number | undefined {
+  const text = pod.metadata.annotations?.[COMPLETION_INDEX];
+  return text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : undefined;
+}
+
+export function annotatedCount(pod: ReadPod, name: string): number {
+  const text = pod.metadata.annotations?.[name] ?? '0';
+  return /^\d{1,10}$/.test(text) ? Number(text) : 0;
+}
+
+export const hasSucceeded = ({ status }: ReadPod): boolean => status.phase === 'Succeeded';
+
+/** It has failed; or it goes without having had a chance to, and the job does not wait to see how it ends. */
+export function hasFailed(pod: ReadPod, job: ReadJob): boolean {
+  if (pod.status.phase === 'Failed') return true;
+  if (replacesOnlyFailed(job)) return false;
+  return pod.metadata.deletionTimestamp !== undefined && pod.status.phase !== 'Succeeded';
+}
+
+/** When it ended, in milliseconds since the epoch: the last of its containers, or what else comes next to that. */
+export function endedAt(pod: ReadPod): number {
+  const times = (pod.status.containerStatuses ?? []).flatMap(({ state }) => parseTime(state?.terminated?.finishedAt) ?? []);
+  if (times.length > 0) return Math.max(...times);
+  const ready = pod.status.conditions?.find(({ type }) => type === 'Ready');
+  const { deletionTimestamp, creationTimestamp } = pod.metadata;
+  return parseTime(ready?.lastTransitionTime) ?? parseTime(deletionTimestamp) ?? parseTime(creationTimestamp) ?? 0;
+}
+
+/** What the pods of the job's template are made from: with what lets them be counted, and with their index. */
+export function templateFor(
+  { metadata, spec }: ReadJob,
+  index: number | undefined,
+  failures: { readonly counted: number; readonly ignored: number },
+): Template {
+  const { template } = spec;
+  const { finalizers = [] } = template.metadata;
+  const tracked: Template = {
+    ...template,
+    metadata: { ...template.metadata, finalizers: [...finalizers, TRACKING_FINALIZER] },
+  };
+  if (index === undefined) return tracked;
+  const text = String(index);
+  const annotations = {
+    ...template.metadata.annotations,
+    [COMPLETION_INDEX]: text,
+    ...(spec.backoffLimitPerIndex !== undefined && { [INDEX_FAILURE_COUNT]: String(failures.counted) }),
+    ...(spec.backoffLimitPerIndex !== undefined &&
+      failures.ignored > 0 && { [INDEX_IGNORED_FAILURE_COUNT]: String(failures.ignored) }),
+  };
+  const { initContainers } = template.spec;
+  return {
+    ...tracked,
+    metadata: { ...tracked.metadata, annotations, labels: { ...template.metadata.labels, [COMPLETION_INDEX]: text } },
+    spec: {
+      ...template.spec,
+      hostname: `${metadata.name}-${text}`,
+      containers: template.spec.containers.map(withIndex),
+      ...(initContainers !== undefined && { initContainers: initContainers.map(withIndex) }),
+    },
+  };
+}
+
+function withIndex(container: Immutable<Container>): Immutable<Container> {
+  const { env = [] } = container;
+  if (env.some(({ name }) => name === COMPLETION_INDEX_ENV)) return container;
+  const fieldPath = `metadata.labels['${COMPLETION_INDEX}']`;
+  return {
+    ...container,
+    env: [...env, { name: COMPLETION_INDEX_ENV, valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath } } }],
+  };
+}
+
+export interface FailureVerdict {
+  readonly action: PodFailurePolicyAction;
+  /** Why, for the job's condition. */
+  readonly message: string;
+}
+
+/** What the policy makes of a failed pod; the first rule that fits decides. Without one, it is counted. */
+export function judgeFailure({ spec }: ReadJob, pod: ReadPod): FailureVerdict {
+  const { namespace = '', name } = pod.metadata;
+  const what = `pod ${namespace}/${name}`;
+  for (const [index, rule] of (spec.podFailurePolicy?.rules ?? []).entries()) {
+    const why = matchOf(rule, pod);
+    if (why !== undefined) {
+      return { action: rule.action, message: `${why.replace('POD', what)} matching ${rule.action} rule at index ${index}` };
+    }
+  }
+  return { action: 'Count', message: '' };
+}
+
+/** Says of what fits, of POD. */
+function matchOf({ onExitCodes, onPodConditions }: Immutable<PodFailurePolicyRule>, pod: ReadPod): string | undefined {
+  if (onExitCodes !== undefined) {
+    const { containerName, operator, values } = onExitCodes;
+    const statuses = [...(pod.status.containerStatuses ?? []), ...(pod.status.initContainerStatuses ?? [])];
+    for (const { name, state } of statuses) {
+      const exitCode = state?.terminated?.exitCode ?? 0;
+      if ((containerName !== undefined && containerName !== name) || exitCode === 0) continue;
+      if (values.includes(exitCode) === (operator === 'In')) return `Container ${name} for POD failed with exit code ${exitCode}`;
+    }
+    return undefined;
+  }
+  for (const { type, status } of onPodConditions ?? []) {
+    if (pod.status.conditions?.some((condition) => condition.type === type && condition.status === status)) {
+      return `Pod POD has condition ${type}`.replace('Pod POD', 'POD');
+    }
+  }
+  return undefined;
+}

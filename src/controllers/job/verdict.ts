@@ -1,0 +1,102 @@
+// Whether a job is over, and how: decided from its pods, as a value. Reasons and messages are those of Kubernetes
+// (pkg/controller/job).
+
+import type { Job, JobCondition } from '../../api/batch/v1/index.ts';
+import type { Pod } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { parseTime } from '../../client/time.ts';
+import { metSuccessRule, type IndexFacts } from './indexes.ts';
+import { judgeFailure } from './job-pods.ts';
+
+type ReadJob = Immutable<Job>;
+type ReadPod = Immutable<Pod>;
+
+/** It will end like this, when all of its pods have. */
+export interface Verdict {
+  readonly outcome: 'Complete' | 'Failed';
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface Standing {
+  readonly job: ReadJob;
+  /** Undefined for a job without indexes. */
+  readonly indexes: IndexFacts | undefined;
+  /** Pods that have failed and are not counted in the status yet. */
+  readonly newlyFailed: readonly ReadPod[];
+  /** All that have, with those. */
+  readonly failed: number;
+  readonly succeeded: number;
+  readonly active: readonly ReadPod[];
+  readonly terminating: number;
+  readonly nowMs: number;
+}
+
+export function conditionOf({ status }: ReadJob, type: string): Immutable<JobCondition> | undefined {
+  return status.conditions?.find((condition) => condition.type === type && condition.status === 'True');
+}
+
+/** Undefined: it goes on. What was decided once stays. */
+export function verdictOf(standing: Standing): Verdict | undefined {
+  const { job } = standing;
+  const failing = conditionOf(job, 'FailureTarget');
+  if (failing !== undefined) return { outcome: 'Failed', reason: failing.reason ?? '', message: failing.message ?? '' };
+  const met = conditionOf(job, 'SuccessCriteriaMet');
+  if (met !== undefined) return { outcome: 'Complete', reason: met.reason ?? '', message: met.message ?? '' };
+  return failure(standing) ?? success(standing);
+}
+
+function failure({ job, indexes, newlyFailed, failed, active, nowMs }: Standing): Verdict | undefined {
+  const { spec, status } = job;
+  for (const pod of spec.podFailurePolicy === undefined ? [] : newlyFailed) {
+    const { action, message } = judgeFailure(job, pod);
+    if (action === 'FailJob') return { outcome: 'Failed', reason: 'PodFailurePolicy', message };
+  }
+  const limit = spec.backoffLimit ?? 6;
+  if ((newlyFailed.length > 0 && failed > limit) || restartedTooOften(job, active)) {
+    return { outcome: 'Failed', reason: 'BackoffLimitExceeded', message: 'Job has reached the specified backoff limit' };
+  }
+  const startedAt = parseTime(status.startTime);
+  if (spec.suspend !== true && spec.activeDeadlineSeconds !== undefined && startedAt !== undefined) {
+    if (nowMs - startedAt >= spec.activeDeadlineSeconds * 1000) {
+      return { outcome: 'Failed', reason: 'DeadlineExceeded', message: 'Job was active longer than specified deadline' };
+    }
+  }
+  const hopeless = indexes?.failed?.size ?? 0;
+  if (spec.maxFailedIndexes !== undefined && hopeless > spec.maxFailedIndexes) {
+    const message = 'Job has exceeded the specified maximal number of failed indexes';
+    return { outcome: 'Failed', reason: 'MaxFailedIndexesExceeded', message };
+  }
+  if (indexes !== undefined && hopeless > 0 && indexes.completed.size + hopeless >= (spec.completions ?? 0)) {
+    return { outcome: 'Failed', reason: 'FailedIndexes', message: 'Job has failed indexes' };
+  }
+  return undefined;
+}
+
+/** Containers that are restarted within their pods count as failures too. */
+function restartedTooOften({ spec }: ReadJob, active: readonly ReadPod[]): boolean {
+  if (spec.template.spec.restartPolicy !== 'OnFailure') return false;
+  let restarts = 0;
+  for (const { status } of active) {
+    if (status.phase !== 'Running' && status.phase !== 'Pending') continue;
+    for (const { restartCount } of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])])
+      restarts += restartCount;
+  }
+  const limit = spec.backoffLimit ?? 6;
+  return limit === 0 ? restarts > 0 : restarts >= limit;
+}
+
+function success({ job, indexes, succeeded, active, terminating }: Standing): Verdict | undefined {
+  const { completions } = job.spec;
+  if (indexes !== undefined) {
+    const rule = metSuccessRule(job, indexes.completed);
+    if (rule !== undefined) {
+      return { outcome: 'Complete', reason: 'SuccessPolicy', message: `Matched rules at index ${rule}` };
+    }
+  }
+  // Without a number of completions, the first success ends it, when the others have ended too.
+  const complete =
+    completions === undefined ? succeeded > 0 && active.length === 0 && terminating === 0 : succeeded >= completions;
+  if (!complete) return undefined;
+  return { outcome: 'Complete', reason: 'CompletionsReached', message: 'Reached expected number of succeeded pods' };
+}
