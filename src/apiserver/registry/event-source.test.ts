@@ -125,3 +125,21 @@ test('when the storage ends its watch, all watches end', async () => {
   await storage.close();
   expect(await take(stream, 1)).toEqual([]);
 });
+
+test('what is remembered of another namespace is not told to a watcher of this one', async () => {
+  await source.start();
+  const afterRevision = await put('mine/a');
+  await put('others/a');
+  await put('others/b');
+  await put('mine/c');
+  await turns();
+  expect(await take(await subscribe({ afterRevision, namespace: 'mine' }), 1)).toEqual(['ADDED c']);
+});
+
+test('neither is what lies further back', async () => {
+  const afterRevision = await put('mine/a');
+  await put('others/a');
+  await put('mine/c');
+  await source.start();
+  expect(await take(await subscribe({ afterRevision, namespace: 'mine' }), 1)).toEqual(['ADDED c']);
+});

@@ -53,6 +53,8 @@ const HISTORY_LENGTH = 128;
 /** One change, with what every watcher of it shares. */
 class Change {
   readonly revision: number;
+  /** Whom it may concern: only subscribers filed under one of these may be told of it, whether it is new or remembered. */
+  readonly indexKeys: ReadonlySet<string>;
   /** Absent: deleted. */
   readonly current: StoredObject | undefined;
   readonly previous: StoredObject | undefined;
@@ -60,8 +62,14 @@ class Change {
   #modified: SharedWatchEvent | undefined;
   #deleted: SharedWatchEvent | undefined;
 
-  constructor(revision: number, current: StoredObject | undefined, previous: StoredObject | undefined) {
+  constructor(
+    revision: number,
+    indexKeys: ReadonlySet<string>,
+    current: StoredObject | undefined,
+    previous: StoredObject | undefined,
+  ) {
     this.revision = revision;
+    this.indexKeys = indexKeys;
     this.current = current;
     this.previous = previous;
   }
@@ -165,7 +173,7 @@ export class EventSource {
       throw storageToStatus(error);
     }
     this.#replays.add(replay);
-    void this.#replay(replay, subscriber, subscription.namespace);
+    void this.#replay(replay, subscriber);
     return subscriber.queue;
   }
 
@@ -230,8 +238,7 @@ export class EventSource {
       this.#history = this.#history.slice(dropped);
     }
     if (this.#subscribers.size === 0) return;
-    const key = event.type === 'put' ? event.kv.key : event.key;
-    for (const indexKey of this.#indexKeysOf(key, change)) {
+    for (const indexKey of change.indexKeys) {
       const set = this.#subscribers.get(indexKey);
       if (set !== undefined) for (const subscriber of set) this.#deliver(change, subscriber);
     }
@@ -240,15 +247,14 @@ export class EventSource {
   #changeOf(event: Exclude<StorageEvent, { type: 'progress' }>): Change {
     const { cache } = this.#config;
     const previous = event.previous === undefined ? undefined : cache.of(event.previous);
-    if (event.type === 'delete') {
-      cache.forget(event.key);
-      return new Change(event.revision, undefined, previous);
-    }
-    return new Change(event.revision, cache.of(event.kv), previous);
+    if (event.type === 'delete') cache.forget(event.key);
+    const current = event.type === 'put' ? cache.of(event.kv) : undefined;
+    const key = event.type === 'put' ? event.kv.key : event.key;
+    return new Change(event.revision, this.#indexKeysOf(key, [current, previous]), current, previous);
   }
 
   #deliver(change: Change, subscriber: Subscriber): void {
-    if (change.revision <= subscriber.sentRevision) return;
+    if (change.revision <= subscriber.sentRevision || !change.indexKeys.has(subscriber.indexKey)) return;
     const event = change.seenThrough(subscriber.selection, this.#config.selectableFields);
     if (event === undefined) return;
     subscriber.sentRevision = change.revision;
@@ -256,15 +262,10 @@ export class EventSource {
   }
 
   /** Tells what the source does not remember, until the two meet; from there on the watcher is one like all others. */
-  async #replay(watch: WatchStream<StorageEvent>, subscriber: Subscriber, namespace: string): Promise<void> {
-    const { prefix, namespaced } = this.#config;
-    const within = namespaced && namespace !== '' ? `${prefix}${namespace}/` : prefix;
+  async #replay(watch: WatchStream<StorageEvent>, subscriber: Subscriber): Promise<void> {
     try {
       for await (const event of watch) {
-        if (event.type !== 'progress') {
-          const key = event.type === 'put' ? event.kv.key : event.key;
-          if (key.startsWith(within)) this.#deliver(this.#changeOf(event), subscriber);
-        }
+        if (event.type !== 'progress') this.#deliver(this.#changeOf(event), subscriber);
         if (event.revision < this.#historyStart || this.#watch === undefined || subscriber.queue.ended) continue;
         subscriber.sentRevision = Math.max(subscriber.sentRevision, event.revision);
         this.#join(subscriber);
@@ -326,7 +327,7 @@ export class EventSource {
     return namespace === '' ? '' : `namespace:${namespace}`;
   }
 
-  #indexKeysOf(key: string, change: Change): Set<string> {
+  #indexKeysOf(key: string, states: readonly (StoredObject | undefined)[]): Set<string> {
     const { prefix, namespaced, indexField, selectableFields } = this.#config;
     const relative = key.slice(prefix.length);
     const slash = namespaced ? relative.indexOf('/') : -1;
@@ -334,7 +335,7 @@ export class EventSource {
     const keys = new Set(['', `name:${namespace}/${relative.slice(slash + 1)}`]);
     if (namespaced) keys.add(`namespace:${namespace}`);
     if (indexField !== undefined) {
-      for (const state of [change.current, change.previous]) {
+      for (const state of states) {
         if (state !== undefined) keys.add(`field:${fieldsOf(state, selectableFields)[indexField] ?? ''}`);
       }
     }
