@@ -6,7 +6,7 @@ import { parseTestList, requiredVersion } from './binaries.ts';
 import { conformanceDocument, parseCauses } from './document.ts';
 import { parseNeeds, readNeeds, sigOf, testKey } from './needs.ts';
 import { formatResult, mergeResults, oneLine, parseReport, parseResults, type TestResult } from './results.ts';
-import { focusOf } from './run.ts';
+import { focusOf, progressReader } from './run.ts';
 import { chooseTests, parseSelection } from './selection.ts';
 
 const name = '[sig-node] Pods [Serial] should *not* start (yet) [NodeConformance] [Conformance]';
@@ -104,6 +104,26 @@ describe('results', () => {
       'skipped\t1.3\t[sig-a] A is not for here\tneeds a cloud',
     ]);
     expect(parseResults(`# a comment\n${report.results.map(formatResult).join('\n')}\n`)).toEqual(report.results);
+  });
+
+  test('are told as they come, from what ginkgo prints', () => {
+    const told: string[] = [];
+    const read = progressReader(['[sig-a] A one [Conformance]', '[sig-a] A two'], (test_, outcome) =>
+      told.push(`${outcome} ${test_}`),
+    );
+    const printed = [
+      '------------------------------',
+      '• [0.150 seconds]',
+      '[sig-a] A one [Conformance] [sig-a, Conformance]',
+      '• [FAILED] [60.012 seconds]',
+      '[sig-a] A [It] two [sig-a]',
+      '• a line of a test that looks alike',
+      '[sig-a] A two',
+      '• [1.000 seconds]',
+      '[sig-b] of another suite',
+    ];
+    for (const line of printed) read(line);
+    expect(told).toEqual(['passed [sig-a] A one [Conformance]', 'failed [sig-a] A two']);
   });
 
   test('a long reason is cut', () => {

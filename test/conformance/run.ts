@@ -1,11 +1,11 @@
 // One run of the suite: ginkgo spreads the tests over processes and runs the serial ones alone after them; each finished test is told
-// at once over upstream's progress endpoint; what became of them all is in ginkgo's JSON report.
+// at once, from what ginkgo prints; what became of them all is in its JSON report.
 
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import type { Binaries } from './binaries.ts';
 import { parseReport, type Outcome, type Report } from './results.ts';
 import { UserError } from '../../src/cluster/user-error.ts';
@@ -35,13 +35,16 @@ export async function runSuite(config: RunConfig): Promise<Report> {
   const report = join(outputDir, 'report.json');
   const output = join(outputDir, 'output.log');
   rmSync(report, { force: true });
-  const progress = await progressServer(config.onTest);
+  const progress = progressReader(config.tests, config.onTest);
   const log = openSync(output, 'w');
   try {
     const child = spawn(
       binaries.ginkgo,
       [
-        `--procs=${config.parallel}`,
+        // In one process ginkgo would print while a test runs, in another order.
+        `--procs=${Math.max(config.parallel, 2)}`,
+        '-v',
+        '--silence-skips',
         '--no-color',
         '--keep-going',
         '--timeout=12h',
@@ -53,41 +56,36 @@ export async function runSuite(config: RunConfig): Promise<Report> {
         `--kubeconfig=${config.kubeconfig}`,
         '--provider=skeleton',
         `--kubectl-path=${binaries.kubectl}`,
-        `--progress-report-url=${progress.url}`,
         `--e2e-output-dir=${outputDir}`,
       ],
-      { stdio: ['ignore', log, log], detached: true, cwd: outputDir },
+      { stdio: ['ignore', 'pipe', log], detached: true, cwd: outputDir },
     );
+    createInterface({ input: child.stdout as Readable }).on('line', (line) => {
+      writeSync(log, `${line}\n`);
+      progress(line);
+    });
     const interrupt = (): void => void (child.pid !== undefined && process.kill(-child.pid, 'SIGINT'));
     config.signal.addEventListener('abort', interrupt, { once: true });
     await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
     config.signal.removeEventListener('abort', interrupt);
   } finally {
     closeSync(log);
-    progress.close();
   }
   if (!existsSync(report)) throw new UserError(`the suite ended without a report; what it said is in ${output}`);
   return parseReport(readFileSync(report, 'utf8'));
 }
 
-/** Takes what the suite posts after each test: {"msg": "PASSED name"}. */
-async function progressServer(onTest: RunConfig['onTest']): Promise<{ readonly url: string; close(): void }> {
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      response.end();
-      const { msg = '' } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { msg?: string };
-      const [, outcome, name] = /^(PASSED|FAILED) (.+)$/.exec(msg) ?? [];
-      if (name !== undefined) onTest(name, outcome === 'PASSED' ? 'passed' : 'failed');
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () => {
-      server.close();
-      server.closeAllConnections();
-    },
+/** Tells of finished tests from ginkgo's verbose output: `• [1.2 seconds]` or `• [FAILED] [1.2 seconds]`, on the next line the name. */
+export function progressReader(tests: readonly string[], onTest: RunConfig['onTest']): (line: string) => void {
+  let outcome: Outcome | undefined;
+  return (line) => {
+    if (outcome !== undefined) {
+      // Before the last part of a failed test's name stands the kind of node that failed; after the name come labels.
+      const said = line.replace(/ \[(?:It|BeforeEach|AfterEach|DeferCleanup \(Each\))\]/, '');
+      const name = tests.find((test) => said.startsWith(test));
+      if (name !== undefined) onTest(name, outcome);
+    }
+    const ended = /^•(?: \[([A-Z]+)\])?(?: \[[^\]]*\])* \[[\d.]+ seconds\]$/.exec(line);
+    outcome = ended === null ? undefined : ended[1] === undefined ? 'passed' : 'failed';
   };
 }
