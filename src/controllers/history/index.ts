@@ -1,0 +1,15 @@
+// The history of templates, in ControllerRevisions.
+
+export { History } from './history.ts';
+export type { HistoryConfig, Update } from './history.ts';
+export {
+  beyondLimit,
+  byRevision,
+  newRevision,
+  nextRevision,
+  REVISION_HASH,
+  sameData,
+  templateData,
+  templateOf,
+} from './revisions.ts';
+export type { NewRevision, NextRevision, ReadRevision, RevisionData } from './revisions.ts';

@@ -1,0 +1,95 @@
+// ControllerRevisions as values: what the history of a StatefulSet's or a DaemonSet's template is made of.
+
+import type { ControllerRevision } from '../../api/apps/v1/index.ts';
+import type { PodTemplateSpec } from '../../api/core/v1/index.ts';
+import type { Immutable, New } from '../../api/meta/v1/index.ts';
+import { semanticEqual } from '../../machinery/deep.ts';
+import { computeHash } from '../../machinery/names.ts';
+import type { Claimant } from '../claim.ts';
+import { newControllerRef } from '../controller-ref.ts';
+
+export type ReadRevision = Immutable<ControllerRevision>;
+export type RevisionData = Readonly<Record<string, unknown>>;
+export type NewRevision = New<ControllerRevision> & { readonly metadata: { readonly name: string; readonly namespace: string } };
+
+/** The label of pods that tells their revision. */
+export const REVISION_HASH = 'controller-revision-hash';
+const HASH = 'controller.kubernetes.io/hash';
+/** So that a hash of any length leaves a valid name. */
+const MAX_PREFIX_LENGTH = 223;
+
+/** What a revision keeps of its owner: a patch that puts the template back, as kubectl rollout undo applies it. */
+export function templateData(template: Immutable<PodTemplateSpec>): RevisionData {
+  return { spec: { template: { ...template, $patch: 'replace' } } };
+}
+
+/** The template that `templateData` has kept. Throws if there is none in it. */
+export function templateOf({ metadata, data }: ReadRevision): Immutable<PodTemplateSpec> {
+  const { template } = (data?.spec ?? {}) as { template?: Immutable<PodTemplateSpec> & { $patch?: string } };
+  if (template === undefined) throw new Error(`ControllerRevision ${metadata.name} keeps no template`);
+  const { $patch: _, ...kept } = template;
+  return kept;
+}
+
+export interface RevisionOf {
+  readonly owner: Claimant;
+  /** Labels by which the owner finds the revision again. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly data: RevisionData;
+  readonly revision: number;
+  /** Makes another name for the same data. */
+  readonly collisionCount: number | undefined;
+}
+
+export function newRevision({ owner, labels, data, revision, collisionCount }: RevisionOf): NewRevision {
+  const { name, namespace = '', annotations } = owner.metadata;
+  const hash = computeHash(data, collisionCount === 0 ? undefined : collisionCount);
+  return {
+    metadata: {
+      name: `${name.slice(0, MAX_PREFIX_LENGTH)}-${hash}`,
+      namespace,
+      labels: { ...labels, [HASH]: hash },
+      ...(annotations !== undefined && { annotations }),
+      ownerReferences: [newControllerRef(owner.metadata, owner)],
+    },
+    data,
+    revision,
+  };
+}
+
+/** Oldest first. */
+export function byRevision(a: ReadRevision, b: ReadRevision): number {
+  if (a.revision !== b.revision) return a.revision - b.revision;
+  const [first, second] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
+  if (first !== second) return first < second ? -1 : 1;
+  return a.metadata.name < b.metadata.name ? -1 : a.metadata.name > b.metadata.name ? 1 : 0;
+}
+
+export function sameData(a: { readonly data?: unknown }, b: { readonly data?: unknown }): boolean {
+  return semanticEqual(a.data, b.data);
+}
+
+export type NextRevision =
+  | { readonly kind: 'present'; readonly revision: ReadRevision }
+  /** The template is that of an earlier revision, which becomes the latest: `number` is to be its revision. */
+  | { readonly kind: 'again'; readonly revision: ReadRevision; readonly number: number }
+  | { readonly kind: 'new'; readonly number: number };
+
+/** What becomes of the history with this data. `revisions`: oldest first. */
+export function nextRevision(revisions: readonly ReadRevision[], data: RevisionData): NextRevision {
+  const latest = revisions.at(-1);
+  const number = (latest?.revision ?? 0) + 1;
+  const equal = revisions.findLast((revision) => sameData(revision, { data }));
+  if (equal === undefined) return { kind: 'new', number };
+  return equal === latest ? { kind: 'present', revision: equal } : { kind: 'again', revision: equal, number };
+}
+
+/** Those that nobody lives by, beyond the limit. `revisions`: oldest first. A negative limit keeps all. */
+export function beyondLimit(
+  revisions: readonly ReadRevision[],
+  live: ReadonlySet<string>,
+  limit: number,
+): readonly ReadRevision[] {
+  const past = revisions.filter(({ metadata }) => !live.has(metadata.name));
+  return limit < 0 ? [] : past.slice(0, Math.max(0, past.length - limit));
+}
