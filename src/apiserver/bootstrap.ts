@@ -1,6 +1,9 @@
-// The objects that every cluster begins with: its namespaces, and the Service by which pods reach the API server.
+// The objects that every cluster begins with: its namespaces, the system's priority classes, and the Service by which pods
+// reach the API server.
 
 import { namespaces, services } from '../api/core/v1/index.ts';
+import { priorityClasses } from '../api/scheduling/v1/index.ts';
+import { SYSTEM_PRIORITY_CLASSES } from '../api/scheduling/v1/system-classes.ts';
 import type { Client } from '../client/client.ts';
 import * as apierrors from '../machinery/apierrors.ts';
 
@@ -18,6 +21,11 @@ export interface BootstrapConfig {
 /** Safe to be run at every start: what is there stays as it is. */
 export async function createBootstrapObjects(config: BootstrapConfig): Promise<void> {
   await Promise.all(NAMESPACES.map((name) => createNamespace(config.client, name)));
+  await Promise.all(
+    SYSTEM_PRIORITY_CLASSES.map(({ name, value, description }) =>
+      unlessExists(config.client.resource(priorityClasses).create({ metadata: { name }, value, description })),
+    ),
+  );
   await createKubernetesService(config);
 }
 

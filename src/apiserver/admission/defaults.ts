@@ -10,7 +10,8 @@ import { NamespaceLifecycle } from './namespace-lifecycle.ts';
 import { NodeRestriction } from './node-restriction.ts';
 import { PersistentVolumeClaimResize } from './persistent-volume-claim-resize.ts';
 import type { AdmissionPlugin } from './plugin.ts';
-import { Priority } from './priority.ts';
+import { Priority } from './priority/index.ts';
+import { RuntimeClassAdmission } from './runtime-class/index.ts';
 import { ServiceAccount } from './service-account.ts';
 
 export interface AdmissionServices {
@@ -34,6 +35,7 @@ export function defaultAdmissionPlugins(services: AdmissionServices, disabled: r
     new NodeRestriction(services),
     new DefaultStorageClass(services),
     new PersistentVolumeClaimResize(services),
+    new RuntimeClassAdmission(services),
   ];
   const unknown = disabled.find((name) => !plugins.some((plugin) => plugin.name === name));
   if (unknown !== undefined) throw new Error(`there is no admission plugin ${JSON.stringify(unknown)} to disable`);

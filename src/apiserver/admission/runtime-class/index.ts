@@ -1,0 +1,90 @@
+// A pod of a runtime class needs what the class needs: its overhead, and the nodes that have it.
+
+import type { RuntimeClass as MutableRuntimeClass } from '../../../api/node/v1/index.ts';
+import { semanticEqual } from '../../../machinery/deep.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type { KubeObject } from '../../../client/client.ts';
+import * as apierrors from '../../../machinery/apierrors.ts';
+import type { AdmissionServices } from '../defaults.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../plugin.ts';
+import { isPodWrite } from '../pod-defaults.ts';
+import type { ImmutablePod } from '../pod-defaults.ts';
+import { mergeTolerations } from './tolerations.ts';
+
+type RuntimeClass = Immutable<MutableRuntimeClass>;
+type Scheduling = Immutable<NonNullable<MutableRuntimeClass['scheduling']>>;
+type Refuse = (why: string) => apierrors.StatusError;
+
+const MISMATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
+
+export class RuntimeClassAdmission implements AdmissionPlugin {
+  readonly name = 'RuntimeClass';
+  readonly #services: Pick<AdmissionServices, 'find'>;
+
+  constructor(services: Pick<AdmissionServices, 'find'>) {
+    this.#services = services;
+  }
+
+  handles(attributes: AdmissionAttributes): boolean {
+    return isPodWrite(attributes) && attributes.operation === 'CREATE';
+  }
+
+  async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
+    const pod = attributes.object as ImmutablePod;
+    const refuse = refusal(attributes, pod);
+    const runtimeClass = await this.#classOf(pod, refuse);
+    if (runtimeClass === undefined) return pod;
+    const { overhead, scheduling } = runtimeClass;
+    let { spec } = pod;
+    if (overhead !== undefined) {
+      const needs = overhead.podFixed ?? {};
+      if (spec.overhead !== undefined && !semanticEqual(spec.overhead, needs)) throw refuse(MISMATCH);
+      if (Object.keys(needs).length > 0) spec = { ...spec, overhead: needs };
+    }
+    if (scheduling !== undefined) spec = scheduled(spec, scheduling, refuse);
+    const changed: ImmutablePod = { ...pod, spec };
+    return changed;
+  }
+
+  /** Overhead is the class's, even if another plugin has changed it in between. */
+  async validate(attributes: AdmissionAttributes): Promise<void> {
+    const pod = attributes.object as ImmutablePod;
+    const refuse = refusal(attributes, pod);
+    const runtimeClass = await this.#classOf(pod, refuse);
+    if (runtimeClass?.overhead !== undefined) {
+      if (!semanticEqual(runtimeClass.overhead.podFixed ?? {}, pod.spec.overhead ?? {})) throw refuse(MISMATCH);
+    } else if (pod.spec.overhead !== undefined) {
+      throw refuse('pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead');
+    }
+  }
+
+  async #classOf(pod: ImmutablePod, refuse: Refuse): Promise<RuntimeClass | undefined> {
+    const name = pod.spec.runtimeClassName;
+    if (name === undefined) return undefined;
+    const found = await this.#services.find<RuntimeClass>('node.k8s.io', 'runtimeclasses', '', name);
+    if (found === undefined) throw refuse(`pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
+    return found;
+  }
+}
+
+function refusal(attributes: AdmissionAttributes, pod: ImmutablePod): Refuse {
+  return (why) => apierrors.forbidden(attributes.resource, pod.metadata.name ?? '', why);
+}
+
+function scheduled(spec: ImmutablePod['spec'], scheduling: Scheduling, refuse: Refuse): ImmutablePod['spec'] {
+  const own = spec.nodeSelector ?? {};
+  const wanted = scheduling.nodeSelector ?? {};
+  for (const [key, value] of Object.entries(wanted)) {
+    const found = Object.hasOwn(own, key) ? own[key] : value;
+    if (found !== value) {
+      throw refuse(`conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${found}`);
+    }
+  }
+  const nodeSelector = { ...own, ...wanted };
+  const tolerations = mergeTolerations(spec.tolerations ?? [], scheduling.tolerations ?? []);
+  return {
+    ...spec,
+    ...(Object.keys(nodeSelector).length > 0 && { nodeSelector }),
+    ...(tolerations.length > 0 && { tolerations }),
+  };
+}
