@@ -7,6 +7,7 @@ import type { Clock } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
 import type { Controller, ControllerConfig } from './controller.ts';
+import { CronJobController } from './cronjob/index.ts';
 import { DeploymentController } from './deployment/index.ts';
 import { GarbageCollector } from './garbage-collector/index.ts';
 import type { GarbageCollectorConfig } from './garbage-collector/index.ts';
@@ -22,10 +23,12 @@ import { ReplicaManager, replicaSetKind, replicationControllerKind } from './rep
 import { RootCaPublisher } from './root-ca-publisher/index.ts';
 import { ServiceAccountsController } from './serviceaccount/index.ts';
 import { TaintEvictionController } from './taint-eviction/index.ts';
+import { TtlAfterFinishedController } from './ttl-after-finished/index.ts';
 
 /** The settings of single controllers that may be changed. */
 export interface ControllerSettings {
   readonly deployment?: { readonly workers?: number };
+  readonly cronjob?: { readonly workers?: number };
   readonly job?: { readonly workers?: number };
   readonly replicaset?: { readonly workers?: number; readonly burstReplicas?: number };
   readonly replicationcontroller?: { readonly workers?: number; readonly burstReplicas?: number };
@@ -59,6 +62,7 @@ type Make = (config: ControllerConfig, manager: ControllerManagerConfig) => Cont
 /** Every controller, by the name by which it is chosen. */
 const CONTROLLERS = {
   deployment: (config, { settings }) => new DeploymentController({ ...config, ...settings?.deployment }),
+  cronjob: (config, { settings }) => new CronJobController({ ...config, ...settings?.cronjob }),
   job: (config, { settings }) => new JobController({ ...config, ...settings?.job }),
   replicaset: (config, { settings }) => new ReplicaManager({ ...config, ...settings?.replicaset, kind: replicaSetKind }),
   replicationcontroller: (config, { settings }) =>
@@ -71,6 +75,7 @@ const CONTROLLERS = {
   'node-ipam': (config, { clusterCidrs, settings }) =>
     clusterCidrs === undefined ? undefined : new NodeIpamController({ ...config, clusterCidrs, ...settings?.['node-ipam'] }),
   'taint-eviction': (config, { settings }) => new TaintEvictionController({ ...config, ...settings?.['taint-eviction'] }),
+  'ttl-after-finished': (config) => new TtlAfterFinishedController(config),
   'pod-gc': (config, { settings }) => new PodGcController({ ...config, ...settings?.['pod-gc'] }),
 } as const satisfies Record<string, Make>;
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { jobs } from '../../api/batch/v1/index.ts';
-import type { Job, JobSpec } from '../../api/batch/v1/index.ts';
+import type { JobSpec } from '../../api/batch/v1/index.ts';
 import { events, pods } from '../../api/core/v1/index.ts';
 import type { Pod } from '../../api/core/v1/index.ts';
 import type { Immutable, New } from '../../api/meta/v1/index.ts';
@@ -24,7 +24,7 @@ async function create(spec: New<JobSpec> = {}): Promise<void> {
   await client().create({
     metadata: { name: 'work' },
     spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'busybox:1' }] } }, ...spec },
-  } as New<Job>);
+  });
   await settle();
 }
 const job = () => client().get('work');
@@ -238,7 +238,7 @@ describe('a pod failure policy', () => {
   });
 
   it('ends the job', async () => {
-    await create({ parallelism: 2, completions: 2, podFailurePolicy: policy('FailJob') as never });
+    await create({ parallelism: 2, completions: 2, podFailurePolicy: policy('FailJob') });
     await end((await running())[0], 42);
     expect((await job()).status.conditions?.[0]).toMatchObject({
       type: 'FailureTarget',
@@ -255,7 +255,7 @@ describe('a pod failure policy', () => {
   });
 
   it('overlooks a failure', async () => {
-    await create({ backoffLimit: 0, podFailurePolicy: policy('Ignore') as never });
+    await create({ backoffLimit: 0, podFailurePolicy: policy('Ignore') });
     await end((await running())[0], 42);
     expect((await job()).status.failed).toBeUndefined();
     expect(await running()).toHaveLength(1);
@@ -273,7 +273,7 @@ describe('a pod failure policy', () => {
 
   it('gives an index up', async () => {
     const spec = { completionMode: 'Indexed' as const, completions: 2, parallelism: 2, backoffLimitPerIndex: 5 };
-    await create({ ...spec, podFailurePolicy: policy('FailIndex') as never });
+    await create({ ...spec, podFailurePolicy: policy('FailIndex') });
     await endIndex(0, 42);
     expect((await job()).status.failedIndexes).toBe('0');
     expect((await running()).map(index)).toEqual([1]);

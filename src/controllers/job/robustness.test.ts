@@ -30,16 +30,15 @@ async function endPods({ client, clock }: TestCluster): Promise<void> {
   await clock.advance('1m');
 }
 
-const job = (spec: object): New<Job> =>
-  ({
-    metadata: { name: 'work', namespace: 'default' },
-    spec: {
-      completions: 3,
-      parallelism: 2,
-      template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'busybox:1' }] } },
-      ...spec,
-    },
-  }) as New<Job>;
+const job = (spec: object): New<Job> => ({
+  metadata: { name: 'work', namespace: 'default' },
+  spec: {
+    completions: 3,
+    parallelism: 2,
+    template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'busybox:1' }] } },
+    ...spec,
+  },
+});
 
 test.each([
   ['a job', {}, 'Complete'],

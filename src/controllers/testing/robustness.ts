@@ -210,10 +210,11 @@ async function outcomeOf(client: Client, types: readonly ResourceType[]): Promis
 /** What differs from run to run, whatever happens: identities, and when it was. */
 const PASSING = new Set(['uid', 'resourceVersion', 'managedFields', 'generateName', 'apiVersion']);
 const isTime = (text: string): boolean => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(text);
+const isUid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 
 /** Without what is passing. Generated names keep only what they begin with. */
 function plain(value: unknown, key: string): unknown {
-  if (typeof value === 'string') return isTime(value) ? 'TIME' : value;
+  if (typeof value === 'string') return isTime(value) ? 'TIME' : isUid(value) ? 'UID' : value;
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
     const items = value.map((item) => plain(item, key));

@@ -33,8 +33,9 @@ export interface TestCluster {
   stop(): Promise<void>;
 }
 
-export async function startTestCluster(): Promise<TestCluster> {
-  const clock = new VirtualClock();
+/** `startMs`: what the clock shows at first, in milliseconds since the epoch. Default: the beginning of 2026. */
+export async function startTestCluster({ startMs }: { readonly startMs?: number } = {}): Promise<TestCluster> {
+  const clock = new VirtualClock(startMs === undefined ? {} : { start: startMs });
   const random = new SeededRandom(1);
   const logger = recordingLogger();
   const storage = createMemoryStorage({ clock, logger });

@@ -1,0 +1,310 @@
+// CronJobs: a job for each time that the schedule is due, as many at once as the policy allows, and as many kept as is asked.
+
+import { cronJobs, jobs } from '../../api/batch/v1/index.ts';
+import type { CronJob, CronJobStatus, Job } from '../../api/batch/v1/index.ts';
+import { hasCondition, isFinished } from '../../api/batch/v1/job-conditions.ts';
+import { parseSchedule } from '../../api/batch/v1/schedule.ts';
+import type { CronSchedule } from '../../api/batch/v1/schedule.ts';
+import { isTimeZone } from '../../api/batch/v1/time-zones.ts';
+import type { ObjectReference } from '../../api/core/v1/index.ts';
+import type { Immutable, New } from '../../api/meta/v1/index.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import type { EventType } from '../../client/events/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { formatTime, parseTime } from '../../client/time.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { semanticEqual } from '../../machinery/deep.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { BY_CONTROLLER, byController, controllerOf, isControlledBy, newControllerRef } from '../controller-ref.ts';
+import { OwnWrites } from '../own-writes.ts';
+import { isNamespaceTerminating, messageOf } from '../pod-control.ts';
+import { missedTimes, nextTime } from './schedule-times.ts';
+
+type ReadCronJob = Immutable<CronJob>;
+type ReadJob = Immutable<Job>;
+
+export interface CronJobControllerConfig extends ControllerConfig {
+  /** Keys that are reconciled at once. Default: 5. */
+  readonly workers?: number;
+}
+
+const COMPONENT = 'cronjob-controller';
+const SCHEDULED_TIMESTAMP = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
+/** The clock shows the minute for certain only a moment after it has begun. */
+const LATE_MS = 100;
+
+export class CronJobController implements Controller {
+  readonly name = COMPONENT;
+  readonly #config: CronJobControllerConfig;
+  readonly #cronJobs: SharedInformer<ReadCronJob>;
+  readonly #jobs: SharedInformer<ReadJob>;
+  readonly #queue: RateLimitingQueue;
+  readonly #recorder: EventRecorder;
+  readonly #writes: OwnWrites;
+
+  constructor(config: CronJobControllerConfig) {
+    const { client, clock, random, informers, logger } = config;
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
+    this.#writes = new OwnWrites({ clock });
+    this.#cronJobs = informers.informerFor(cronJobs);
+    this.#jobs = informers.informerFor(jobs);
+    this.#jobs.addIndexers({ [BY_CONTROLLER]: byController });
+    const changed = (cronJob: ReadCronJob): void => {
+      this.#writes.seen(objectKey(cronJob), cronJob);
+      this.#queue.add(objectKey(cronJob));
+    };
+    this.#cronJobs.addEventHandler({
+      onAdd: changed,
+      onUpdate: (_, cronJob) => changed(cronJob),
+      onDelete: (cronJob) => this.#writes.forget(objectKey(cronJob)),
+    });
+    const wakeOwner = (job: ReadJob): void => {
+      const reference = controllerOf(job);
+      if (reference?.kind !== 'CronJob') return;
+      const key = `${job.metadata.namespace ?? ''}/${reference.name}`;
+      this.#writes.seen(key, job);
+      this.#queue.add(key);
+    };
+    this.#jobs.addEventHandler({ onAdd: wakeOwner, onUpdate: (_, job) => wakeOwner(job), onDelete: wakeOwner });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { workers = 5, logger } = this.#config;
+    await Promise.all([this.#cronJobs.waitForSync(signal), this.#jobs.waitForSync(signal)]);
+    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+    this.#recorder.stop();
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const cronJob = this.#cronJobs.lister.getByKey(key);
+    if (cronJob === undefined) return reconciled;
+    const behindMs = this.#writes.remainingMs(key);
+    if (behindMs > 0) return requeueAfter(behindMs);
+    try {
+      return await this.#sync(key, cronJob, signal);
+    } catch (err) {
+      if (apierrors.isConflict(err)) return requeue;
+      if (apierrors.isNotFound(err) || isNamespaceTerminating(err)) return reconciled;
+      throw err;
+    }
+  }
+
+  async #sync(key: string, cronJob: ReadCronJob, signal: AbortSignal): Promise<ReconcileResult> {
+    const owned = this.#jobs.lister.byIndex(BY_CONTROLLER, cronJob.metadata.uid);
+    await this.#cleanUp(cronJob, owned, signal);
+    let current = await this.#report(key, cronJob, await this.#statusOf(cronJob, owned, signal), signal);
+    const { metadata, spec } = current;
+    if (metadata.deletionTimestamp !== undefined || spec.suspend === true) return reconciled;
+    const schedule = this.#scheduleOf(current);
+    if (schedule === undefined) return reconciled;
+
+    const nowMs = this.#config.clock.now();
+    const due = this.#dueTime(current, schedule, nowMs);
+    if (due !== undefined) current = await this.#start(key, current, due, nowMs, signal);
+    const next = nextTime(schedule, nowMs, spec.timeZone);
+    return next === undefined ? reconciled : requeueAfter(next - nowMs + LATE_MS);
+  }
+
+  #event(cronJob: ReadCronJob, type: EventType, reason: string, message: string): void {
+    const { metadata } = cronJob;
+    this.#recorder.event({ apiVersion: 'batch/v1', kind: 'CronJob', metadata }, type, reason, message);
+  }
+
+  #scheduleOf(cronJob: ReadCronJob): CronSchedule | undefined {
+    const { schedule, timeZone } = cronJob.spec;
+    if (timeZone !== undefined && !isTimeZone(timeZone)) {
+      this.#event(cronJob, 'Warning', 'UnknownTimeZone', `invalid timeZone: "${timeZone}": unknown time zone ${timeZone}`);
+      return undefined;
+    }
+    try {
+      return parseSchedule(schedule);
+    } catch (err) {
+      this.#event(cronJob, 'Warning', 'UnparseableSchedule', `unparseable schedule: "${schedule}" : ${messageOf(err)}`);
+      return undefined;
+    }
+  }
+
+  /** The latest time that was due and for which no job was started; times before it are given up. */
+  #dueTime(cronJob: ReadCronJob, schedule: CronSchedule, nowMs: number): number | undefined {
+    const { metadata, spec, status } = cronJob;
+    let from = parseTime(status.lastScheduleTime) ?? parseTime(metadata.creationTimestamp) ?? nowMs;
+    const deadlineMs = spec.startingDeadlineSeconds === undefined ? undefined : spec.startingDeadlineSeconds * 1000;
+    if (deadlineMs !== undefined) from = Math.max(from, nowMs - deadlineMs);
+    const { last, many } = missedTimes(schedule, from, nowMs, spec.timeZone);
+    if (last === undefined) return undefined;
+    if (many) {
+      const message = 'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew';
+      this.#event(cronJob, 'Warning', 'TooManyMissedTimes', message);
+    }
+    if (deadlineMs !== undefined && last + deadlineMs < nowMs) {
+      this.#event(cronJob, 'Warning', 'MissSchedule', `Missed scheduled time to start a job: ${new Date(last).toUTCString()}`);
+      return undefined;
+    }
+    return last;
+  }
+
+  async #start(key: string, cronJob: ReadCronJob, due: number, nowMs: number, signal: AbortSignal): Promise<ReadCronJob> {
+    let { active = [] } = cronJob.status;
+    const name = jobName(cronJob, due);
+    if (active.some((reference) => reference.name === name)) return cronJob;
+    if (cronJob.spec.concurrencyPolicy === 'Forbid' && active.length > 0) {
+      const message = 'Not starting job because prior execution is running and concurrency policy is Forbid';
+      this.#event(cronJob, 'Normal', 'JobAlreadyActive', message);
+      return cronJob;
+    }
+    if (cronJob.spec.concurrencyPolicy === 'Replace') {
+      for (const reference of active) await this.#deleteJob(cronJob, reference.name ?? '', reference.uid, signal);
+      active = [];
+    }
+    const job = await this.#createJob(key, cronJob, name, due, signal);
+    const started = job === undefined ? active : [...active, referenceTo(job)];
+    return this.#report(key, cronJob, { ...cronJob.status, active: started, lastScheduleTime: formatTime(due) }, signal);
+  }
+
+  /** Undefined: the job of that time is there, but somebody else's or over already. */
+  async #createJob(
+    key: string,
+    cronJob: ReadCronJob,
+    name: string,
+    due: number,
+    signal: AbortSignal,
+  ): Promise<ReadJob | undefined> {
+    const { namespace = '' } = cronJob.metadata;
+    const inNamespace = this.#config.client.resource(jobs).namespace(namespace);
+    try {
+      const created = await inNamespace.create(jobFor(cronJob, name, due), { signal });
+      this.#writes.wrote(key, created, this.#jobs.lister.getByKey(objectKey(created)));
+      this.#event(cronJob, 'Normal', 'SuccessfulCreate', `Created job ${name}`);
+      return created;
+    } catch (err) {
+      if (apierrors.isAlreadyExists(err)) {
+        // Made by this controller before it could note it.
+        const taken = await inNamespace.get(name, { signal });
+        if (isControlledBy(taken, cronJob)) return isFinished(taken.status) ? undefined : taken;
+      }
+      if (!isNamespaceTerminating(err)) this.#event(cronJob, 'Warning', 'FailedCreate', `Error creating job: ${messageOf(err)}`);
+      throw err;
+    }
+  }
+
+  /** What runs, and when it last succeeded. */
+  async #statusOf(cronJob: ReadCronJob, owned: readonly ReadJob[], signal: AbortSignal): Promise<Immutable<CronJobStatus>> {
+    const { status } = cronJob;
+    const byUid = new Map(owned.map((job) => [job.metadata.uid, job]));
+    const active: Immutable<ObjectReference>[] = [];
+    for (const reference of status.active ?? []) {
+      const job = byUid.get(reference.uid ?? '') ?? (await this.#liveJob(cronJob, reference, signal));
+      if (job === undefined) {
+        this.#event(cronJob, 'Normal', 'MissingJob', `Active job went missing: ${reference.name}`);
+      } else if (isFinished(job.status)) {
+        const condition = hasCondition(job.status, 'Complete') ? 'Complete' : 'Failed';
+        this.#event(cronJob, 'Normal', 'SawCompletedJob', `Saw completed job: ${job.metadata.name}, condition: ${condition}`);
+      } else {
+        active.push(reference);
+      }
+    }
+    for (const job of owned) {
+      const { uid, name } = job.metadata;
+      if (isFinished(job.status) || (status.active ?? []).some((reference) => reference.uid === uid)) continue;
+      this.#event(cronJob, 'Warning', 'UnexpectedJob', `Saw a job that the controller did not create or forgot: ${name}`);
+    }
+    const completed = owned.flatMap(({ status: { completionTime, conditions } }) =>
+      completionTime !== undefined && hasCondition({ conditions }, 'Complete') ? [completionTime] : [],
+    );
+    const lastSuccessfulTime = [...completed, ...(status.lastSuccessfulTime === undefined ? [] : [status.lastSuccessfulTime])]
+      .sort()
+      .at(-1);
+    const { active: _, lastSuccessfulTime: __, ...rest } = status;
+    return { ...rest, ...(active.length > 0 && { active }), ...(lastSuccessfulTime !== undefined && { lastSuccessfulTime }) };
+  }
+
+  async #liveJob(
+    { metadata }: ReadCronJob,
+    reference: Immutable<ObjectReference>,
+    signal: AbortSignal,
+  ): Promise<ReadJob | undefined> {
+    try {
+      const job = await this.#config.client
+        .resource(jobs)
+        .namespace(metadata.namespace ?? '')
+        .get(reference.name ?? '', { signal });
+      return job.metadata.uid === reference.uid ? job : undefined;
+    } catch (err) {
+      if (apierrors.isNotFound(err)) return undefined;
+      throw err;
+    }
+  }
+
+  /** Finished jobs beyond those that are kept, the oldest first. */
+  async #cleanUp(cronJob: ReadCronJob, owned: readonly ReadJob[], signal: AbortSignal): Promise<void> {
+    const { successfulJobsHistoryLimit, failedJobsHistoryLimit } = cronJob.spec;
+    for (const [type, limit] of [
+      ['Complete', successfulJobsHistoryLimit],
+      ['Failed', failedJobsHistoryLimit],
+    ] as const) {
+      if (limit === undefined) continue;
+      const finished = owned.filter((job) => hasCondition(job.status, type)).toSorted(byStart);
+      for (const { metadata } of finished.slice(0, Math.max(0, finished.length - limit))) {
+        if (metadata.deletionTimestamp === undefined) await this.#deleteJob(cronJob, metadata.name, metadata.uid, signal);
+      }
+    }
+  }
+
+  async #deleteJob(cronJob: ReadCronJob, name: string, uid: string | undefined, signal: AbortSignal): Promise<void> {
+    const inNamespace = this.#config.client.resource(jobs).namespace(cronJob.metadata.namespace ?? '');
+    try {
+      const preconditions = uid === undefined ? {} : { uid };
+      await inNamespace.delete(name, { preconditions, propagationPolicy: 'Background', signal });
+    } catch (err) {
+      if (apierrors.isNotFound(err) || apierrors.isConflict(err)) return;
+      this.#event(cronJob, 'Warning', 'FailedDelete', `Deleted job: ${messageOf(err)}`);
+      throw err;
+    }
+    this.#event(cronJob, 'Normal', 'SuccessfulDelete', `Deleted job ${name}`);
+  }
+
+  async #report(key: string, cronJob: ReadCronJob, status: Immutable<CronJobStatus>, signal: AbortSignal): Promise<ReadCronJob> {
+    if (semanticEqual(status, cronJob.status)) return cronJob;
+    const updated = await this.#config.client.resource(cronJobs).updateStatus({ ...cronJob, status }, { signal });
+    this.#writes.wrote(key, updated, this.#cronJobs.lister.getByKey(key));
+    return updated;
+  }
+}
+
+/** One name for each minute, so that no time is served twice. */
+function jobName({ metadata }: ReadCronJob, due: number): string {
+  return `${metadata.name}-${Math.floor(due / 60_000)}`;
+}
+
+function jobFor(cronJob: ReadCronJob, name: string, due: number): New<Job> {
+  const { metadata, spec } = cronJob;
+  const { jobTemplate } = spec;
+  return {
+    metadata: {
+      name,
+      ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
+      ...(jobTemplate.metadata.labels !== undefined && { labels: jobTemplate.metadata.labels }),
+      annotations: { ...jobTemplate.metadata.annotations, [SCHEDULED_TIMESTAMP]: formatTime(due) },
+      ownerReferences: [newControllerRef(metadata, { apiVersion: 'batch/v1', kind: 'CronJob' })],
+    },
+    spec: jobTemplate.spec,
+  };
+}
+
+function referenceTo({ metadata }: ReadJob): Immutable<ObjectReference> {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return { kind: 'Job', apiVersion: 'batch/v1', name, uid, resourceVersion, ...(namespace !== undefined && { namespace }) };
+}
+
+function byStart(a: ReadJob, b: ReadJob): number {
+  const [first, second] = [a, b].map(({ status, metadata }) => status.startTime ?? metadata.creationTimestamp ?? '') as [
+    string,
+    string,
+  ];
+  return first < second ? -1 : first > second ? 1 : a.metadata.name < b.metadata.name ? -1 : 1;
+}

@@ -1,0 +1,142 @@
+// When a schedule is due: in a time zone, over changes to and from summer time, as robfig/cron v3 does it, which Kubernetes uses.
+// A time that the clock jumps over is due at the moment of the jump's end only if the fields still agree there; one that the
+// clock shows twice is due once for schedules of a fixed hour.
+
+import type { CronField, CronSchedule, CronTimes } from '../../api/batch/v1/schedule.ts';
+
+/** A schedule that is never due (February 30) is given up after so many years. */
+const YEARS = 5;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+interface Civil {
+  readonly year: number;
+  /** 1 to 12. */
+  readonly month: number;
+  readonly day: number;
+  readonly hour: number;
+  readonly minute: number;
+}
+
+/** The first time after `afterMs` that the schedule is due; undefined if it never is. Milliseconds since the epoch. */
+export function nextTime(schedule: CronSchedule, afterMs: number, timeZone = 'UTC'): number | undefined {
+  if ('everyMs' in schedule) return Math.floor(afterMs / 1000) * 1000 + schedule.everyMs;
+  const zone = zoneOf(schedule.timeZone || timeZone);
+  // Due times are whole minutes.
+  let at = Math.floor(afterMs / MINUTE_MS) * MINUTE_MS + MINUTE_MS;
+  const lastYear = zone.civil(at).year + YEARS;
+  for (;;) {
+    const civil = zone.civil(at);
+    if (civil.year > lastYear) return undefined;
+    if (!schedule.month.values.has(civil.month)) {
+      const [year, month] = civil.month === 12 ? [civil.year + 1, 1] : [civil.year, civil.month + 1];
+      at = zone.firstOf({ year, month, day: 1 });
+    } else if (!isDay(schedule, civil)) {
+      at = zone.dayAfter(at, civil);
+    } else if (!schedule.hour.values.has(civil.hour)) {
+      at = at - civil.minute * MINUTE_MS + HOUR_MS;
+    } else if (!schedule.minute.values.has(civil.minute)) {
+      at += MINUTE_MS;
+    } else {
+      return at;
+    }
+  }
+}
+
+function isDay({ dayOfMonth, dayOfWeek }: CronTimes, { year, month, day }: Civil): boolean {
+  const weekday = new Date(Date.UTC(year, month - 1, day)).getUTCDay();
+  const [byMonth, byWeek] = [dayOfMonth.values.has(day), dayOfWeek.values.has(weekday)];
+  return isAny(dayOfMonth) || isAny(dayOfWeek) ? byMonth && byWeek : byMonth || byWeek;
+}
+
+const isAny = ({ any }: CronField): boolean => any;
+
+interface Zone {
+  civil(ms: number): Civil;
+  /** When a day begins. */
+  firstOf(day: Pick<Civil, 'year' | 'month' | 'day'>): number;
+  dayAfter(ms: number, civil: Civil): number;
+}
+
+const zones = new Map<string, Zone>();
+
+function zoneOf(name: string): Zone {
+  let zone = zones.get(name);
+  if (zone === undefined) {
+    zone = makeZone(name === 'Local' ? 'UTC' : name);
+    zones.set(name, zone);
+  }
+  return zone;
+}
+
+function makeZone(timeZone: string): Zone {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    calendar: 'gregory',
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+  });
+  const civil = (ms: number): Civil => {
+    const parts: Record<string, number> = {};
+    for (const { type, value } of format.formatToParts(ms)) parts[type] = Number(value);
+    const { year = 0, month = 0, day = 0, hour = 0, minute = 0 } = parts;
+    return { year, month, day, hour, minute };
+  };
+  const asUtc = ({ year, month, day, hour, minute }: Civil): number => Date.UTC(year, month - 1, day, hour, minute);
+  const firstOf = ({ year, month, day }: Pick<Civil, 'year' | 'month' | 'day'>): number => {
+    // What the offset is there is only known there: guess, and mend the guess.
+    const wanted = Date.UTC(year, month - 1, day);
+    let at = wanted;
+    for (let i = 0; i < 3; i++) at -= asUtc(civil(at)) - wanted;
+    // Midnight may not exist: the day begins where the clock has jumped to.
+    while (civil(at).day !== day) at += HOUR_MS / 2;
+    return at;
+  };
+  return {
+    civil,
+    firstOf,
+    dayAfter(_ms, { year, month, day }) {
+      const next = new Date(Date.UTC(year, month - 1, day) + DAY_MS);
+      return firstOf({ year: next.getUTCFullYear(), month: next.getUTCMonth() + 1, day: next.getUTCDate() });
+    },
+  };
+}
+
+/** How often the schedule was due after `fromMs` and until `untilMs`, and when last. `many`: more often than anybody counts. */
+export function missedTimes(
+  schedule: CronSchedule,
+  fromMs: number,
+  untilMs: number,
+  timeZone?: string,
+): { readonly last: number | undefined; readonly count: number; readonly many: boolean } {
+  let last: number | undefined;
+  let count = 0;
+  for (let at = nextTime(schedule, fromMs, timeZone); at !== undefined && at <= untilMs; at = nextTime(schedule, at, timeZone)) {
+    last = at;
+    count++;
+    if (count < MANY) continue;
+    // From here on only the last one matters. Schedules repeat: it is within the longest gap before the end.
+    const gap = Math.max(MINUTE_MS, (nextTime(schedule, at, timeZone) ?? untilMs) - at);
+    for (let back = gap; ; back *= 2) {
+      const from = Math.max(at, untilMs - back);
+      let found: number | undefined;
+      for (
+        let each = nextTime(schedule, from, timeZone);
+        each !== undefined && each <= untilMs;
+        each = nextTime(schedule, each, timeZone)
+      ) {
+        found = each;
+      }
+      if (found !== undefined || from === at) return { last: found ?? at, count, many: true };
+    }
+  }
+  return { last, count, many: false };
+}
+
+/** So many missed times are told of. */
+const MANY = 100;

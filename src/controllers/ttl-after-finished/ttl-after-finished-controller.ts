@@ -1,0 +1,70 @@
+// Jobs that say for how long they are kept after their end are deleted then.
+
+import { jobs } from '../../api/batch/v1/index.ts';
+import type { Job } from '../../api/batch/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { parseTime } from '../../client/time.ts';
+import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+
+type ReadJob = Immutable<Job>;
+
+export class TtlAfterFinishedController implements Controller {
+  readonly name = 'ttl-after-finished-controller';
+  readonly #config: ControllerConfig;
+  readonly #jobs: SharedInformer<ReadJob>;
+  readonly #queue: RateLimitingQueue;
+
+  constructor(config: ControllerConfig) {
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#jobs = config.informers.informerFor(jobs);
+    const consider = (job: ReadJob): void => {
+      if (expiryOf(job) !== undefined) this.#queue.add(objectKey(job));
+    };
+    this.#jobs.addEventHandler({ onAdd: consider, onUpdate: (_, job) => consider(job) });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger } = this.#config;
+    await this.#jobs.waitForSync(signal);
+    await runWorkers(this.#queue, 5, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const { client, clock } = this.#config;
+    const cached = this.#jobs.lister.getByKey(key);
+    const expiry = cached === undefined ? undefined : expiryOf(cached);
+    if (cached === undefined || expiry === undefined) return reconciled;
+    const leftMs = expiry - clock.now();
+    if (leftMs > 0) return requeueAfter(leftMs);
+    const { name, namespace = '', uid } = cached.metadata;
+    const inNamespace = client.resource(jobs).namespace(namespace);
+    try {
+      // The time may have been raised, and the cache not know yet.
+      const live = await inNamespace.get(name, { signal });
+      const still = expiryOf(live);
+      if (live.metadata.uid !== uid || still === undefined) return reconciled;
+      if (still > clock.now()) return requeueAfter(still - clock.now());
+      const preconditions = { uid, resourceVersion: live.metadata.resourceVersion };
+      await inNamespace.delete(name, { preconditions, propagationPolicy: 'Foreground', signal });
+    } catch (err) {
+      if (apierrors.isNotFound(err)) return reconciled;
+      throw err;
+    }
+    return reconciled;
+  }
+}
+
+/** In milliseconds since the epoch; undefined if it has not ended, is kept, or goes already. */
+function expiryOf({ metadata, spec, status }: ReadJob): number | undefined {
+  const { ttlSecondsAfterFinished: ttl } = spec;
+  if (ttl === undefined || metadata.deletionTimestamp !== undefined) return undefined;
+  const end = status.conditions?.find((each) => (each.type === 'Complete' || each.type === 'Failed') && each.status === 'True');
+  const endedAt = parseTime(end?.lastTransitionTime);
+  return endedAt === undefined ? undefined : endedAt + ttl * 1000;
+}
