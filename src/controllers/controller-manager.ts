@@ -22,6 +22,7 @@ import type { PodGcConfig } from './pod-gc/index.ts';
 import { ReplicaManager, replicaSetKind, replicationControllerKind } from './replicaset/index.ts';
 import { RootCaPublisher } from './root-ca-publisher/index.ts';
 import { ServiceAccountsController } from './serviceaccount/index.ts';
+import { StatefulSetController } from './statefulset/index.ts';
 import { TaintEvictionController } from './taint-eviction/index.ts';
 import { TtlAfterFinishedController } from './ttl-after-finished/index.ts';
 
@@ -30,6 +31,7 @@ export interface ControllerSettings {
   readonly deployment?: { readonly workers?: number };
   readonly cronjob?: { readonly workers?: number };
   readonly job?: { readonly workers?: number };
+  readonly statefulset?: { readonly workers?: number };
   readonly replicaset?: { readonly workers?: number; readonly burstReplicas?: number };
   readonly replicationcontroller?: { readonly workers?: number; readonly burstReplicas?: number };
   readonly 'garbage-collector'?: Pick<GarbageCollectorConfig, 'workers' | 'discoveryPeriodMs'>;
@@ -64,6 +66,7 @@ const CONTROLLERS = {
   deployment: (config, { settings }) => new DeploymentController({ ...config, ...settings?.deployment }),
   cronjob: (config, { settings }) => new CronJobController({ ...config, ...settings?.cronjob }),
   job: (config, { settings }) => new JobController({ ...config, ...settings?.job }),
+  statefulset: (config, { settings }) => new StatefulSetController({ ...config, ...settings?.statefulset }),
   replicaset: (config, { settings }) => new ReplicaManager({ ...config, ...settings?.replicaset, kind: replicaSetKind }),
   replicationcontroller: (config, { settings }) =>
     new ReplicaManager({ ...config, ...settings?.replicationcontroller, kind: replicationControllerKind }),

@@ -55,7 +55,11 @@ const SCHEDULER: readonly ResourceRule[] = [
 const CONTROLLER_MANAGER: readonly ResourceRule[] = [
   ...EVENTS,
   { verbs: [...READ, 'delete', 'deletecollection', 'patch', 'update'], apiGroups: ['*'], resources: ['*'] },
-  rule('', ['pods', 'serviceaccounts', 'configmaps', 'secrets', 'endpoints', 'persistentvolumes'], ['create']),
+  rule(
+    '',
+    ['pods', 'serviceaccounts', 'configmaps', 'secrets', 'endpoints', 'persistentvolumes', 'persistentvolumeclaims'],
+    ['create'],
+  ),
   rule('', ['serviceaccounts/token'], ['create']),
   rule('apps', ['replicasets', 'controllerrevisions'], ['create']),
   rule('batch', ['jobs'], ['create']),

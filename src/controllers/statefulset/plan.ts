@@ -1,0 +1,147 @@
+// What a StatefulSet's pods need next, decided from how they are.
+//
+// In order, unless the pods are managed in parallel: a pod is made when those before it are available, and deleted when those
+// behind it are gone. What is missing comes before what is too much, and that before what is out of date.
+
+import type { PersistentVolumeClaim } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { getScaledValueFromIntOrPercent } from '../../machinery/int-or-string.ts';
+import { isPodTerminal } from '../pod-state.ts';
+import { claimsOf, firstOrdinal, ordinalOf, podName, podRevision, replicasOf, withIdentity } from './identity.ts';
+import type { ReadPod, ReadStatefulSet } from './identity.ts';
+import { isStale, withOwners } from './retention.ts';
+import { isAvailable, isTerminating, isUnavailable } from './status.ts';
+
+type ReadClaim = Immutable<PersistentVolumeClaim>;
+
+export interface Situation {
+  readonly set: ReadStatefulSet;
+  /** Those that the set controls. */
+  readonly pods: readonly ReadPod[];
+  /** By name, in the set's namespace. */
+  readonly claim: (name: string) => ReadClaim | undefined;
+  /** The name of the revision that pods are to have. */
+  readonly updateRevision: string;
+  readonly nowMs: number;
+}
+
+/** To be carried out in the order of the fields. */
+export interface Plan {
+  /** Pods of which claims may be missing. */
+  readonly provide: readonly ReadPod[];
+  /** Ordinals of pods to be made. */
+  readonly create: readonly number[];
+  /** Pods and claims as they should be. */
+  readonly relabel: readonly ReadPod[];
+  readonly reclaim: readonly ReadClaim[];
+  readonly remove: readonly ReadPod[];
+}
+
+interface Draft {
+  readonly provide: ReadPod[];
+  readonly create: number[];
+  readonly relabel: ReadPod[];
+  readonly reclaim: ReadClaim[];
+  readonly remove: ReadPod[];
+}
+
+export function plan(situation: Situation): Plan {
+  const draft: Draft = { provide: [], create: [], relabel: [], reclaim: [], remove: [] };
+  const { set, pods } = situation;
+  if (set.metadata.deletionTimestamp !== undefined) return draft;
+  const inOrder = set.spec.podManagementPolicy !== 'Parallel';
+  const wanted: (ReadPod | undefined)[] = Array.from({ length: replicasOf(set) }, () => undefined);
+  const condemned: ReadPod[] = [];
+  for (const pod of pods) {
+    const ordinal = ordinalOf(set, pod);
+    if (ordinal === undefined) continue;
+    const index = ordinal - firstOrdinal(set);
+    if (index >= 0 && index < wanted.length) wanted[index] = pod;
+    else condemned.push(pod);
+  }
+  condemned.sort((a, b) => (ordinalOf(set, b) ?? 0) - (ordinalOf(set, a) ?? 0));
+
+  for (const [index, pod] of wanted.entries()) {
+    const blocks = planWanted(draft, situation, firstOrdinal(set) + index, pod);
+    if (blocks && inOrder) return draft;
+  }
+  for (const pod of condemned) reclaim(draft, situation, pod);
+  const blocks = inOrder ? planScaleDown(draft, situation, condemned) : removeAll(draft, condemned);
+  if (blocks) return draft;
+  if (set.spec.updateStrategy.type !== 'OnDelete') planUpdate(draft, situation, wanted);
+  return draft;
+}
+
+/** Whether those behind it have to wait. */
+function planWanted(draft: Draft, situation: Situation, ordinal: number, pod: ReadPod | undefined): boolean {
+  const { set, nowMs } = situation;
+  if (pod === undefined) {
+    const name = podName(set, ordinal);
+    const stale = claimsOf(set, ordinal).some(({ claim }) => {
+      const present = situation.claim(claim.metadata.name);
+      return present !== undefined && (present.metadata.deletionTimestamp !== undefined || isStale(set, name, present));
+    });
+    if (!stale) draft.create.push(ordinal);
+    return true;
+  }
+  if (isPodTerminal(pod)) {
+    // Another is made when it is gone, never beside it.
+    if (!isTerminating(pod)) draft.remove.push(pod);
+    return true;
+  }
+  if (isTerminating(pod)) return true;
+  const isPending = pod.status.phase === 'Pending';
+  if (isPending && claimsOf(set, ordinal).some(({ claim }) => situation.claim(claim.metadata.name) === undefined)) {
+    draft.provide.push(pod);
+  }
+  const relabelled = withIdentity(set, ordinal, pod);
+  if (relabelled !== undefined) draft.relabel.push(relabelled);
+  reclaim(draft, situation, pod);
+  return !isAvailable(set, pod, nowMs);
+}
+
+function reclaim(draft: Draft, { set, claim }: Situation, pod: ReadPod): void {
+  for (const { claim: wanted } of claimsOf(set, ordinalOf(set, pod) ?? 0)) {
+    const present = claim(wanted.metadata.name);
+    const changed = present === undefined ? undefined : withOwners(set, pod, present);
+    if (changed !== undefined) draft.reclaim.push(changed);
+  }
+}
+
+/** The last pod goes, when all are well or it is the only one that is not. */
+function planScaleDown(draft: Draft, { set, nowMs }: Situation, condemned: readonly ReadPod[]): boolean {
+  const [last] = condemned;
+  if (last === undefined) return false;
+  const firstUnavailable = condemned.findLast((pod) => isUnavailable(set, pod, nowMs));
+  const mayGo = isAvailable(set, last, nowMs) || last === firstUnavailable;
+  if (!isTerminating(last) && mayGo) draft.remove.push(last);
+  return true;
+}
+
+function removeAll(draft: Draft, condemned: readonly ReadPod[]): boolean {
+  const staying = condemned.filter((pod) => !isTerminating(pod));
+  draft.remove.push(...staying);
+  return false;
+}
+
+/** Pods of another revision go, the last first, while not too many are unavailable. */
+function planUpdate(draft: Draft, situation: Situation, wanted: readonly (ReadPod | undefined)[]): void {
+  const { set, updateRevision, nowMs } = situation;
+  const { partition = 0, maxUnavailable } = set.spec.updateStrategy.rollingUpdate ?? {};
+  const allowed = Math.max(1, getScaledValueFromIntOrPercent(maxUnavailable ?? 1, replicasOf(set), false));
+  const unavailable = wanted.filter((pod) => pod === undefined || isUnavailable(set, pod, nowMs)).length;
+  let left = allowed - unavailable;
+  for (let index = wanted.length - 1; index >= partition && left > 0; index--) {
+    const pod = wanted[index];
+    if (pod === undefined || isTerminating(pod) || podRevision(pod) === updateRevision) continue;
+    if (draft.remove.includes(pod)) continue;
+    draft.remove.push(pod);
+    left--;
+  }
+}
+
+/** Whether a pod of this ordinal, made now, is still one of the revision that is being left. */
+export function isBelowPartition(set: ReadStatefulSet, ordinal: number): boolean {
+  const { type, rollingUpdate } = set.spec.updateStrategy;
+  return type === 'RollingUpdate' && ordinal < firstOrdinal(set) + (rollingUpdate?.partition ?? 0);
+}

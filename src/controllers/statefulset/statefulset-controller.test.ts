@@ -1,0 +1,229 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { controllerRevisions, statefulSets } from '../../api/apps/v1/index.ts';
+import type { StatefulSet } from '../../api/apps/v1/index.ts';
+import { events, persistentVolumeClaims, pods } from '../../api/core/v1/index.ts';
+import type { Pod } from '../../api/core/v1/index.ts';
+import type { Immutable, New } from '../../api/meta/v1/index.ts';
+import { startTestCluster } from '../testing/test-cluster.ts';
+import { readyPods } from '../testing/ready-pods.ts';
+import type { TestCluster } from '../testing/test-cluster.ts';
+import { StatefulSetController } from './index.ts';
+
+let cluster: TestCluster;
+beforeEach(async () => {
+  cluster = await startTestCluster();
+});
+afterEach(() => cluster.stop());
+
+/** Pods of the image 'bad' never become ready. */
+async function start(): Promise<void> {
+  await cluster.run((config) => new StatefulSetController(config));
+  await cluster.run(readyPods((pod) => imageOf(pod) !== 'bad'));
+}
+
+const imageOf = (pod: Immutable<Pod>) => pod.spec.containers[0]?.image;
+const sets = () => cluster.client.resource(statefulSets).namespace('default');
+const podsOf = () => cluster.client.resource(pods).namespace('default');
+const claims = () => cluster.client.resource(persistentVolumeClaims).namespace('default');
+const settle = () => cluster.clock.advance('5s');
+
+async function create(spec: object = {}): Promise<void> {
+  await sets().create({
+    metadata: { name: 'db' },
+    spec: {
+      replicas: 3,
+      serviceName: 'db',
+      selector: { matchLabels: { app: 'db' } },
+      template: { metadata: { labels: { app: 'db' } }, spec: { containers: [{ name: 'c', image: 'one' }] } },
+      ...spec,
+    },
+  });
+  await settle();
+}
+async function patch(spec: object): Promise<void> {
+  await sets().patch('db', 'application/strategic-merge-patch+json', { spec });
+  await settle();
+}
+const setImage = (image: string, rest: object = {}) =>
+  patch({ template: { spec: { containers: [{ name: 'c', image }] } }, ...rest });
+
+/** 'name image', by name. */
+async function running(): Promise<string[]> {
+  const { items } = await podsOf().list();
+  return items.map((pod) => `${pod.metadata.name} ${imageOf(pod)}`);
+}
+const volumes = {
+  volumeClaimTemplates: [
+    { metadata: { name: 'data' }, spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } },
+  ],
+};
+async function owners(): Promise<string[]> {
+  const { items } = await claims().list();
+  return items.map(({ metadata }) => `${metadata.name}: ${(metadata.ownerReferences ?? []).map(({ name }) => name).join()}`);
+}
+
+describe('StatefulSetController', () => {
+  it('gives each pod its name, host name, labels and claims', async () => {
+    await start();
+    await create({ ...volumes, replicas: 1, ordinals: { start: 5 } });
+    const pod = await podsOf().get('db-5');
+    const { status } = await sets().get('db');
+    expect(pod.metadata.labels).toEqual({
+      app: 'db',
+      'apps.kubernetes.io/pod-index': '5',
+      'controller-revision-hash': status.updateRevision,
+      'statefulset.kubernetes.io/pod-name': 'db-5',
+    });
+    expect(pod.spec).toMatchObject({ hostname: 'db-5', subdomain: 'db' });
+    expect(pod.spec.volumes?.[0]).toEqual({ name: 'data', persistentVolumeClaim: { claimName: 'data-db-5' } });
+    expect((await claims().get('data-db-5')).metadata.labels).toEqual({ app: 'db' });
+    expect(status).toEqual({
+      observedGeneration: 1,
+      replicas: 1,
+      readyReplicas: 1,
+      currentReplicas: 1,
+      updatedReplicas: 1,
+      currentRevision: status.updateRevision,
+      updateRevision: status.updateRevision,
+      collisionCount: 0,
+      availableReplicas: 1,
+    });
+    const { items } = await cluster.client.resource(events).namespace('default').list();
+    expect(items.map(({ reason, message }) => `${reason}: ${message}`)).toEqual([
+      'SuccessfulCreate: create Claim data-db-5 Pod db-5 in StatefulSet db success',
+      'SuccessfulCreate: create Pod db-5 in StatefulSet db successful',
+    ]);
+  });
+
+  it('makes the next pod when those before it are available, and takes the last away first', async () => {
+    await start();
+    await create({ minReadySeconds: 60 });
+    expect(await running()).toEqual(['db-0 one']);
+    await cluster.clock.advance('60s');
+    expect(await running()).toEqual(['db-0 one', 'db-1 one']);
+    await cluster.clock.advance('2m');
+    expect(await running()).toHaveLength(3);
+    expect((await sets().get('db')).status.availableReplicas).toBe(3);
+    const seen: string[] = [];
+    await patch({ replicas: 1, minReadySeconds: 0 });
+    const { items } = await cluster.client.resource(events).namespace('default').list();
+    seen.push(...items.filter(({ reason }) => reason === 'SuccessfulDelete').map(({ message = '' }) => message));
+    expect(seen).toEqual(['delete Pod db-2 in StatefulSet db successful', 'delete Pod db-1 in StatefulSet db successful']);
+    expect(await running()).toEqual(['db-0 one']);
+  });
+
+  it('waits for a pod that is not ready, unless in parallel', async () => {
+    await start();
+    await create({ template: { metadata: { labels: { app: 'db' } }, spec: { containers: [{ name: 'c', image: 'bad' }] } } });
+    expect(await running()).toEqual(['db-0 bad']);
+    await sets().delete('db');
+    await podsOf().delete('db-0');
+    await create({
+      podManagementPolicy: 'Parallel',
+      template: { metadata: { labels: { app: 'db' } }, spec: { containers: [{ name: 'c', image: 'bad' }] } },
+    });
+    expect(await running()).toEqual(['db-0 bad', 'db-1 bad', 'db-2 bad']);
+  });
+
+  it('updates from the last pod down to the partition, and stops at one that fails', async () => {
+    await start();
+    const rollingUpdate = (partition: number) => ({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition } } });
+    await create(rollingUpdate(2));
+    await setImage('two');
+    expect(await running()).toEqual(['db-0 one', 'db-1 one', 'db-2 two']);
+    const { currentRevision, updateRevision, currentReplicas, updatedReplicas } = (await sets().get('db')).status;
+    expect([currentReplicas, updatedReplicas, currentRevision !== updateRevision]).toEqual([2, 1, true]);
+    // One below the partition that is made again is what it was.
+    await podsOf().delete('db-0');
+    await settle();
+    expect(await running()).toEqual(['db-0 one', 'db-1 one', 'db-2 two']);
+    await setImage('bad', rollingUpdate(0));
+    expect(await running()).toEqual(['db-0 one', 'db-1 one', 'db-2 bad']);
+    // What was there is a revision again, and the pod that fails has to be deleted by hand.
+    await setImage('two');
+    await podsOf().delete('db-2');
+    await settle();
+    expect(await running()).toEqual(['db-0 two', 'db-1 two', 'db-2 two']);
+    const { status } = await sets().get('db');
+    expect([status.currentRevision, status.currentReplicas]).toEqual([status.updateRevision, 3]);
+    const { items } = await cluster.client.resource(controllerRevisions).namespace('default').list();
+    expect(items.map(({ revision }) => revision).toSorted((a, b) => a - b)).toEqual([1, 3, 4]);
+  });
+
+  it('updates as many at once as may be unavailable', async () => {
+    await start();
+    await create({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '67%' } } });
+    await setImage('bad');
+    expect(await running()).toEqual(['db-0 one', 'db-1 bad']);
+    await patch({ replicas: 2 });
+    expect(await running()).toEqual(['db-0 one', 'db-1 bad']);
+  });
+
+  it('leaves updates to who deletes pods, with OnDelete', async () => {
+    await start();
+    await create({ updateStrategy: { type: 'OnDelete' } });
+    await setImage('two');
+    expect(await running()).toEqual(['db-0 one', 'db-1 one', 'db-2 one']);
+    await podsOf().delete('db-1');
+    await settle();
+    expect(await running()).toEqual(['db-0 one', 'db-1 two', 'db-2 one']);
+  });
+
+  it('makes no other pod of an ordinal while the old one may still run', async () => {
+    await start();
+    await create({ podManagementPolicy: 'Parallel' });
+    await podsOf().patch('db-1', 'application/merge-patch+json', { metadata: { finalizers: ['example.com/lost-node'] } });
+    const { uid } = (await podsOf().get('db-1')).metadata;
+    await podsOf().delete('db-1', { gracePeriodSeconds: 0 });
+    await cluster.clock.advance('1h');
+    expect((await podsOf().get('db-1')).metadata.uid).toBe(uid);
+    await podsOf().patch('db-1', 'application/merge-patch+json', { metadata: { finalizers: null } });
+    await settle();
+    expect((await podsOf().get('db-1')).metadata.uid).not.toBe(uid);
+  });
+
+  it('makes pods again that have failed', async () => {
+    await start();
+    await create();
+    const { uid } = (await podsOf().get('db-1')).metadata;
+    await podsOf().patch(
+      'db-1',
+      'application/merge-patch+json',
+      { status: { phase: 'Failed', reason: 'Evicted' } },
+      { subresource: 'status' },
+    );
+    await settle();
+    const pod = await podsOf().get('db-1');
+    expect(pod.metadata.uid).not.toBe(uid);
+    expect(pod.status.phase).toBe('Running');
+  });
+
+  it('gives claims to whom they go with', async () => {
+    await start();
+    const retention = (whenDeleted: string, whenScaled: string) => ({
+      persistentVolumeClaimRetentionPolicy: { whenDeleted, whenScaled },
+    });
+    await create({ ...volumes, replicas: 2, ...retention('Delete', 'Retain') });
+    expect(await owners()).toEqual(['data-db-0: db', 'data-db-1: db']);
+    await patch(retention('Retain', 'Retain'));
+    expect(await owners()).toEqual(['data-db-0: ', 'data-db-1: ']);
+    await patch({ ...retention('Delete', 'Delete'), replicas: 1 });
+    expect(await owners()).toEqual(['data-db-0: db', 'data-db-1: db-1']);
+    // That claim goes, so a pod of its name waits for another.
+    await patch({ replicas: 2 });
+    expect(await running()).toEqual(['db-0 one']);
+    await claims().delete('data-db-1');
+    await settle();
+    expect(await running()).toEqual(['db-0 one', 'db-1 one']);
+    expect(await owners()).toEqual(['data-db-0: db', 'data-db-1: db']);
+  });
+
+  it('adopts what is its own by name and labels, and nothing else', async () => {
+    const spec = { containers: [{ name: 'c', image: 'old' }] };
+    for (const name of ['db-1', 'db-x']) await podsOf().create({ metadata: { name, labels: { app: 'db' } }, spec });
+    await start();
+    await create({ replicas: 2 });
+    const ownerOf = async (name: string) => (await podsOf().get(name)).metadata.ownerReferences?.[0]?.name;
+    expect([await ownerOf('db-1'), await ownerOf('db-x')]).toEqual(['db', undefined]);
+  });
+});

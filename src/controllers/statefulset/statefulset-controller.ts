@@ -1,0 +1,373 @@
+// StatefulSets: pods with a name, a host name and claims of their own, made and replaced in order.
+//
+// No ordinal ever has two pods: its pod is made under its one name, so as long as the old one is there, even on a node that is
+// lost, the API server refuses another. Nothing is decided before the cache has this controller's own writes.
+
+import { controllerRevisions, statefulSets } from '../../api/apps/v1/index.ts';
+import type { StatefulSet } from '../../api/apps/v1/index.ts';
+import { persistentVolumeClaims, pods } from '../../api/core/v1/index.ts';
+import type { PersistentVolumeClaim, Pod } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { KubeObject } from '../../client/client.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { semanticEqual } from '../../machinery/deep.ts';
+import * as labels from '../../machinery/labels.ts';
+import { claim } from '../claim.ts';
+import type { ClaimConfig, Claimant } from '../claim.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { BY_CONTROLLER, byController, controllerOf, orphansOf } from '../controller-ref.ts';
+import { beyondLimit, History, templateData, templateOf } from '../history/index.ts';
+import type { ReadRevision } from '../history/index.ts';
+import { OwnWrites } from '../own-writes.ts';
+import { isNamespaceTerminating, messageOf } from '../pod-control.ts';
+import { nextAvailability } from '../replicaset/status.ts';
+import { slowStartBatch } from '../slow-start.ts';
+import { claimsOf, newPod, ordinalOf, podRevision, STATEFUL_SET } from './identity.ts';
+import type { ReadPod, ReadStatefulSet } from './identity.ts';
+import { isBelowPartition, plan } from './plan.ts';
+import type { Plan } from './plan.ts';
+import { calculateStatus } from './status.ts';
+import type { ReadStatus } from './status.ts';
+
+type ReadClaim = Immutable<PersistentVolumeClaim>;
+
+export interface StatefulSetControllerConfig extends ControllerConfig {
+  /** Keys that are reconciled at once. Default: 5. */
+  readonly workers?: number;
+}
+
+const COMPONENT = 'statefulset-controller';
+
+export class StatefulSetController implements Controller {
+  readonly name = COMPONENT;
+  readonly #config: StatefulSetControllerConfig;
+  readonly #sets: SharedInformer<ReadStatefulSet>;
+  readonly #pods: SharedInformer<ReadPod>;
+  readonly #volumeClaims: SharedInformer<ReadClaim>;
+  readonly #revisions: SharedInformer<ReadRevision>;
+  readonly #queue: RateLimitingQueue;
+  readonly #recorder: EventRecorder;
+  readonly #claims: ClaimConfig<StatefulSet, Pod>;
+  readonly #history: History<StatefulSet>;
+  readonly #writes: OwnWrites;
+
+  constructor(config: StatefulSetControllerConfig) {
+    const { client, clock, random, informers, logger } = config;
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
+    this.#writes = new OwnWrites({ clock });
+    this.#claims = { client, ownerType: statefulSets, type: pods };
+    this.#sets = informers.informerFor(statefulSets);
+    this.#pods = informers.informerFor(pods);
+    this.#volumeClaims = informers.informerFor(persistentVolumeClaims);
+    this.#revisions = informers.informerFor(controllerRevisions);
+    this.#history = new History({
+      client,
+      ownerType: statefulSets,
+      informer: this.#revisions,
+      wrote: (owner, revision) => this.#writes.wrote(objectKey(owner), revision, cachedAs(this.#revisions, revision)),
+    });
+    this.#pods.addIndexers({ [BY_CONTROLLER]: byController });
+    this.#sets.addEventHandler({
+      onAdd: (set) => this.#saw(set),
+      onUpdate: (_, set) => this.#saw(set),
+      onDelete: (set) => {
+        this.#writes.forget(objectKey(set));
+        this.#queue.add(objectKey(set));
+      },
+    });
+    this.#pods.addEventHandler({
+      onAdd: (pod) => this.#podChanged(undefined, pod),
+      onUpdate: (before, pod) => this.#podChanged(before, pod),
+      onDelete: (pod) => this.#gone(pod),
+    });
+    this.#revisions.addEventHandler({
+      onAdd: (revision) => this.#seen(revision),
+      onUpdate: (_, revision) => this.#seen(revision),
+      onDelete: (revision) => this.#gone(revision),
+    });
+    this.#volumeClaims.addEventHandler({
+      onAdd: (volumeClaim) => this.#claimChanged(volumeClaim, true),
+      onUpdate: (_, volumeClaim) => this.#claimChanged(volumeClaim, true),
+      onDelete: (volumeClaim) => this.#claimChanged(volumeClaim, false),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { workers = 5, logger } = this.#config;
+    const informers = [this.#sets, this.#pods, this.#volumeClaims, this.#revisions];
+    await Promise.all(informers.map((informer) => informer.waitForSync(signal)));
+    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+    this.#recorder.stop();
+  }
+
+  #saw(set: ReadStatefulSet): void {
+    this.#writes.seen(objectKey(set), set);
+    this.#queue.add(objectKey(set));
+  }
+
+  /** Something of a set is as the cache has it now. */
+  #seen(object: KubeObject): void {
+    const owner = this.#ownerOf(object);
+    if (owner === undefined) return;
+    this.#writes.seen(objectKey(owner), object);
+    this.#queue.add(objectKey(owner));
+  }
+
+  #gone(object: KubeObject): void {
+    const owner = this.#ownerOf(object);
+    if (owner === undefined) return;
+    this.#writes.gone(objectKey(owner), object);
+    this.#queue.add(objectKey(owner));
+  }
+
+  #podChanged(before: ReadPod | undefined, pod: ReadPod): void {
+    if (before !== undefined && before.metadata.uid !== pod.metadata.uid) this.#gone(before);
+    else if (before !== undefined && controllerOf(before)?.uid !== controllerOf(pod)?.uid) this.#seen(before);
+    if (controllerOf(pod) !== undefined) {
+      this.#seen(pod);
+      return;
+    }
+    for (const set of this.#sets.lister.list(pod.metadata.namespace ?? '')) {
+      if (ordinalOf(set, pod) !== undefined && selectorOf(set).matches(pod.metadata.labels)) this.#queue.add(objectKey(set));
+    }
+  }
+
+  /** Claims say in their names, not always in their owners, whose they are. */
+  #claimChanged(volumeClaim: ReadClaim, exists: boolean): void {
+    const { name, namespace = '' } = volumeClaim.metadata;
+    for (const set of this.#sets.lister.list(namespace)) {
+      const { volumeClaimTemplates = [] } = set.spec;
+      if (!volumeClaimTemplates.some((template) => name.startsWith(`${template.metadata.name}-${set.metadata.name}-`))) continue;
+      if (exists) this.#writes.seen(objectKey(set), volumeClaim);
+      else this.#writes.gone(objectKey(set), volumeClaim);
+      this.#queue.add(objectKey(set));
+    }
+  }
+
+  /** The StatefulSet that controls the object, if the cache has that very one. */
+  #ownerOf(object: KubeObject): ReadStatefulSet | undefined {
+    const reference = controllerOf(object);
+    if (reference === undefined || reference.kind !== STATEFUL_SET.kind) return undefined;
+    const owner = this.#sets.lister.get(object.metadata.namespace ?? '', reference.name);
+    return owner?.metadata.uid === reference.uid ? owner : undefined;
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const set = this.#sets.lister.getByKey(key);
+    if (set === undefined) {
+      this.#writes.forget(key);
+      return reconciled;
+    }
+    const behindMs = this.#writes.remainingMs(key);
+    if (behindMs > 0) return requeueAfter(behindMs);
+    try {
+      return await this.#sync(key, set, signal);
+    } catch (err) {
+      // Somebody else wrote meanwhile, or a pod is there that the cache does not have yet.
+      if (apierrors.isConflict(err) || apierrors.isAlreadyExists(err)) return requeue;
+      // The set or its namespace is on the way out.
+      if (isNamespaceTerminating(err)) return reconciled;
+      throw err;
+    }
+  }
+
+  async #sync(key: string, set: ReadStatefulSet, signal: AbortSignal): Promise<ReconcileResult> {
+    const owner = claimantOf(set);
+    const selector = selectorOf(set);
+    const known = await this.#history.claim(owner, selector, signal);
+    const { uid, namespace = '' } = set.metadata;
+    const { lister } = this.#pods;
+    const orphans = lister.byIndex(BY_CONTROLLER, orphansOf(namespace)).filter((pod) => ordinalOf(set, pod) !== undefined);
+    const near = [...lister.byIndex(BY_CONTROLLER, uid), ...orphans];
+    const owned = await claim(this.#claims, owner, selector, near, signal);
+
+    const isGoing = set.metadata.deletionTimestamp !== undefined;
+    const data = templateData(set.spec.template);
+    const labelsOf = set.spec.template.metadata.labels ?? {};
+    const collisions = set.status.collisionCount ?? 0;
+    const history = isGoing
+      ? { revision: known.at(-1), revisions: known, collisionCount: collisions }
+      : await this.#history.update(owner, labelsOf, data, known, collisions, signal);
+    const update = history.revision;
+    if (update === undefined) return reconciled;
+    const current = known.find(({ metadata }) => metadata.name === set.status.currentRevision) ?? update;
+
+    const nowMs = this.#config.clock.now();
+    const volumeClaim = (name: string): ReadClaim | undefined => this.#volumeClaims.lister.get(namespace, name);
+    const wanted = plan({ set, pods: owned, claim: volumeClaim, updateRevision: update.metadata.name, nowMs });
+    const names = { current: current.metadata.name, update: update.metadata.name };
+    // What has been done is told even if not all of it could be.
+    const doomed = new Set<ReadPod>();
+    let failure: unknown;
+    try {
+      await this.#carryOut(key, set, wanted, { current, update }, doomed, signal);
+    } catch (err) {
+      failure = err;
+    }
+    if (signal.aborted) throw failure;
+    await this.#report(key, set, calculateStatus(set, owned, doomed, names, history.collisionCount, nowMs), signal);
+    if (failure !== undefined) throw failure;
+
+    if (!isGoing) {
+      const live = new Set([...Object.values(names), ...owned.flatMap((pod) => podRevision(pod) ?? [])]);
+      for (const revision of beyondLimit(history.revisions, live, set.spec.revisionHistoryLimit ?? 10)) {
+        await this.#history.delete(revision, signal);
+      }
+    }
+    const availableInMs = nextAvailability(owned, set.spec.minReadySeconds ?? 0, nowMs);
+    return availableInMs === undefined ? reconciled : requeueAfter(availableInMs);
+  }
+
+  async #carryOut(
+    key: string,
+    set: ReadStatefulSet,
+    { provide, create, relabel, reclaim, remove }: Plan,
+    revisions: { readonly current: ReadRevision; readonly update: ReadRevision },
+    doomed: Set<ReadPod>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { client } = this.#config;
+    for (const pod of provide) await this.#provideClaims(key, set, ordinalOf(set, pod) ?? 0, pod.metadata.name, signal);
+    let next = 0;
+    const { failure } = await slowStartBatch(create.length, 1, async () => {
+      const ordinal = create[next++] as number;
+      const revision = isBelowPartition(set, ordinal) ? revisions.current : revisions.update;
+      await this.#createPod(key, set, ordinal, revision, signal);
+    });
+    if (failure !== undefined) throw failure;
+    for (const pod of relabel) {
+      await this.#tell('update', set, pod.metadata.name, async () => {
+        const updated = await client.resource(pods).update(pod, { signal });
+        this.#writes.wrote(key, updated, cachedAs(this.#pods, updated));
+      });
+    }
+    for (const volumeClaim of reclaim) {
+      const updated = await client.resource(persistentVolumeClaims).update(volumeClaim, { signal });
+      this.#writes.wrote(key, updated, cachedAs(this.#volumeClaims, updated));
+    }
+    for (const pod of remove) {
+      await this.#deletePod(key, set, pod, signal);
+      doomed.add(pod);
+    }
+  }
+
+  async #createPod(
+    key: string,
+    set: ReadStatefulSet,
+    ordinal: number,
+    revision: ReadRevision,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const pod = newPod(set, ordinal, templateOf(revision), revision.metadata.name);
+    const { name } = pod.metadata;
+    await this.#tell('create', set, name, async () => {
+      await this.#provideClaims(key, set, ordinal, name, signal);
+      const created = await this.#config.client.resource(pods).create(pod, { signal });
+      this.#writes.wrote(key, created, cachedAs(this.#pods, created));
+    });
+  }
+
+  async #provideClaims(key: string, set: ReadStatefulSet, ordinal: number, pod: string, signal: AbortSignal): Promise<void> {
+    for (const { claim: wanted } of claimsOf(set, ordinal)) {
+      const { name, namespace } = wanted.metadata;
+      const present = this.#volumeClaims.lister.get(namespace, name);
+      if (present?.metadata.deletionTimestamp !== undefined) throw new Error(`pvc ${name} is being deleted`);
+      if (present !== undefined) continue;
+      try {
+        const created = await this.#config.client.resource(persistentVolumeClaims).create(wanted, { signal });
+        this.#writes.wrote(key, created, cachedAs(this.#volumeClaims, created));
+      } catch (err) {
+        // It is there, and the cache will have it.
+        if (apierrors.isAlreadyExists(err)) continue;
+        const what = `create Claim ${name} for Pod ${pod} in StatefulSet ${set.metadata.name}`;
+        this.#event(set, 'Warning', 'FailedCreate', `${what} failed error: ${messageOf(err)}`, err, signal);
+        throw new Error(`failed to create PVC ${name}: ${messageOf(err)}`, { cause: err });
+      }
+      const message = `create Claim ${name} Pod ${pod} in StatefulSet ${set.metadata.name} success`;
+      this.#recorder.event(claimantOf(set), 'Normal', 'SuccessfulCreate', message);
+    }
+  }
+
+  /** Only this very pod, not another that has its name by now. */
+  async #deletePod(key: string, set: ReadStatefulSet, pod: ReadPod, signal: AbortSignal): Promise<void> {
+    const { name, namespace = '', uid } = pod.metadata;
+    await this.#tell('delete', set, name, async () => {
+      let answer: unknown;
+      try {
+        answer = await this.#config.client.resource(pods).namespace(namespace).delete(name, { preconditions: { uid }, signal });
+      } catch (err) {
+        if (!apierrors.isNotFound(err)) throw err;
+      }
+      const cached = cachedAs(this.#pods, pod);
+      if (isPodOf(answer, uid) && cached !== undefined) this.#writes.wrote(key, answer, cached);
+    });
+  }
+
+  /** Does it, and tells people of it in an event of the set. */
+  async #tell(
+    verb: 'create' | 'update' | 'delete',
+    set: ReadStatefulSet,
+    pod: string,
+    action: () => Promise<void>,
+  ): Promise<void> {
+    const what = `${verb} Pod ${pod} in StatefulSet ${set.metadata.name}`;
+    const reason = { create: 'Create', update: 'Update', delete: 'Delete' }[verb];
+    try {
+      await action();
+    } catch (err) {
+      if (!apierrors.isAlreadyExists(err)) {
+        this.#event(set, 'Warning', `Failed${reason}`, `${what} failed error: ${messageOf(err)}`, err);
+      }
+      throw err;
+    }
+    this.#recorder.event(claimantOf(set), 'Normal', `Successful${reason}`, `${what} successful`);
+  }
+
+  /** Not of what happens in a namespace that is going away, or because the controller stops. */
+  #event(
+    set: ReadStatefulSet,
+    type: 'Normal' | 'Warning',
+    reason: string,
+    message: string,
+    err: unknown,
+    signal?: AbortSignal,
+  ): void {
+    if (isNamespaceTerminating(err) || signal?.aborted === true) return;
+    this.#recorder.event(claimantOf(set), type, reason, message);
+  }
+
+  async #report(key: string, set: ReadStatefulSet, status: ReadStatus, signal: AbortSignal): Promise<void> {
+    if (semanticEqual(status, set.status)) return;
+    try {
+      const updated = await this.#config.client.resource(statefulSets).updateStatus({ ...set, status }, { signal });
+      this.#writes.wrote(key, updated, this.#sets.lister.getByKey(key));
+    } catch (err) {
+      if (!apierrors.isNotFound(err)) throw err;
+    }
+  }
+}
+
+function cachedAs<T extends KubeObject>(informer: SharedInformer<T>, object: KubeObject): T | undefined {
+  const cached = informer.lister.getByKey(objectKey(object));
+  return cached?.metadata.uid === object.metadata.uid ? cached : undefined;
+}
+
+/** A pod that goes gracefully is answered as it is now; of one that is gone the answer is another. */
+function isPodOf(answer: unknown, uid: string): answer is ReadPod {
+  return (answer as Partial<ReadPod> | undefined)?.metadata?.uid === uid;
+}
+
+function claimantOf({ metadata }: ReadStatefulSet): Claimant {
+  return { ...STATEFUL_SET, metadata };
+}
+
+function selectorOf({ spec }: ReadStatefulSet): labels.Selector {
+  return labels.labelSelectorAsSelector(spec.selector);
+}
