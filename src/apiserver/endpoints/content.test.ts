@@ -225,6 +225,20 @@ describe('answers', () => {
     expect(missing.json).toMatchObject({ kind: 'Status', code: 404 });
   });
 
+  test('are no tables of what can only be created', async () => {
+    const answer = await send(t.server, {
+      method: 'POST',
+      path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+      headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
+      body: {
+        kind: 'SelfSubjectAccessReview',
+        apiVersion: 'authorization.k8s.io/v1',
+        spec: { nonResourceAttributes: { path: '/', verb: 'get' } },
+      },
+    });
+    expect(answer.code).toBe(406);
+  });
+
   test('may be metadata only', async () => {
     const one = await get('application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io');
     expect(one.json).toMatchObject({ kind: 'PartialObjectMetadata', metadata: { name: 'a' } });

@@ -27,6 +27,13 @@ const NONE =
 const NO_STREAM =
   '406: only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch';
 
+test('what has no columns is no Table: what comes next is taken, and without it nothing', () => {
+  const ask = (accept: string) => negotiate(asking(accept), { transforms: true, tables: false });
+  expect(ask(`${table(JSON_TYPE)},${YAML}`)).toMatchObject({ format: { mediaType: YAML }, as: 'object' });
+  expect(ask(metadata(JSON_TYPE)).as).toBe('partialMetadata');
+  expect(() => ask(table(JSON_TYPE))).toThrow('only the following media types are accepted');
+});
+
 describe('objects and lists', () => {
   test.each([
     ['*/*', `${JSON_TYPE} object`],

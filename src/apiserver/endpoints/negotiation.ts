@@ -25,6 +25,8 @@ const PRETTY: Negotiated = { format: { mediaType: JSON_TYPE, pretty: true }, as:
 export interface NegotiationOptions {
   /** Whether the answer can be a Table or metadata only. */
   readonly transforms: boolean;
+  /** Whether it can be a Table. Default: as `transforms`. What can only be created (reviews, bindings, evictions) has no columns. */
+  readonly tables?: boolean;
   /** A watch has no pretty form, and none in YAML. */
   readonly watch?: boolean;
 }
@@ -37,7 +39,7 @@ export function negotiate(request: Pick<ApiRequest, 'headers' | 'query'>, option
   for (const clause of parseAccept(accept)) {
     for (const mediaType of SERVED) {
       if (!covers(clause.type, mediaType)) continue;
-      const as = representationOf(clause, mediaType, options.transforms);
+      const as = representationOf(clause, mediaType, options);
       if (as === undefined) continue;
       // Who would rather have YAML is not asked for what comes next.
       if (options.watch === true && mediaType === YAML_TYPE) throw apierrors.notAcceptable(SERVED_STREAMS);
@@ -94,7 +96,7 @@ function covers(type: string, mediaType: string): boolean {
 function representationOf(
   { parameters }: AcceptClause,
   mediaType: ResponseFormat['mediaType'],
-  transforms: boolean,
+  { transforms, tables = transforms }: NegotiationOptions,
 ): Representation | undefined {
   const stream = parameters.get('stream') ?? '';
   if (stream !== '' && (stream !== 'watch' || mediaType === YAML_TYPE)) return undefined;
@@ -102,7 +104,7 @@ function representationOf(
   if (as === undefined && !parameters.has('g') && !parameters.has('v')) return 'object';
   if (!transforms || parameters.get('g') !== 'meta.k8s.io' || parameters.get('v') !== 'v1') return undefined;
   // Its cells are of any type, which protobuf has no form for.
-  if (as === 'Table') return mediaType === PROTOBUF_CONTENT_TYPE ? undefined : 'table';
+  if (as === 'Table') return !tables || mediaType === PROTOBUF_CONTENT_TYPE ? undefined : 'table';
   if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') return 'partialMetadata';
   return undefined;
 }

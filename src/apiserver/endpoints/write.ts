@@ -23,7 +23,7 @@ import type { Scope } from './scope.ts';
 export async function handleCreate(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { rest, services } = scope;
   if (rest.create === undefined) throw notServed(scope, 'create');
-  const negotiated = negotiate(request, { transforms: true });
+  const negotiated = negotiate(request, { transforms: true, tables: rest.get !== undefined });
   const query = parseWriteQuery(request.query, 'CreateOptions');
   const { dryRun, fieldManager, fieldValidation } = query;
   const body = await parseBody(request, scope.kind.kind);
