@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,8 +19,8 @@ export interface RunningCluster {
 export const upFlags = (simulated: boolean): readonly string[] =>
   simulated ? ['--runtime', 'simulated', '--nodes', '3', '--store', 'memory'] : ['--runtime', 'containerd'];
 
-/** Resolves when the cluster is ready. Rejects with a UserError, which has the last of what it said, where it ends instead. */
-export async function startCluster(simulated: boolean): Promise<RunningCluster> {
+/** What it logs goes to `logFile`. Resolves when the cluster is ready. Rejects with a UserError, which has the last of what it said, where it ends instead. */
+export async function startCluster(simulated: boolean, logFile: string): Promise<RunningCluster> {
   const dataDir = mkdtempSync(join(tmpdir(), 'cox-conformance-'));
   const flags = ['--data-dir', dataDir, '--secure-port', '0', '--quiet', ...upFlags(simulated)];
   const child = spawn('npm', ['run', '--silent', 'up', '--', ...flags], {
@@ -29,7 +29,9 @@ export async function startCluster(simulated: boolean): Promise<RunningCluster> 
     detached: true,
   });
   const said: string[] = [];
+  writeFileSync(logFile, '');
   createInterface({ input: child.stderr }).on('line', (line) => {
+    appendFileSync(logFile, `${line}\n`);
     said.push(line);
     if (said.length > 20) said.shift();
   });

@@ -105,7 +105,9 @@ interface Group {
 
 async function runGroup(group: Group): ReturnType<typeof runSuite> {
   const { tests, simulated, kubeconfig } = group;
-  const cluster = kubeconfig === undefined ? await startCluster(simulated) : undefined;
+  const outputDir = join(outputRoot, simulated ? 'simulated' : 'containers');
+  mkdirSync(outputDir, { recursive: true });
+  const cluster = kubeconfig === undefined ? await startCluster(simulated, join(outputDir, 'cluster.log')) : undefined;
   try {
     say(
       `${tests.length} tests on ${cluster === undefined ? kubeconfig : simulated ? 'simulated nodes' : 'containerd'}, ${group.parallel} at a time`,
@@ -116,7 +118,7 @@ async function runGroup(group: Group): ReturnType<typeof runSuite> {
       kubeconfig: cluster?.kubeconfig ?? kubeconfig ?? '',
       tests,
       parallel: Math.min(group.parallel, tests.length),
-      outputDir: join(outputRoot, simulated ? 'simulated' : 'containers'),
+      outputDir,
       onTest: (name, outcome) => say(`[${++done}/${tests.length}] ${outcome} ${name}`),
       signal: group.signal,
     });
