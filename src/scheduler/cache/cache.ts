@@ -3,7 +3,7 @@
 
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
-import { offersTheSame } from '../framework/changes.ts';
+import { countsTheSame, offersTheSame } from '../framework/changes.ts';
 import { type ImageState, NodeInfo } from '../framework/node-info.ts';
 import type { Node } from '../framework/objects.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
@@ -125,6 +125,13 @@ export class SchedulerCache {
     if (present !== undefined && present.node !== node) {
       // Somebody else bound it. The API server is right.
       this.#logger.warn('a pod is on another node than was assumed', { pod: present.info.key, assumed: present.node, node });
+    }
+    if (present?.node === node && countsTheSame(present.info, info)) {
+      // Most updates are confirmations and statuses: what was computed from the node still holds.
+      (this.#entries.get(node) as Entry).info.pods.replace(present.info, info);
+      this.#pods.set(info.uid, { info, node, assumed: false, expiresAt: undefined });
+      this.#assumed.delete(info.uid);
+      return;
     }
     if (present !== undefined) this.#take(present);
     this.#place({ info, node, assumed: false, expiresAt: undefined });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { makeNode, makePodInfo } from '../testing/objects.ts';
-import { nodeUpdateEvent, podUpdateEvent } from './changes.ts';
+import { makeNode, makePodInfo, type PodOptions } from '../testing/objects.ts';
+import { countsTheSame, nodeUpdateEvent, podUpdateEvent } from './changes.ts';
 import { ActionType } from './events.ts';
 
 describe('nodeUpdateEvent', () => {
@@ -65,5 +65,30 @@ describe('podUpdateEvent', () => {
     expect(
       podUpdateEvent(makePodInfo('p'), makePodInfo('p', { status: { message: 'x' }, resourceVersion: '2' })),
     ).toBeUndefined();
+  });
+});
+
+describe('countsTheSame', () => {
+  it.each<[string, PodOptions, boolean]>([
+    ['a status', { status: { phase: 'Running' } }, true],
+    ['its node', { spec: { nodeName: 'n' } }, true],
+    ['labels', { labels: { a: 'b' } }, false],
+    ['requests', { requests: { cpu: '1' } }, false],
+    ['priority', { spec: { priority: 5 } }, false],
+    ['a deletion that has begun', { deleting: true }, false],
+    [
+      'host ports',
+      {
+        spec: {
+          containers: [
+            { name: 'c', image: 'i', resources: {}, ports: [{ containerPort: 1, hostPort: 1, protocol: 'TCP' as const }] },
+          ],
+        },
+      },
+      false,
+    ],
+    ['affinity', { spec: { affinity: { podAffinity: {} } } }, false],
+  ])('%s', (_what, change, same) => {
+    expect(countsTheSame(makePodInfo('p'), makePodInfo('p', change))).toBe(same);
   });
 });

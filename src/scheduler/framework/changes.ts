@@ -31,6 +31,24 @@ export function offersTheSame(before: Node, after: Node): boolean {
 }
 
 /**
+ * Whether a pod on a node counts the same in both versions: for what is left on the node, and for other pods. Those with affinity
+ * are also known by themselves, so for them the answer is no.
+ */
+export function countsTheSame(before: PodInfo, after: PodInfo): boolean {
+  return (
+    !before.hasAffinity &&
+    !after.hasAffinity &&
+    before.priority === after.priority &&
+    before.pod.metadata.deletionTimestamp === after.pod.metadata.deletionTimestamp &&
+    before.nonZeroMilliCpu === after.nonZeroMilliCpu &&
+    before.nonZeroMemory === after.nonZeroMemory &&
+    before.requests.text() === after.requests.text() &&
+    semanticEqual(before.hostPorts, after.hostPorts) &&
+    semanticEqual(before.pod.metadata.labels, after.pod.metadata.labels)
+  );
+}
+
+/**
  * What happened to a pod; what has no name of its own is an UpdateOther. Undefined if nothing of it is anybody's intention: its
  * status has moved on, such as when the scheduler notes there why the pod has to wait.
  */

@@ -45,3 +45,15 @@ test('finds and selects only its own', () => {
   expect(copy.filter(() => true)).toEqual([pods[0], pods[1]]);
   expect(() => list.at(1)).toThrow(RangeError);
 });
+
+test('a newer version of a pod is the newer one for all who have it', () => {
+  const list = new PodList();
+  list.push(pods[0]!);
+  const copy = list.copy();
+  copy.push(pods[1]!);
+  const newer = makePodInfo('p0', { status: { message: 'newer' } });
+  copy.replace(pods[0]!, newer);
+  expect([[...list], [...copy]]).toEqual([[newer], [newer, pods[1]]]);
+  list.replace(pods[1]!, pods[2]!);
+  expect([...copy]).toEqual([newer, pods[1]]);
+});

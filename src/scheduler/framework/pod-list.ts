@@ -56,6 +56,15 @@ export class PodList implements Iterable<PodInfo> {
     return undefined;
   }
 
+  /**
+   * Puts another version of a pod in its place, also for those who share the list: it is the same pod, and counts the same. Does
+   * nothing if it is not here. The search begins with what came last.
+   */
+  replace(before: PodInfo, after: PodInfo): void {
+    const index = this.#length === 0 ? -1 : this.#items.lastIndexOf(before, this.#length - 1);
+    if (index >= 0) this.#items[index] = after;
+  }
+
   some(condition: (pod: PodInfo) => boolean): boolean {
     for (let i = 0; i < this.#length; i++) if (condition(this.#items[i] as PodInfo)) return true;
     return false;
