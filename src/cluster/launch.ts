@@ -9,7 +9,7 @@ import type { Logger } from '../machinery/log.ts';
 import { systemRandom } from '../machinery/random.ts';
 import { isDNS1123Subdomain } from '../machinery/validation.ts';
 import { StorageError, type Storage } from '../storage/interface.ts';
-import { createSimulatedRuntime } from '../runtime/simulated/runtime.ts';
+import { createSimulatedRuntime, REALISTIC_STOP_DURATION_MS } from '../runtime/simulated/runtime.ts';
 import { ADMIN_USER, Cluster, type ClusterNode } from './cluster.ts';
 import { claimDataDir, dataDirLayout, type DataDirLayout } from './data-dir.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
@@ -93,9 +93,11 @@ async function start(
   const random = systemRandom;
   const schedulerConfiguration = config.schedulerConfig === undefined ? undefined : parseYaml(config.schedulerConfig);
   progress('preparing certificates and the store');
+  let storageFailed!: (error: Error) => void;
+  const storageFailure = new Promise<Error>((resolveFailure) => (storageFailed = resolveFailure));
   const preparing = {
     pki: Pki.open({ clock, random, dir: layout.pki }),
-    storage: openStorage(config, layout),
+    storage: openStorage(config, layout, storageFailed),
     runtime: prepareRuntime({
       choice: config.runtime,
       ...(config.containerRuntimeEndpoint !== undefined && { endpoint: config.containerRuntimeEndpoint }),
@@ -154,7 +156,7 @@ async function start(
     runtimeDescription: runtime.description,
     nodesDescription:
       config.nodes === 1 ? '1' : runtime.simulated ? String(config.nodes) : `${config.nodes}, all but the first simulated`,
-    failed: cluster.failed,
+    failed: Promise.race([cluster.failed, storageFailure]),
     stop: undo,
   };
 }
@@ -180,14 +182,14 @@ async function settleAll(
   ];
 }
 
-async function openStorage(config: LaunchConfig, layout: DataDirLayout): Promise<Storage> {
+async function openStorage(config: LaunchConfig, layout: DataDirLayout, onFailure: (error: Error) => void): Promise<Storage> {
   const logger = config.logger.with({ component: 'storage' });
   if (config.store === 'memory') {
     const { createMemoryStorage } = await import('../storage/memory/index.ts');
     return createMemoryStorage({ clock: systemClock, logger });
   }
   const { openEmbeddedStorage } = await import('../storage/embedded/index.ts');
-  return openEmbeddedStorage({ clock: systemClock, logger, dataDir: layout.store });
+  return openEmbeddedStorage({ clock: systemClock, logger, dataDir: layout.store, onFailure });
 }
 
 function nodesOf(config: LaunchConfig, layout: DataDirLayout, podRange: Range, first: PreparedRuntime): ClusterNode[] {
@@ -206,7 +208,7 @@ function nodesOf(config: LaunchConfig, layout: DataDirLayout, podRange: Range, f
     }
     return {
       name,
-      runtime: createSimulatedRuntime({ clock: systemClock, random: systemRandom, podCidr }),
+      runtime: createSimulatedRuntime({ clock: systemClock, random: systemRandom, podCidr, stopDurationMs: REALISTIC_STOP_DURATION_MS }),
       simulated: true,
       podCidr,
     };

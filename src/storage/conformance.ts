@@ -14,8 +14,10 @@ export interface HarnessOptions {
 /** An engine with an empty store, and what a test needs around it. */
 export interface StorageHarness {
   readonly storage: Storage;
-  /** Lets this much time go by for the engine. */
+  /** Lets this much time go by for the engine (divided by `timeScale`). */
   readonly advance: (ms: number) => Promise<void>;
+  /** For an engine that lives in real time: by how much the suite's times are divided, to live and between progress. Default: 1. */
+  readonly timeScale?: number;
   /** Closes the engine and opens it again on what it kept. Absent: the engine keeps nothing. */
   readonly reopen?: () => Promise<Storage>;
   /** Closes the engine and removes everything. */
@@ -388,7 +390,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const stream = storage.watch('/p/', { progressIntervalMs: 60_000 });
         const begun = stream[Symbol.asyncIterator]();
         const first = await begun.next();
-        expect(first.value).toEqual({ type: 'progress', revision: await storage.currentRevision() });
+        expect(first.value).toEqual({ type: 'progress', revision: expect.any(Number) });
         const revision = await put(storage, '/p/a', '2');
         expect(show((await begun.next()).value as StorageEvent)).toBe(`${revision} /p/a: 1 -> 2`);
         stream.stop();
@@ -408,9 +410,10 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         const total = (await storage.currentRevision()) - begin;
         const all = await take(live, total);
         expect(all.map((event) => Number(event.split(' ')[0]))).toEqual(Array.from({ length: total }, (_, i) => begin + 1 + i));
-        for (let seen = 0; seen <= total; seen++) {
-          expect(await take(storage.watch('/p/', { afterRevision: begin + seen }), total - seen)).toEqual(all.slice(seen));
-        }
+        const resumed = Array.from({ length: total + 1 }, (_, seen) =>
+          take(storage.watch('/p/', { afterRevision: begin + seen }), total - seen),
+        );
+        for (const [seen, events] of (await Promise.all(resumed)).entries()) expect(events).toEqual(all.slice(seen));
       });
 
       it('joins past and present without a gap while writers run', async () => {
@@ -429,6 +432,35 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         await writer;
       });
 
+      it('begins anywhere from 100 revisions ago to 100 from now, also when history is cut and while writers run', async () => {
+        const storage = await open();
+        for (let i = 0; i < 60; i++) await put(storage, `/p/${i % 7}`, String(i));
+        const compacted = await storage.currentRevision();
+        await storage.compact(compacted);
+        for (let i = 0; i < 100; i++) await put(storage, `/p/${i % 7}`, String(i));
+        const now = await storage.currentRevision();
+        const total = 120;
+        const offsets = [-130, -102, -100, -99, -50, -7, -1, 0, 1, 2, 50, 99, 100];
+        const watches = offsets.map((offset) => ({ offset, stream: storage.watch('/p/', { afterRevision: now + offset }) }));
+        const writers = Array.from({ length: 4 }, async (_, writer) => {
+          for (let i = 0; i < total / 4; i++) await put(storage, `/p/${(writer + i) % 7}`, `${writer}/${i}`);
+        });
+        await Promise.all(writers);
+        expect(await storage.currentRevision()).toBe(now + total);
+        for (const { offset, stream } of watches) {
+          if (now + offset < compacted - 1) {
+            expect(await reasonOf(take(stream, 1))).toBe('Expired');
+            continue;
+          }
+          if (now + offset < compacted) {
+            stream.stop();
+            continue;
+          }
+          const told = (await take(stream, total - offset)).map((event) => Number(event.split(' ')[0]));
+          expect(told).toEqual(Array.from({ length: total - offset }, (_, i) => now + offset + 1 + i));
+        }
+      });
+
       it('waits for a revision that is still to come', async () => {
         const storage = await open();
         const revision = await put(storage, '/p/a', '1');
@@ -440,16 +472,27 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
       });
 
       it('tells progress at once and while idle, never before the events that it covers', async () => {
-        const { storage, advance } = await make();
+        const { storage, advance, timeScale = 1 } = await make();
         const revision = await put(storage, '/p/a', '1');
-        const stream = storage.watch('/p/', { afterRevision: revision - 1, progressIntervalMs: 5000 });
+        const progressIntervalMs = Math.max(50, 5000 / timeScale);
+        const stream = storage.watch('/p/', { afterRevision: revision - 1, progressIntervalMs });
         const iterator = stream[Symbol.asyncIterator]();
-        const next = async (): Promise<string> => show((await iterator.next()).value as StorageEvent);
-        expect(await next()).toBe(`${revision} /p/a: none -> 1`);
-        expect(await next()).toBe(`progress ${revision}`);
+        const next = async (): Promise<StorageEvent> => (await iterator.next()).value as StorageEvent;
+        expect(show(await next())).toBe(`${revision} /p/a: none -> 1`);
+        const first = await next();
+        expect(first.type).toBe('progress');
+        expect(first.revision).toBeGreaterThanOrEqual(revision);
+        expect(first.revision).toBeLessThanOrEqual(await storage.currentRevision());
         const other = await put(storage, '/q/a', 'x');
-        const [progress] = await Promise.all([next(), advance(5000)]);
-        expect(progress).toBe(`progress ${other}`);
+        const progress = async (): Promise<Revision> => {
+          for (;;) {
+            const event = await next();
+            expect(event.type).toBe('progress');
+            if (event.revision >= other) return event.revision;
+          }
+        };
+        const [told] = await Promise.all([progress(), advance(5000)]);
+        expect(told).toBeLessThanOrEqual(await storage.currentRevision());
         stream.stop();
         expect(await iterator.next()).toMatchObject({ done: true });
       });
@@ -501,7 +544,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
           const compacted = revisions[at] as Revision;
           await storage.compact(compacted);
           await storage.compact(compacted);
-          for (const [index, revision] of revisions.entries()) {
+          const check = async (index: number, revision: Revision): Promise<void> => {
             if (index < at) {
               const error = await failure(storage.list('/p/', { revision }));
               expect(error).toMatchObject({ reason: 'Expired', revision: compacted });
@@ -514,7 +557,8 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
               const rest = events.slice(index + 1);
               expect(await take(storage.watch('/p/', { afterRevision: revision }), rest.length)).toEqual(rest);
             }
-          }
+          };
+          await Promise.all(revisions.map((revision, index) => check(index, revision)));
           expect(await storage.list('/p/')).toEqual(states.at(-1));
         }
       });
@@ -549,8 +593,8 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
 
     describe('time to live', () => {
       it('deletes the key by itself, and tells watchers', async () => {
-        const { storage, advance } = await make();
-        const { modRevision } = await storage.create('/p/a', bytes('1'), { ttlMs: 60_000 });
+        const { storage, advance, timeScale = 1 } = await make();
+        const { modRevision } = await storage.create('/p/a', bytes('1'), { ttlMs: 60_000 / timeScale });
         await put(storage, '/p/b', 'stays');
         const gone = take(storage.watch('/p/', { afterRevision: modRevision + 1 }), 1);
         await advance(30_000);
@@ -562,12 +606,13 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
       });
 
       it('belongs to the value: the next one has its own, or none', async () => {
-        const { storage, advance } = await make();
-        await storage.create('/p/renewed', bytes('1'), { ttlMs: 60_000 });
-        await storage.create('/p/freed', bytes('1'), { ttlMs: 60_000 });
-        await storage.create('/p/again', bytes('1'), { ttlMs: 60_000 });
+        const { storage, advance, timeScale = 1 } = await make();
+        const ttlMs = 60_000 / timeScale;
+        await storage.create('/p/renewed', bytes('1'), { ttlMs });
+        await storage.create('/p/freed', bytes('1'), { ttlMs });
+        await storage.create('/p/again', bytes('1'), { ttlMs });
         await advance(40_000);
-        await put(storage, '/p/renewed', '2', 60_000);
+        await put(storage, '/p/renewed', '2', ttlMs);
         await put(storage, '/p/freed', '2');
         await storage.delete('/p/again');
         const last = await storage.create('/p/again', bytes('2'));
@@ -739,9 +784,9 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
       });
 
       it('remembers when keys expire', async ({ skip }) => {
-        const { storage, advance, reopen } = await durable(skip);
-        await storage.create('/p/a', bytes('1'), { ttlMs: 60_000 });
-        await storage.create('/p/b', bytes('1'), { ttlMs: 60_000 });
+        const { storage, advance, reopen, timeScale = 1 } = await durable(skip);
+        await storage.create('/p/a', bytes('1'), { ttlMs: 60_000 / timeScale });
+        await storage.create('/p/b', bytes('1'), { ttlMs: 60_000 / timeScale });
         const revision = await put(storage, '/p/b', '2');
         await advance(40_000);
         const again = await reopen();

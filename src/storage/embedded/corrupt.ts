@@ -6,6 +6,7 @@ import { StorageError } from '../interface.ts';
 export function corrupt(dataDir: string, problem: string): StorageError {
   return new StorageError(
     'Corrupt',
-    `the store in ${dataDir} is damaged (${problem}): restore the directory from a backup, or move it away to start with an empty store`,
+    `the store in ${dataDir} is damaged (${problem}), and was left as it is: restore a snapshot ` +
+      '(cox snapshot restore FILE --data-dir …, which keeps the damaged files), or move the directory away to start with an empty store',
   );
 }

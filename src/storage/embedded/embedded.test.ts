@@ -192,7 +192,10 @@ describe('embedded storage', () => {
     await storage.close();
     // As if it had ended after the first rows: of /a/0 the deletion is still there, but not all that it deleted.
     await tamper(dataDir, (database) => {
-      database.exec(`UPDATE meta SET value = ${revision} WHERE name = 'compacted_revision'; DELETE FROM log WHERE revision < 8`);
+      database.exec(`DELETE FROM log WHERE revision < 8;
+        UPDATE meta SET value = ${revision} WHERE name = 'compacted_revision';
+        UPDATE meta SET value = (SELECT count(*) FROM log WHERE revision <= ${revision}) WHERE name = 'kept_rows';
+        UPDATE meta SET value = (SELECT sum(revision) FROM log WHERE revision <= ${revision}) WHERE name = 'kept_sum'`);
     });
     storage = await open(dataDir);
     expect((await storage.list('/a/')).items.map((kv) => [kv.key, kv.modRevision])).toEqual(state);
@@ -209,6 +212,68 @@ describe('embedded storage', () => {
       const needed = [...state.map(([, modRevision]) => Number(modRevision)), last + 1].sort((a, b) => a - b);
       expect(rows.map((row) => row.revision)).toEqual(needed);
     });
+  });
+
+  it('does not grow without end while the same keys are updated', async () => {
+    const dataDir = await newDirectory();
+    const storage = await open(dataDir, { maxHistoryRevisions: 500 });
+    const value = Buffer.alloc(2000, 'x');
+    const sizes: number[] = [];
+    for (let round = 0; round < 8; round++) {
+      for (let i = 0; i < 20; i++) {
+        await Promise.all(Array.from({ length: 100 }, (_, key) => put(storage, `/a/${key}`, value)));
+      }
+      const files = await Promise.all(
+        [DATABASE_FILE, `${DATABASE_FILE}-wal`].map(async (name) => (await stat(join(dataDir, name))).size),
+      );
+      sizes.push(files.reduce((sum, size) => sum + size, 0));
+    }
+    // Each round writes 4 MB. The first rounds fill the log up to where it begins anew.
+    expect(Math.max(...sizes.slice(4))).toBeLessThanOrEqual(1.2 * Math.max(...sizes.slice(0, 4)));
+    expect(sizes.at(-1)).toBeLessThan(24e6);
+    expect(await storage.count('/a/')).toBe(100);
+  });
+
+  it('gives the room of what was deleted back to the disk', async () => {
+    const dataDir = await newDirectory();
+    const storage = await open(dataDir);
+    const value = Buffer.alloc(8000, 'x');
+    const keys = Array.from({ length: 5000 }, (_, i) => `/a/${i}`);
+    await Promise.all(keys.map((key) => storage.create(key, value)));
+    await Promise.all(keys.map((key) => storage.delete(key)));
+    await storage.compact(await storage.currentRevision());
+    await storage.close();
+    expect((await stat(join(dataDir, DATABASE_FILE))).size).toBeLessThan(25e6);
+  });
+
+  it('opens what an older version wrote, and watches over it from then on', async () => {
+    const dataDir = await newDirectory();
+    let storage = await open(dataDir);
+    for (let i = 0; i < 20; i++) await put(storage, `/a/${i % 4}`, String(i));
+    await storage.compact(15);
+    await storage.close();
+    await tamper(dataDir, (database) => {
+      database.exec("DELETE FROM meta WHERE name LIKE 'kept%'; PRAGMA user_version = 1");
+    });
+    storage = await open(dataDir);
+    expect(await storage.count('/a/')).toBe(4);
+    await storage.compact(18);
+    await storage.close();
+    await tamper(dataDir, (database) => database.exec('DELETE FROM log WHERE revision = (SELECT min(revision) FROM log)'));
+    expect(await refusal(open(dataDir))).toMatchObject({ reason: 'Corrupt' });
+  });
+
+  it('refuses a log that ends before what was acknowledged', async () => {
+    const dataDir = await newDirectory();
+    const storage = await open(dataDir);
+    for (let i = 0; i < 5; i++) await put(storage, `/a/${i}`, 'x');
+    const last = await storage.currentRevision();
+    await storage.close();
+    await tamper(dataDir, (database) => database.exec(`DELETE FROM log WHERE revision = ${last}`));
+    const error = await refusal(open(dataDir));
+    expect(error.reason).toBe('Corrupt');
+    expect(error.message).toContain(`revision ${last} was acknowledged`);
+    expect(error.message).toContain('cox snapshot restore');
   });
 
   describe('refuses a directory that it cannot trust', () => {
@@ -246,7 +311,7 @@ describe('embedded storage', () => {
       await file.close();
       const error = await refusal(open(dataDir));
       expect(error.reason).toBe('Corrupt');
-      expect(error.message).toMatch(/is damaged .*: restore the directory from a backup, or move it away/);
+      expect(error.message).toMatch(/is damaged .*: restore a snapshot .*, or move the directory away/);
     });
 
     it('a file that is no database', async () => {

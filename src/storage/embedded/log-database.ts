@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import type { Revision } from '../interface.ts';
 import { StorageError } from '../interface.ts';
 import { corrupt } from './corrupt.ts';
+import { HeadMark } from './head-mark.ts';
 import type { WorkerConfig } from './protocol.ts';
 import { isIntact, sealRecords } from './record.ts';
 import type { Database } from './sqlite.ts';
@@ -22,11 +23,15 @@ const PID_FILE = 'storage.pid';
 
 /** Marks the file as ours («Cox1» in ASCII). */
 const APPLICATION_ID = 0x436f7831;
-/** The version of the tables. Higher ones are refused. */
-const FORMAT_VERSION = 1;
+/** The version of the tables. Higher ones are refused; 1 did not count the rows that are kept. */
+const FORMAT_VERSION = 2;
 const PAGE_BYTES = 4096;
-/** Pages in the write-ahead log before it is copied into the database. */
+/** Pages in the write-ahead log, about, before it is copied into the database. */
 const CHECKPOINT_PAGES = 2000;
+/** Pages that a transaction writes beside those that its rows fill: the path to them, and the tables' own. */
+const TRANSACTION_PAGES = 4;
+/** Sums of revisions are kept modulo this, so that they stay exact. */
+const SUM_MODULUS = 2 ** 48;
 /** Rows are handed over in pieces of at most this many bytes (but for one large record), which stay in memory while one of their values does. */
 const LOAD_PIECE_BYTES = 256 * 1024;
 /** Rows looked at together when the pieces are cut. */
@@ -43,7 +48,7 @@ const SCHEMA = `
     name  TEXT PRIMARY KEY,
     value INTEGER NOT NULL
   ) WITHOUT ROWID;
-  INSERT INTO meta VALUES ('compacted_revision', 1);
+  INSERT INTO meta VALUES ('compacted_revision', 1), ('kept_rows', 0), ('kept_sum', 0);
   -- Always empty between probes.
   CREATE TABLE probe (data BLOB NOT NULL);
   -- One row per write.
@@ -53,6 +58,13 @@ const SCHEMA = `
   );
 `;
 
+/** From format 1 to 2. */
+const COUNT_KEPT = `
+  INSERT INTO meta SELECT 'kept_rows', count(*) FROM log
+    WHERE revision <= (SELECT value FROM meta WHERE name = 'compacted_revision');
+  INSERT INTO meta SELECT 'kept_sum', coalesce(sum(revision), 0) % ${SUM_MODULUS} FROM log
+    WHERE revision <= (SELECT value FROM meta WHERE name = 'compacted_revision')`;
+
 interface RowSize {
   readonly revision: Revision;
   /** The length of its record. */
@@ -61,14 +73,28 @@ interface RowSize {
 
 type Statement = ReturnType<Database['prepare']>;
 
+interface Kept {
+  readonly upTo: Revision;
+  readonly rows: number;
+  /** Modulo SUM_MODULUS. */
+  readonly sum: number;
+}
+
 export class LogDatabase {
   readonly #database: Database;
   readonly #dataDir: string;
   readonly #insert: Statement;
   readonly #delete: Statement;
   readonly #concatenate: Statement;
-  readonly #setCompacted: Statement;
+  readonly #setMeta: Statement;
+  readonly #head: HeadMark;
   readonly compactedRevision: Revision;
+  /** The compaction revision, and of the rows up to it how many there are and the sum of their revisions: none goes unnoticed. */
+  #kept: Kept;
+  /** Pages written to the write-ahead log, about, since it was last copied. */
+  #logPages = 0;
+  /** A write has failed for another reason than lack of space: what the disk has is not known, and it is left alone. */
+  #failed = false;
 
   private constructor(database: Database, dataDir: string) {
     this.#database = database;
@@ -80,8 +106,11 @@ export class LogDatabase {
       "SELECT CAST(group_concat(CAST(record AS TEXT), '') AS BLOB) AS records FROM " +
         '(SELECT record FROM log WHERE revision BETWEEN ? AND ? ORDER BY revision)',
     );
-    this.#setCompacted = database.prepare("UPDATE meta SET value = ? WHERE name = 'compacted_revision'");
-    this.compactedRevision = readNumber(database, "SELECT value FROM meta WHERE name = 'compacted_revision'");
+    this.#setMeta = database.prepare('UPDATE meta SET value = ? WHERE name = ?');
+    const meta = (name: string): number => readNumber(database, `SELECT value FROM meta WHERE name = '${name}'`);
+    this.#kept = { upTo: meta('compacted_revision'), rows: meta('kept_rows'), sum: meta('kept_sum') };
+    this.compactedRevision = this.#kept.upTo;
+    this.#head = HeadMark.open(dataDir);
   }
 
   /** Opens or creates the database in the directory, and locks it for this thread until `close`. */
@@ -111,9 +140,15 @@ export class LogDatabase {
         'SELECT revision, length(record) AS bytes FROM log WHERE revision > ? ORDER BY revision LIMIT ?',
       );
       let last = 0;
+      const found = { rows: 0, sum: 0 };
       for (;;) {
         const rows = sizes.all(last, LOAD_ROWS) as RowSize[];
         this.#checkGaps(last, rows);
+        for (const { revision } of rows) {
+          if (revision > this.compactedRevision) break;
+          found.rows++;
+          found.sum = (found.sum + revision) % SUM_MODULUS;
+        }
         for (let begin = 0, end = 0; begin < rows.length; begin = end) {
           let bytes = 0;
           while (end < rows.length && (end === begin || bytes + (rows[end] as RowSize).bytes <= LOAD_PIECE_BYTES)) {
@@ -122,9 +157,11 @@ export class LogDatabase {
           }
           handOver(this.#readPiece(rows.slice(begin, end), bytes));
         }
-        if (rows.length < LOAD_ROWS) return;
-        last = (rows.at(-1) as RowSize).revision;
+        last = rows.at(-1)?.revision ?? last;
+        if (rows.length < LOAD_ROWS) break;
       }
+      this.#checkKept(found);
+      this.#checkHead(Math.max(last, this.compactedRevision));
     } catch (error) {
       throw openError(error, this.#dataDir);
     }
@@ -138,6 +175,25 @@ export class LogDatabase {
       if (revision !== before + 1) throw corrupt(this.#dataDir, `revision ${before + 1} is missing`);
       before = revision;
     }
+  }
+
+  #checkKept(found: { readonly rows: number; readonly sum: number }): void {
+    const { upTo, rows, sum } = this.#kept;
+    if (found.rows === rows && found.sum === sum) return;
+    throw corrupt(
+      this.#dataDir,
+      `of the ${rows} rows up to revision ${upTo}, ${found.rows} are there, or others than there should be`,
+    );
+  }
+
+  /** What was acknowledged last must be there: a log that ends earlier was not torn by a crash, it was damaged. */
+  #checkHead(last: Revision): void {
+    const acknowledged = this.#head.read();
+    if (acknowledged === undefined || acknowledged <= last) return;
+    throw corrupt(
+      this.#dataDir,
+      `revision ${acknowledged} was acknowledged, and ${DATABASE_FILE} with its log ends at revision ${last}`,
+    );
   }
 
   /** The records of these rows, which are all that there are between the first and the last of them. */
@@ -165,17 +221,35 @@ export class LogDatabase {
 
   /** Commits the records durably, all or none. */
   commit(records: Uint8Array): void {
+    let last = 0;
     this.#transaction(() => {
-      for (const { revision, record } of sealRecords(records)) this.#insert.run(revision, record);
-    });
+      for (const { revision, record } of sealRecords(records)) {
+        this.#insert.run(revision, record);
+        last = revision;
+      }
+    }, records.length);
+    this.#head.write(last);
   }
 
   /** Deletes rows that nothing needs any more. The order matters only between calls. */
   compact(compactedRevision: Revision, obsolete: Float64Array): void {
+    let kept = this.#kept;
     this.#transaction(() => {
-      this.#setCompacted.run(compactedRevision);
-      for (const revision of obsolete) this.#delete.run(revision);
-    });
+      // After the old compaction revision there was a row for every revision.
+      const { upTo } = this.#kept;
+      let rows = this.#kept.rows + (compactedRevision - upTo);
+      let sum = this.#kept.sum + sumOfRange(upTo + 1, compactedRevision);
+      for (const revision of obsolete) {
+        if (this.#delete.run(revision).changes !== 1) throw new Error(`the row of revision ${revision} is gone already`);
+        rows--;
+        sum -= revision;
+      }
+      kept = { upTo: compactedRevision, rows, sum: modulo(sum) };
+      this.#setMeta.run(kept.upTo, 'compacted_revision');
+      this.#setMeta.run(kept.rows, 'kept_rows');
+      this.#setMeta.run(kept.sum, 'kept_sum');
+    }, PAGE_BYTES * obsolete.length);
+    this.#kept = kept;
     // Where writes go on at the same rate, the rows to come need the free pages again: only a surplus is given back.
     const free = readNumber(this.#database, 'PRAGMA freelist_count');
     if (free > SPARE_PAGES && free > readNumber(this.#database, 'PRAGMA page_count') / 2) {
@@ -185,8 +259,27 @@ export class LogDatabase {
 
   /** Throws what a commit would throw now. */
   probe(): void {
-    this.#transaction(() => this.#database.exec(`INSERT INTO probe VALUES (zeroblob(${PROBE_BYTES}))`));
-    this.#transaction(() => this.#database.exec('DELETE FROM probe'));
+    this.#transaction(() => this.#database.exec(`INSERT INTO probe VALUES (zeroblob(${PROBE_BYTES}))`), PROBE_BYTES);
+    this.#transaction(() => this.#database.exec('DELETE FROM probe'), PROBE_BYTES);
+  }
+
+  /**
+   * Copies the write-ahead log into the database once it is long, so that it can begin anew. SQLite would do that by itself
+   * inside a commit, but would say nothing when it fails: a sync of the database that failed, and worked when it was tried
+   * again, may have lost what it was to keep. Throws what SQLite throws, but for lack of space: the log only grows until there is some.
+   */
+  checkpointIfDue(): void {
+    if (this.#logPages < CHECKPOINT_PAGES) return;
+    try {
+      this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+      this.#logPages = 0;
+    } catch (error) {
+      if (sqliteFailure(error) !== 'NoSpace') {
+        this.#failed = true;
+        throw error;
+      }
+      this.#logPages = CHECKPOINT_PAGES / 2;
+    }
   }
 
   /**
@@ -195,14 +288,17 @@ export class LogDatabase {
    */
   close(): void {
     try {
-      this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      if (!this.#failed) this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } finally {
+      this.#head.close();
       rmSync(join(this.#dataDir, PID_FILE), { force: true });
       this.#database.close();
     }
   }
 
-  #transaction(run: () => void): void {
+  /** `bytes`: how much it writes, about. */
+  #transaction(run: () => void, bytes: number): void {
+    this.#logPages += TRANSACTION_PAGES + Math.ceil(bytes / PAGE_BYTES);
     this.#database.exec('BEGIN IMMEDIATE');
     try {
       run();
@@ -214,6 +310,7 @@ export class LogDatabase {
         // After some errors SQLite has rolled back by itself, and there is no transaction any more. If there were one, the next
         // BEGIN would fail.
       }
+      if (sqliteFailure(error) !== 'NoSpace') this.#failed = true;
       throw error;
     }
   }
@@ -251,15 +348,29 @@ function openTables(database: Database, dataDir: string, maxBytes: number | unde
         'run the newer version that wrote it, or choose another data directory',
     );
   }
-  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0`);
   if (maxBytes !== undefined) database.exec(`PRAGMA max_page_count = ${Math.max(16, Math.floor(maxBytes / PAGE_BYTES))}`);
   database.exec('BEGIN EXCLUSIVE');
   if (tables === 0) {
     database.exec(SCHEMA);
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT_VERSION}`);
+  } else if (version < FORMAT_VERSION) {
+    database.exec(`${COUNT_KEPT}; PRAGMA user_version = ${FORMAT_VERSION}`);
   }
   database.exec('COMMIT');
   return database;
+}
+
+function modulo(sum: number): number {
+  return ((sum % SUM_MODULUS) + SUM_MODULUS) % SUM_MODULUS;
+}
+
+/** first + … + last, modulo SUM_MODULUS; 0 for an empty range. */
+function sumOfRange(first: Revision, last: Revision): number {
+  const count = last - first + 1;
+  // One of the two factors is even. They may be large, and only whole numbers below 2^53 are exact.
+  const [half, other] = count % 2 === 0 ? [count / 2, first + last] : [count, (first + last) / 2];
+  return Number((BigInt(half) * BigInt(other)) % BigInt(SUM_MODULUS));
 }
 
 /** The one number that the query answers. */

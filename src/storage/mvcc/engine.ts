@@ -38,6 +38,8 @@ export interface EngineOptions extends Partial<HistoryLimits> {
   readonly logger: Logger;
   /** How many events may wait for a watcher, beyond those from the past that it asked for, before it is cut off. Default: 10,000. */
   readonly watchBufferEvents?: number;
+  /** Called once if the engine fails so that it will write no more: whoever serves it should stop. */
+  readonly onFailure?: (error: StorageError) => void;
 }
 
 export interface EngineConfig extends EngineOptions {
@@ -71,6 +73,7 @@ export class MvccEngine implements Storage {
   readonly #hub: WatchHub;
   readonly #expiry: Expiry;
   readonly #history: HistoryKeeper;
+  readonly #onFailure: ((error: StorageError) => void) | undefined;
   /** The last pending write of each key that has one. */
   readonly #pending = new Map<string, EngineWrite>();
   /** The revision of the last write, pending or committed. */
@@ -90,6 +93,7 @@ export class MvccEngine implements Storage {
     this.#logger = config.logger;
     this.#store = store;
     this.#headRevision = store.revision;
+    this.#onFailure = config.onFailure;
     this.#hub = new WatchHub({
       clock,
       bufferEvents: config.watchBufferEvents ?? DEFAULT_WATCH_BUFFER_EVENTS,
@@ -341,6 +345,7 @@ export class MvccEngine implements Storage {
     this.#logger.error('the store cannot write any more, reads go on', { err: error });
     this.#pending.clear();
     for (const write of writes) write.reject(error);
+    this.#onFailure?.(error);
   }
 
   #compactAutomatically(revision: Revision): void {

@@ -1,0 +1,183 @@
+// The connections to the members of one etcd cluster: calls go to one member until it fails, then to the next. A read that got
+// no answer is sent again; anything that writes is sent once, and its caller has to find out.
+
+import { Client, credentials, Metadata } from '@grpc/grpc-js';
+import type { ClientDuplexStream } from '@grpc/grpc-js';
+import type { Clock } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import { StorageError } from '../interface.ts';
+import { detailsOf, failureKind } from './errors.ts';
+import { methodNamed } from './proto.ts';
+import type { EtcdMethod } from './proto.ts';
+import type { Methods, WatchResponse } from './schema.ts';
+
+/** PEM. */
+export interface EtcdTls {
+  /** Absent: the certificate authorities that this platform trusts. */
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+export interface EtcdConnectionConfig {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Such as 'https://10.0.0.1:2379'; at least one. Without a scheme: http. */
+  readonly endpoints: readonly string[];
+  /** For endpoints with https. */
+  readonly tls?: EtcdTls;
+  /** How long one member may take for an answer. Default: 4 s. */
+  readonly attemptTimeoutMs?: number;
+  /** How long a read is tried, on all members in turn. Default: 15 s. */
+  readonly timeoutMs?: number;
+}
+
+export interface Endpoint {
+  readonly address: string;
+  readonly secure: boolean;
+}
+
+interface Member {
+  readonly address: string;
+  readonly client: Client;
+}
+
+const ATTEMPT_TIMEOUT_MS = 4000;
+const TIMEOUT_MS = 15_000;
+const RETRY_PAUSE_MS = 50;
+const MAX_SEND_BYTES = 16 * 1024 * 1024;
+
+/** Throws TypeError for what is no endpoint. */
+export function parseEndpoint(text: string): Endpoint {
+  // By hand: to a URL parser :443 is no port of https, and here it is not the default.
+  const [, scheme = 'http', address, port = '2379'] =
+    /^(?:(https?):\/\/)?([\w.-]+|\[[\da-f:.]+\])(?::(\d{1,5}))?\/?$/i.exec(text) ?? [];
+  if (address === undefined) {
+    throw new TypeError(`${JSON.stringify(text)} is no endpoint of etcd: it should look like https://10.0.0.1:2379`);
+  }
+  return { address: `${address}:${port}`, secure: scheme.toLowerCase() === 'https' };
+}
+
+export class EtcdConnection {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #members: readonly Member[];
+  readonly #attemptTimeoutMs: number;
+  readonly #timeoutMs: number;
+  /** The place in #members of the one that is asked now. */
+  #active = 0;
+  #closed = false;
+
+  constructor(config: EtcdConnectionConfig) {
+    this.#clock = config.clock;
+    this.#logger = config.logger;
+    this.#attemptTimeoutMs = config.attemptTimeoutMs ?? ATTEMPT_TIMEOUT_MS;
+    this.#timeoutMs = config.timeoutMs ?? TIMEOUT_MS;
+    if (config.endpoints.length === 0) throw new TypeError('etcd: there must be at least one endpoint');
+    const { ca, cert, key } = config.tls ?? {};
+    const bytes = (pem: string | undefined): Buffer | null => (pem === undefined ? null : Buffer.from(pem));
+    this.#members = config.endpoints.map(parseEndpoint).map(({ address, secure }) => ({
+      address,
+      client: new Client(
+        address,
+        secure ? credentials.createSsl(bytes(ca), bytes(key), bytes(cert)) : credentials.createInsecure(),
+        {
+          'grpc.max_receive_message_length': -1,
+          'grpc.max_send_message_length': MAX_SEND_BYTES,
+          // A member that is paused or cut off does not close its connections: only silence tells.
+          'grpc.keepalive_time_ms': 10_000,
+          'grpc.keepalive_timeout_ms': 4000,
+          'grpc.initial_reconnect_backoff_ms': 100,
+          'grpc.max_reconnect_backoff_ms': 2000,
+          // A connection of one's own: two engines in one process share nothing.
+          'grpc.use_local_subchannel_pool': 1,
+        },
+      ),
+    }));
+  }
+
+  /** The whole time that a read is tried. */
+  get timeoutMs(): number {
+    return this.#timeoutMs;
+  }
+
+  /** For what may be carried out more than once. Rejects with the last failure; Closed once the connection is. */
+  async read<N extends keyof Methods>(name: N, request: Methods[N][0], timeoutMs = this.#timeoutMs): Promise<Methods[N][1]> {
+    const deadline = this.#clock.monotonic() + timeoutMs;
+    for (let attempt = 1; ; attempt++) {
+      const left = Math.max(1, deadline - this.#clock.monotonic());
+      try {
+        return await this.send(name, request, Math.min(this.#attemptTimeoutMs, left));
+      } catch (error) {
+        const kind = failureKind(error);
+        if (this.#closed || (kind !== 'unknown' && kind !== 'busy') || this.#clock.monotonic() >= deadline) throw error;
+      }
+      // Every member is asked at once; who has asked them all waits a moment.
+      if (attempt % this.#members.length === 0) await this.#clock.sleep(RETRY_PAUSE_MS);
+    }
+  }
+
+  /** Sends the request once, to one member. */
+  send<N extends keyof Methods>(name: N, request: Methods[N][0], timeoutMs = this.#attemptTimeoutMs): Promise<Methods[N][1]> {
+    if (this.#closed) return Promise.reject(closedError());
+    const method = methodNamed(name);
+    const active = this.#active;
+    const { client } = this.#members[active] as Member;
+    return new Promise((resolve, reject) => {
+      client.makeUnaryRequest<object, object>(
+        method.path,
+        method.requestSerialize,
+        method.responseDeserialize,
+        request,
+        new Metadata(),
+        { deadline: this.#clock.now() + timeoutMs },
+        (error, response) => {
+          if (error === null) {
+            resolve(response as Methods[N][1]);
+            return;
+          }
+          if (failureKind(error) === 'unknown') this.#leave(active, error);
+          reject(this.#closed ? closedError() : error);
+        },
+      );
+    });
+  }
+
+  /** A stream of watches on one member. It ends with an error when the member has no leader. `failed` is to be called then. */
+  watch(): { readonly call: ClientDuplexStream<object, WatchResponse>; readonly failed: (error: unknown) => void } {
+    if (this.#closed) throw closedError();
+    const method: EtcdMethod = methodNamed('Watch.Watch');
+    const active = this.#active;
+    const metadata = new Metadata();
+    metadata.set('hasleader', 'true');
+    const { client } = this.#members[active] as Member;
+    const call = client.makeBidiStreamRequest<object, object>(
+      method.path,
+      method.requestSerialize,
+      method.responseDeserialize,
+      metadata,
+      {},
+    );
+    return { call: call as ClientDuplexStream<object, WatchResponse>, failed: (error) => this.#leave(active, error) };
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const { client } of this.#members) client.close();
+  }
+
+  /** The next member, unless somebody has gone on already. */
+  #leave(active: number, error: unknown): void {
+    if (this.#closed || this.#active !== active || this.#members.length === 1) return;
+    this.#active = (active + 1) % this.#members.length;
+    this.#logger.info('a member of etcd does not answer, the next one is asked', {
+      member: this.#members[active]?.address,
+      next: this.#members[this.#active]?.address,
+      cause: detailsOf(error),
+    });
+  }
+}
+
+export function closedError(): StorageError {
+  return new StorageError('Closed', 'the store is closed');
+}

@@ -1,0 +1,410 @@
+// The engine for clusters of more than one server: the storage contract on etcd (3.4 and later). Every read is linearizable,
+// every write one transaction that compares the key's revision (see writer.ts for what happens when its answer is missing).
+
+import type { Clock } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import type { Random } from '../../machinery/random.ts';
+import { WatchQueue } from '../../machinery/watch.ts';
+import type { WatchStream } from '../../machinery/watch.ts';
+import type {
+  GetOptions,
+  KeyValue,
+  ListOptions,
+  ListResult,
+  Revision,
+  Storage,
+  StorageEvent,
+  UpdateDecision,
+  UpdateResult,
+  WatchOptions,
+} from '../interface.ts';
+import { StorageError } from '../interface.ts';
+import { assertKey, assertPrefix } from '../mvcc/key-order.ts';
+import { Compactor } from './compactor.ts';
+import { closedError, EtcdConnection } from './connection.ts';
+import type { EtcdTls } from './connection.ts';
+import { detailsOf, failureKind, storageErrorOf } from './errors.ts';
+import { KeySpace } from './keys.ts';
+import { LeasePool } from './leases.ts';
+import type { EtcdKeyValue, RangeRequest, RangeResponse, TxnResponse } from './schema.ts';
+import { hasProgressRequests } from './version.ts';
+import { Watcher } from './watcher.ts';
+import { Writer } from './writer.ts';
+
+export { parseEndpoint } from './connection.ts';
+export type { EtcdTls } from './connection.ts';
+
+export interface EtcdStorageConfig {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Such as 'https://10.0.0.1:2379'. */
+  readonly endpoints: readonly string[];
+  readonly tls?: EtcdTls;
+  /** Where the objects are in etcd. Default: '/registry'. No '/' at its end. */
+  readonly prefix?: string;
+  /** What every key of the store begins with; `prefix` stands in its place in etcd. Default: '/registry'. */
+  readonly logicalPrefix?: string;
+  /** Events that may wait for a watcher, beyond those from the past that it asked for, before it is cut off. Default: 10,000. */
+  readonly watchBufferEvents?: number;
+  /** 0: this server never compacts. Default: five minutes. */
+  readonly compactionIntervalMs?: number;
+  /** How long one member may take for an answer. Default: 4 s. */
+  readonly attemptTimeoutMs?: number;
+  /** How long a read is tried, and the start. Default: 15 s. */
+  readonly timeoutMs?: number;
+}
+
+const WATCH_BUFFER_EVENTS = 10_000;
+/** A list without limit is read in pages of so many keys, at one revision. */
+const PAGE_KEYS = 5000;
+const HEALTH_TIMEOUT_MS = 2000;
+const RELIST_ATTEMPTS = 5;
+
+/** Throws StorageError (Unavailable) if no member answers in time; TypeError for a wrong endpoint. */
+export async function openEtcdStorage(config: EtcdStorageConfig): Promise<Storage> {
+  const connection = new EtcdConnection(config);
+  try {
+    const { version } = await connection.read('Maintenance.Status', {});
+    const [major = 0, minor = 0] = version.split('.').map(Number);
+    if (major !== 3 || minor < 4) throw new StorageError('Unavailable', `etcd ${version} is too old: 3.4 or later is needed`);
+    config.logger.debug('connected to etcd', { version, endpoints: config.endpoints });
+    return new EtcdStorage(config, connection, hasProgressRequests(version));
+  } catch (error) {
+    connection.close();
+    throw storageErrorOf(error);
+  }
+}
+
+class EtcdStorage implements Storage {
+  readonly #config: EtcdStorageConfig;
+  readonly #connection: EtcdConnection;
+  readonly #keys: KeySpace;
+  readonly #leases: LeasePool;
+  readonly #writer: Writer;
+  readonly #compactor: Compactor | undefined;
+  readonly #progressRequests: boolean;
+  readonly #progressKey: Uint8Array;
+  readonly #watchers = new Set<Watcher>();
+  /** The newest revision that any answer has shown. */
+  #latest: Revision = 0;
+  #closed = false;
+
+  constructor(config: EtcdStorageConfig, connection: EtcdConnection, progressRequests: boolean) {
+    const { clock, random, logger } = config;
+    this.#config = config;
+    this.#connection = connection;
+    this.#progressRequests = progressRequests;
+    this.#keys = new KeySpace({
+      logicalPrefix: config.logicalPrefix ?? '/registry',
+      physicalPrefix: config.prefix ?? '/registry',
+    });
+    this.#leases = new LeasePool({ connection, clock, random });
+    const process = random.uuid();
+    this.#progressKey = this.#keys.own(`${process}/progress`);
+    this.#writer = new Writer({
+      connection,
+      clock,
+      leases: this.#leases,
+      slotKey: (number) => this.#keys.own(`${process}/${number}`),
+    });
+    if (config.compactionIntervalMs !== 0) {
+      this.#compactor = new Compactor({ connection, clock, logger, intervalMs: config.compactionIntervalMs });
+    }
+  }
+
+  async get(key: string, options: GetOptions = {}): Promise<KeyValue | undefined> {
+    assertKey(key);
+    return (await this.#read(key, options.revision)).kv;
+  }
+
+  async list(prefix: string, options: ListOptions = {}): Promise<ListResult> {
+    assertPrefix(prefix);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#listAll(prefix, options);
+      } catch (error) {
+        // The revision of the first page was compacted before the last one was read: it was nobody's wish, so once more.
+        const lost = error instanceof StorageError && error.reason === 'Expired' && !options.revision;
+        if (!lost || attempt === RELIST_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  async count(prefix: string): Promise<number> {
+    assertPrefix(prefix);
+    const { from, to } = this.#keys.rangeOf(prefix);
+    return (await this.#range({ key: from, rangeEnd: to, countOnly: true })).count;
+  }
+
+  async currentRevision(): Promise<Revision> {
+    return (await this.#range({ key: this.#progressKey, countOnly: true })).header.revision;
+  }
+
+  async create(key: string, value: Uint8Array, options: { readonly ttlMs?: number } = {}): Promise<KeyValue> {
+    assertKey(key);
+    const outcome = await this.#write(key, 0, value, options.ttlMs);
+    if (!outcome.written) throw new StorageError('KeyExists', `${key} exists already`, { key });
+    return { key, value, createRevision: outcome.revision, modRevision: outcome.revision };
+  }
+
+  async guaranteedUpdate(
+    key: string,
+    update: (current: KeyValue | undefined) => UpdateDecision | Promise<UpdateDecision>,
+    options: { readonly guess?: KeyValue } = {},
+  ): Promise<UpdateResult> {
+    assertKey(key);
+    this.#checkOpen();
+    /** What is known of the key, and the revision at which that was so; no revision: only guessed. */
+    let seen: { readonly kv: KeyValue | undefined; readonly revision: Revision | undefined } | undefined =
+      options.guess === undefined ? undefined : { kv: options.guess, revision: undefined };
+    for (;;) {
+      seen ??= await this.#read(key);
+      const current: KeyValue | undefined = seen.kv;
+      let outcome: { readonly decision: UpdateDecision } | { readonly error: unknown };
+      try {
+        outcome = { decision: await update(current) };
+      } catch (error) {
+        outcome = { error };
+      }
+      this.#checkOpen();
+      const writes =
+        'decision' in outcome &&
+        (outcome.decision.action === 'put' || (outcome.decision.action === 'delete' && current !== undefined));
+      if (!writes) {
+        if (seen.revision === undefined) {
+          const fresh = await this.#read(key);
+          // Only what was decided from the present counts.
+          if (fresh.kv?.modRevision !== current?.modRevision) {
+            seen = fresh;
+            continue;
+          }
+          seen = fresh;
+        }
+        if ('error' in outcome) throw outcome.error;
+        return { kv: current, previous: current, revision: seen.revision as Revision };
+      }
+      const { decision } = outcome as { readonly decision: Exclude<UpdateDecision, { readonly action: 'keep' }> };
+      const value = decision.action === 'put' ? decision.value : undefined;
+      const ttlMs = decision.action === 'put' ? decision.ttlMs : undefined;
+      const written = await this.#write(key, current?.modRevision ?? 0, value, ttlMs);
+      if (written.written) {
+        const { revision } = written;
+        if (value === undefined) return { previous: current, revision };
+        return {
+          kv: { key, value, createRevision: current?.createRevision ?? revision, modRevision: revision },
+          previous: current,
+          revision,
+        };
+      }
+      seen = { kv: written.current, revision: written.revision };
+    }
+  }
+
+  async delete(
+    key: string,
+    options: { readonly expectedRevision?: Revision } = {},
+  ): Promise<{ readonly previous: KeyValue; readonly revision: Revision }> {
+    assertKey(key);
+    const { expectedRevision } = options;
+    let { kv: current } = await this.#read(key);
+    for (;;) {
+      if (current === undefined) throw new StorageError('KeyNotFound', `${key} does not exist`, { key });
+      if (expectedRevision !== undefined && current.modRevision !== expectedRevision) {
+        throw new StorageError('Conflict', `${key} has revision ${current.modRevision}, not ${expectedRevision}`, {
+          key,
+          current,
+        });
+      }
+      const outcome = await this.#write(key, current.modRevision, undefined, undefined);
+      if (outcome.written) return { previous: current, revision: outcome.revision };
+      current = outcome.current;
+    }
+  }
+
+  watch(prefix: string, options: WatchOptions = {}): WatchStream<StorageEvent> {
+    assertPrefix(prefix);
+    if (this.#closed) {
+      const failed = new WatchQueue<StorageEvent>();
+      failed.fail(closedError());
+      return failed;
+    }
+    const { clock, logger, watchBufferEvents = WATCH_BUFFER_EVENTS } = this.#config;
+    const watcher = new Watcher({
+      connection: this.#connection,
+      clock,
+      logger,
+      keys: this.#keys,
+      prefix,
+      // From what this process knows as now: whatever it writes after the call is later.
+      afterRevision: options.afterRevision || this.#latest,
+      progressIntervalMs: options.progressIntervalMs,
+      bufferEvents: watchBufferEvents,
+      progressRequests: this.#progressRequests,
+      touch: () => this.#touch(),
+      onEnd: (ended) => this.#watchers.delete(ended),
+    });
+    if (!watcher.queue.ended) this.#watchers.add(watcher);
+    return watcher.queue;
+  }
+
+  async compact(revision: Revision): Promise<void> {
+    this.#checkOpen();
+    if (!Number.isSafeInteger(revision)) throw new TypeError(`storage: ${revision} is not a revision`);
+    try {
+      await this.#connection.read('KV.Compact', { revision });
+    } catch (error) {
+      const kind = failureKind(error);
+      // It has been done already, by this call or another.
+      if (kind === 'compacted') return;
+      if (kind === 'future') throw await this.#future(revision);
+      throw storageErrorOf(error);
+    }
+  }
+
+  async health(): Promise<void> {
+    this.#checkOpen();
+    try {
+      const [, { errors }] = await Promise.all([
+        this.#connection.read('KV.Range', { key: this.#progressKey, countOnly: true }, HEALTH_TIMEOUT_MS),
+        this.#connection.read('Maintenance.Status', {}, HEALTH_TIMEOUT_MS),
+      ]);
+      const alarm = errors.find((each) => /alarm|NOSPACE|CORRUPT/i.test(each));
+      if (alarm !== undefined) throw new StorageError(alarm.includes('NOSPACE') ? 'NoSpace' : 'Unavailable', `etcd: ${alarm}`);
+    } catch (error) {
+      throw storageErrorOf(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#compactor?.stop();
+    for (const watcher of [...this.#watchers]) watcher.fail(closedError());
+    this.#connection.close();
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw closedError();
+  }
+
+  async #write(
+    key: string,
+    expectedRevision: Revision,
+    value: Uint8Array | undefined,
+    ttlMs: number | undefined,
+  ): Promise<
+    | { readonly written: true; readonly revision: Revision }
+    | { readonly written: false; readonly current: KeyValue | undefined; readonly revision: Revision }
+  > {
+    this.#checkOpen();
+    if (ttlMs !== undefined && !(ttlMs > 0)) throw new TypeError(`storage: a time to live must be more than 0 ms, not ${ttlMs}`);
+    const outcome = await this.#writer.write({ key: this.#keys.encode(key), expectedRevision, value, ttlMs });
+    this.#saw(outcome.revision);
+    return outcome.written ? outcome : { ...outcome, current: this.#decoded(outcome.current) };
+  }
+
+  async #read(key: string, revision?: Revision): Promise<{ readonly kv: KeyValue | undefined; readonly revision: Revision }> {
+    const response = await this.#range({ key: this.#keys.encode(key), ...(revision && { revision }) });
+    return { kv: this.#decoded(response.kvs[0]), revision: response.header.revision };
+  }
+
+  async #listAll(prefix: string, options: ListOptions): Promise<ListResult> {
+    const limit = options.limit || Number.POSITIVE_INFINITY;
+    const items: KeyValue[] = [];
+    let at = options.revision || 0;
+    let { startAfter } = options;
+    for (;;) {
+      const { from, to } = this.#keys.rangeOf(prefix, startAfter);
+      const wanted = Math.min(limit - items.length, PAGE_KEYS);
+      // An empty range has no place in the protocol; then only the revision is of interest.
+      const empty = Buffer.compare(from, to) >= 0;
+      const page = await this.#range({
+        key: from,
+        ...(empty ? { countOnly: true } : { rangeEnd: to, limit: wanted }),
+        ...(at > 0 && { revision: at }),
+      });
+      if (at === 0) at = page.header.revision;
+      for (const kv of page.kvs) items.push(this.#keys.keyValue(kv));
+      const remaining = empty ? 0 : page.count - page.kvs.length;
+      if (remaining <= 0 || items.length >= limit) return { items, revision: at, remaining };
+      startAfter = items.at(-1)?.key;
+    }
+  }
+
+  async #range(request: RangeRequest): Promise<RangeResponse> {
+    this.#checkOpen();
+    const { revision = 0 } = request;
+    if (!Number.isSafeInteger(revision) || revision < 0) throw new TypeError(`storage: ${revision} is not a revision`);
+    try {
+      const response = await this.#connection.read('KV.Range', request);
+      this.#saw(response.header.revision);
+      return response;
+    } catch (error) {
+      const kind = failureKind(error);
+      if (kind === 'compacted') throw await this.#expired(revision);
+      if (kind === 'future') throw await this.#future(revision);
+      throw storageErrorOf(error);
+    }
+  }
+
+  #decoded(kv: EtcdKeyValue | null | undefined): KeyValue | undefined {
+    return kv === null || kv === undefined ? undefined : this.#keys.keyValue(kv);
+  }
+
+  #saw(revision: Revision): void {
+    if (revision > this.#latest) this.#latest = revision;
+  }
+
+  async #future(revision: Revision): Promise<StorageError> {
+    const current = await this.currentRevision();
+    return new StorageError('FutureRevision', `revision ${revision} has not been reached: the current one is ${current}`, {
+      revision: current,
+    });
+  }
+
+  /** etcd says what can still be read only to those who watch. */
+  async #expired(revision: Revision): Promise<StorageError> {
+    const oldest = await this.#oldestReadable(revision);
+    const known = oldest === undefined ? '' : `: the oldest that can be read is ${oldest}`;
+    return new StorageError('Expired', `revision ${revision} has been compacted${known}`, {
+      ...(oldest !== undefined && { revision: oldest }),
+    });
+  }
+
+  async #oldestReadable(after: Revision): Promise<Revision | undefined> {
+    const { clock, timeoutMs = HEALTH_TIMEOUT_MS } = this.#config;
+    const { call } = this.#connection.watch();
+    return await new Promise<Revision | undefined>((resolve) => {
+      const finish = (revision: Revision | undefined): void => {
+        timer.cancel();
+        resolve(revision);
+        call.cancel();
+      };
+      const timer = clock.setTimer(Math.min(timeoutMs, HEALTH_TIMEOUT_MS), () => finish(undefined));
+      call.on('data', (response) => {
+        if (response.compactRevision > 0) finish(response.compactRevision);
+      });
+      call.on('error', () => finish(undefined));
+      call.write({ create: { key: this.#progressKey, startRevision: Math.max(1, after) } });
+    });
+  }
+
+  /** A write that every watch of old members sees: they then know how far they are. */
+  async #touch(): Promise<void> {
+    const lease = await this.#leases.leaseFor(3_600_000);
+    const value = new TextEncoder().encode('progress');
+    let response: TxnResponse;
+    try {
+      // It does not matter whether it is made, or how often: only that one is seen.
+      response = await this.#connection.send('KV.Txn', {
+        compare: [],
+        success: [{ put: { key: this.#progressKey, value, lease } }],
+        failure: [],
+      });
+    } catch (error) {
+      throw new Error(detailsOf(error), { cause: error });
+    }
+    this.#saw(response.header.revision);
+  }
+}

@@ -1,0 +1,145 @@
+// A real etcd of one member for tests: in a directory of its own, on free ports, gone afterwards.
+
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** The program; another with the environment variable ETCD. */
+const PROGRAM = process.env['ETCD'] ?? 'etcd';
+export const ETCD_HINT = 'there is no etcd here: apt-get install etcd-server, or set ETCD to the program';
+
+export function hasEtcd(): boolean {
+  try {
+    execFileSync(PROGRAM, ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export interface EtcdProcess {
+  readonly endpoint: string;
+  readonly pid: number;
+  /** SIGSTOP, SIGCONT, SIGKILL … */
+  signal(name: NodeJS.Signals): void;
+  /** Starts it again on what it kept, after it was killed. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface EtcdProcessOptions {
+  /** More arguments; they win. */
+  readonly args?: readonly string[];
+  /** PEM files: serves https and asks clients for certificates. */
+  readonly tls?: { readonly cert: string; readonly key: string; readonly clientCa: string };
+}
+
+export async function startEtcd(options: EtcdProcessOptions = {}): Promise<EtcdProcess> {
+  const [members] = await startEtcdCluster(1, options);
+  return members as EtcdProcess;
+}
+
+/** Members of one cluster. */
+export async function startEtcdCluster(size: number, options: EtcdProcessOptions = {}): Promise<EtcdProcess[]> {
+  const ports = await freePorts(2 * size);
+  const scheme = options.tls === undefined ? 'http' : 'https';
+  const peers = Array.from({ length: size }, (_, index) => `m${index}=http://127.0.0.1:${ports[2 * index + 1]}`).join(',');
+  const members = Array.from({ length: size }, (_, index) => {
+    const dir = mkdtempSync(join(tmpdir(), 'coxswain-etcd-'));
+    const endpoint = `${scheme}://127.0.0.1:${ports[2 * index]}`;
+    const peer = `http://127.0.0.1:${ports[2 * index + 1]}`;
+    const args = [
+      ...['--name', `m${index}`, '--data-dir', dir, '--initial-cluster', peers, '--initial-cluster-state', 'new'],
+      ...['--listen-client-urls', endpoint, '--advertise-client-urls', endpoint],
+      ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer],
+      // Leases can be as short as a second then.
+      ...['--heartbeat-interval', '50', '--election-timeout', '500', '--logger', 'zap', '--log-level', 'error'],
+      ...(options.tls === undefined
+        ? []
+        : ['--cert-file', options.tls.cert, '--key-file', options.tls.key, '--trusted-ca-file', options.tls.clientCa]),
+      ...(options.tls === undefined ? [] : ['--client-cert-auth']),
+      ...(options.args ?? []),
+    ];
+    return new Member(dir, endpoint, args);
+  });
+  await Promise.all(members.map((member) => member.start()));
+  return members;
+}
+
+class Member implements EtcdProcess {
+  readonly endpoint: string;
+  readonly #dir: string;
+  readonly #args: readonly string[];
+  #child: ChildProcess | undefined;
+  #output = '';
+
+  constructor(dir: string, endpoint: string, args: readonly string[]) {
+    this.#dir = dir;
+    this.endpoint = endpoint;
+    this.#args = args;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  async start(): Promise<void> {
+    const child = spawn(PROGRAM, this.#args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = child;
+    const note = (chunk: Buffer): void => {
+      this.#output = (this.#output + chunk.toString()).slice(-4000);
+    };
+    child.stdout?.on('data', note);
+    child.stderr?.on('data', note);
+    const { port } = new URL(this.endpoint);
+    for (;;) {
+      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`etcd ended: ${this.#output}`);
+      if (await accepts(Number(port))) return;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child?.kill(name);
+  }
+
+  async restart(): Promise<void> {
+    await this.#ended();
+    await this.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#child?.kill('SIGCONT');
+    this.#child?.kill('SIGKILL');
+    await this.#ended();
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+
+  async #ended(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    await new Promise((resolve) => child.once('exit', resolve));
+  }
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const { connect } = await import('node:net');
+  return await new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.once('listening', resolve))));
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}

@@ -1,0 +1,240 @@
+// One watch of the store on etcd: a stream of its own, which is opened again on another member when it breaks, from the revision
+// that was seen in full. Parts of a message that etcd cut in pieces are put together first, since a revision is told as a whole.
+
+import type { ClientDuplexStream } from '@grpc/grpc-js';
+import type { Clock, Timer } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import { WatchQueue } from '../../machinery/watch.ts';
+import type { Revision, StorageEvent } from '../interface.ts';
+import { StorageError } from '../interface.ts';
+import { closedError } from './connection.ts';
+import type { EtcdConnection } from './connection.ts';
+import { detailsOf } from './errors.ts';
+import type { KeySpace } from './keys.ts';
+import type { WatchResponse } from './schema.ts';
+
+export interface WatcherConfig {
+  readonly connection: EtcdConnection;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly keys: KeySpace;
+  readonly prefix: string;
+  readonly afterRevision: Revision;
+  readonly progressIntervalMs: number | undefined;
+  /** Events that may wait beyond those from the past. */
+  readonly bufferEvents: number;
+  /**
+   * Whether the members answer requests for progress in the order of events. If not, progress is made by a write: `touch` writes
+   * a key of the engine's own, which this watch then sees.
+   */
+  readonly progressRequests: boolean;
+  readonly touch: () => Promise<void>;
+  readonly onEnd: (watcher: Watcher) => void;
+}
+
+type EtcdEvent = WatchResponse['events'][number];
+
+const RECONNECT_MS = 100;
+const MAX_RECONNECT_MS = 2000;
+/** Members drop a request for progress while they send what is past. */
+const ASK_AGAIN_MS = 100;
+
+export class Watcher {
+  readonly queue: WatchQueue<StorageEvent>;
+  readonly #config: WatcherConfig;
+  readonly #prefixBytes: Uint8Array;
+  #call: ClientDuplexStream<object, WatchResponse> | undefined;
+  /** Everything up to here was told. */
+  #seen: Revision;
+  /** The current revision when the watch began: events up to it are from the past. Undefined: it has not begun. */
+  #begun: Revision | undefined;
+  #pastEvents = 0;
+  #parts: EtcdEvent[] = [];
+  #pauseMs = RECONNECT_MS;
+  #toldProgress = false;
+  readonly #timers = new Set<Timer>();
+
+  constructor(config: WatcherConfig) {
+    this.#config = config;
+    this.#prefixBytes = config.keys.rangeOf(config.prefix).from;
+    this.#seen = config.afterRevision;
+    this.queue = new WatchQueue<StorageEvent>({ onStop: () => this.#end() });
+    this.#open();
+    const { progressIntervalMs, clock } = config;
+    if (progressIntervalMs !== undefined) {
+      // A consumer that has events to read is not idle, and must not drown in progress.
+      this.#timers.add(clock.setInterval(progressIntervalMs, () => this.queue.length === 0 && this.#askForProgress()));
+    }
+  }
+
+  fail(error: StorageError): void {
+    this.queue.fail(error);
+    this.#end();
+  }
+
+  #open(): void {
+    const { connection, keys, prefix, progressIntervalMs, progressRequests } = this.#config;
+    if (this.queue.ended) return;
+    let opened: ReturnType<EtcdConnection['watch']>;
+    try {
+      opened = connection.watch();
+    } catch (error) {
+      this.fail(error instanceof StorageError ? error : closedError());
+      return;
+    }
+    const { call, failed } = opened;
+    this.#call = call;
+    this.#parts = [];
+    const range = progressIntervalMs === undefined || progressRequests ? keys.rangeOf(prefix) : keys.everything;
+    call.on('data', (response: WatchResponse) => {
+      if (this.#call === call) this.#receive(response);
+    });
+    const broken = (error: unknown): void => {
+      if (this.#call !== call) return;
+      this.#call = undefined;
+      call.cancel();
+      failed(error);
+      this.#config.logger.debug('a watch on etcd broke, it is opened again', { prefix, cause: detailsOf(error) });
+      this.#later(this.#pauseMs, () => this.#open());
+      this.#pauseMs = Math.min(2 * this.#pauseMs, MAX_RECONNECT_MS);
+    };
+    call.on('error', broken);
+    call.on('end', () => broken(new Error('the member ended the stream')));
+    call.write({
+      create: {
+        key: range.from,
+        rangeEnd: range.to,
+        startRevision: this.#seen + 1,
+        prevKv: true,
+        fragment: true,
+        // From time to time by itself, too: it keeps the place to resume from young.
+        progressNotify: true,
+      },
+    });
+  }
+
+  #receive(response: WatchResponse): void {
+    const revision = response.header?.revision ?? 0;
+    if (response.canceled) {
+      this.#canceled(response);
+      return;
+    }
+    if (response.created) {
+      this.#pauseMs = RECONNECT_MS;
+      this.#begun ??= revision;
+      if (this.#config.progressIntervalMs !== undefined) this.#askForProgress();
+      return;
+    }
+    if (response.events.length === 0 && !response.fragment && this.#parts.length === 0) {
+      if (this.#config.progressRequests) this.#progress(revision);
+      return;
+    }
+    this.#parts.push(...response.events);
+    if (response.fragment) return;
+    const events = this.#parts;
+    this.#parts = [];
+    for (const event of events) {
+      if (this.queue.ended) return;
+      this.#tell(event);
+    }
+    const last = events.at(-1);
+    if (last !== undefined) this.#seen = Math.max(this.#seen, last.kv.modRevision);
+  }
+
+  #tell(event: EtcdEvent): void {
+    const { keys, prefix } = this.#config;
+    const revision = event.kv.modRevision;
+    if (revision <= this.#seen) return;
+    if (!startsWith(event.kv.key, this.#prefixBytes)) {
+      // The engine's own key, or another prefix: what was before it has been told.
+      if (this.#config.progressIntervalMs !== undefined && !this.#config.progressRequests && event.type === 0) {
+        if (decode(event.kv.value) === 'progress') this.#progress(revision);
+      }
+      return;
+    }
+    const created = event.type === 0 && event.kv.createRevision === revision;
+    const previous = event.prevKv === null ? undefined : keys.keyValue(event.prevKv);
+    if (!created && previous === undefined) {
+      this.fail(new StorageError('Expired', `the value before revision ${revision} has been compacted`, { revision }));
+      return;
+    }
+    const past = revision <= (this.#begun ?? 0);
+    if (past) this.#pastEvents++;
+    else if (this.queue.length >= this.#config.bufferEvents + this.#pastEvents) {
+      const waiting = `${this.queue.length} events were waiting for it`;
+      this.fail(new StorageError('SlowWatcher', `the watch of ${prefix} did not keep up: ${waiting}`));
+      return;
+    }
+    if (event.type === 0) {
+      const kv = keys.keyValue(event.kv);
+      this.queue.push(previous === undefined ? { type: 'put', revision, kv } : { type: 'put', revision, kv, previous });
+    } else if (previous !== undefined) {
+      this.queue.push({ type: 'delete', revision, key: keys.decode(event.kv.key), previous });
+    }
+  }
+
+  #progress(revision: Revision): void {
+    if (revision < this.#config.afterRevision) return;
+    this.#seen = Math.max(this.#seen, revision);
+    if (this.#config.progressIntervalMs === undefined) return;
+    this.#toldProgress = true;
+    this.queue.push({ type: 'progress', revision });
+  }
+
+  #askForProgress(): void {
+    const call = this.#call;
+    if (call === undefined || this.queue.ended) return;
+    if (!this.#config.progressRequests) {
+      this.#config.touch().catch((error: unknown) => {
+        this.#config.logger.debug('no progress can be made on etcd', { cause: detailsOf(error) });
+        if (!this.#toldProgress) this.#later(MAX_RECONNECT_MS, () => this.#askForProgress());
+      });
+      return;
+    }
+    call.write({ progress: {} });
+    if (!this.#toldProgress) this.#later(ASK_AGAIN_MS, () => !this.#toldProgress && this.#askForProgress());
+  }
+
+  #canceled(response: WatchResponse): void {
+    const { compactRevision, cancelReason } = response;
+    if (compactRevision > 0) {
+      const message = `revision ${this.#seen} has been compacted: the oldest that can be read is ${compactRevision}`;
+      this.fail(new StorageError('Expired', message, { revision: compactRevision }));
+      return;
+    }
+    // A member that has no leader, for example. Refusals for good (no permission) end the watch.
+    if (/permission|invalid|token/i.test(cancelReason)) this.fail(new StorageError('Unavailable', `etcd: ${cancelReason}`));
+    else this.#call?.emit('error', new Error(cancelReason === '' ? 'the member canceled the watch' : cancelReason));
+  }
+
+  #later(delayMs: number, action: () => void): void {
+    if (this.queue.ended) return;
+    const timer = this.#config.clock.setTimer(delayMs, () => {
+      this.#timers.delete(timer);
+      action();
+    });
+    this.#timers.add(timer);
+  }
+
+  #end(): void {
+    const call = this.#call;
+    this.#call = undefined;
+    // What it says after this is of no interest, but must not bring the process down.
+    call?.on('error', () => undefined);
+    call?.cancel();
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+    this.#config.onEnd(this);
+  }
+}
+
+function startsWith(key: Uint8Array, prefix: Uint8Array): boolean {
+  if (key.length < prefix.length) return false;
+  // From the end: keys of one store differ there.
+  for (let i = prefix.length - 1; i >= 0; i--) if (key[i] !== prefix[i]) return false;
+  return true;
+}
+
+function decode(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+}
