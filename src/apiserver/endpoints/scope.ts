@@ -1,9 +1,10 @@
 // What one endpoint (a resource or subresource in one version) is about.
 
 import type { GroupVersionKind, MessageDescriptor, ResourceType } from '../../api/descriptor.ts';
-import { fieldElement, FieldManager, FieldSet } from '../../api/managed-fields/index.ts';
+import { fieldElement, FieldManager, FieldSet, mergeTypeOf } from '../../api/managed-fields/index.ts';
+import type { MergeType, Versions } from '../../api/managed-fields/index.ts';
 import { apiVersionOf } from '../../api/scheme.ts';
-import type { Scheme } from '../../api/scheme.ts';
+import type { KnownType, Scheme } from '../../api/scheme.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import type { AdmissionAttributes, Operation } from '../admission/plugin.ts';
@@ -33,6 +34,8 @@ export interface Scope {
   readonly rest: Rest;
   readonly table: TableConvertor | undefined;
   readonly createCode: number;
+  /** Other versions of the resource's kind. */
+  readonly otherVersions: readonly GroupVersionKind[];
 }
 
 export function resourceScope(services: EndpointServices, served: ServedResource): Scope {
@@ -46,6 +49,7 @@ export function resourceScope(services: EndpointServices, served: ServedResource
     rest: served.rest,
     table: served.table,
     createCode: served.createCode ?? 201,
+    otherVersions: served.otherVersions ?? [],
   };
 }
 
@@ -59,6 +63,8 @@ export function subresourceScope(services: EndpointServices, served: ServedResou
     rest: subresource.rest,
     table: subresource.table,
     createCode: subresource.createCode ?? 201,
+    // Of a view of the whole object, as status is.
+    otherVersions: subresource.kind.kind === served.type.kind ? (served.otherVersions ?? []) : [],
   };
 }
 
@@ -75,10 +81,30 @@ export function fieldManagerOf(scope: Scope): FieldManager {
       subresource: scope.subresource,
       reset: FieldSet.of(...resetFieldsOf(scope).map((path) => path.map(fieldElement))),
       now: () => clock.now(),
+      ...(scope.otherVersions.length > 0 && { versions: versionsOf(scope) }),
     });
     fieldManagers.set(scope, manager);
   }
   return manager;
+}
+
+function versionsOf({ kind, otherVersions, services: { scheme } }: Scope): Versions {
+  const kinds = new Map([kind, ...otherVersions].map((each) => [apiVersionOf(each), each]));
+  const types = new Map<string, MergeType>();
+  const kindOf = (apiVersion: string): GroupVersionKind => kinds.get(apiVersion) as GroupVersionKind;
+  return {
+    typeOf(apiVersion) {
+      const known = kinds.get(apiVersion);
+      if (known === undefined) return undefined;
+      let type = types.get(apiVersion);
+      if (type === undefined) {
+        type = mergeTypeOf((scheme.lookup(known) as KnownType).message);
+        types.set(apiVersion, type);
+      }
+      return type;
+    },
+    convert: (value, from, to) => scheme.convert(value as object, kindOf(from), kindOf(to)),
+  };
 }
 
 function resetFieldsOf({ rest, type, subresource }: Scope): readonly (readonly string[])[] {

@@ -1,12 +1,27 @@
 // The table of events. A list is sorted by when each was seen last.
 
 import type * as core from '../../api/core/v1/index.ts';
+import type * as newer from '../../api/events/v1/index.ts';
+import { toCore } from '../../api/events/v1/conversion.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { TableConvertor } from '../registry/table.ts';
 import { since } from './age.ts';
 import { column } from './columns.ts';
 
 type Event = Immutable<core.Event>;
+
+/** Of events in their newer form. */
+export const newerEventTable: TableConvertor<Immutable<newer.Event>> = {
+  get columns() {
+    return eventTable.columns;
+  },
+  compare: (a, b) => lastSeen(asCore(a)) - lastSeen(asCore(b)),
+  cells: (event, now) => eventTable.cells(asCore(event), now),
+};
+
+function asCore(event: Immutable<newer.Event>): Event {
+  return toCore(event) as Event;
+}
 
 export const eventTable: TableConvertor<Event> = {
   columns: [

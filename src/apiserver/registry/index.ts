@@ -5,7 +5,7 @@ import { accessReviewResources } from './authorization/access-reviews.ts';
 import { componentStatusResource } from './core/component-status/index.ts';
 import { configMapResource } from './core/config-map/index.ts';
 import { endpointsResource } from './core/endpoints/index.ts';
-import { eventResource } from './core/event/index.ts';
+import { eventResources } from './core/event/index.ts';
 import { limitRangeResource } from './core/limit-range/index.ts';
 import { namespaceResource } from './core/namespace/index.ts';
 import { nodeResource } from './core/node/index.ts';
@@ -41,7 +41,7 @@ export function buildRegistry(services: RegistryServices): readonly ServedResour
     componentStatusResource(services),
     configMapResource(services),
     endpointsResource(services),
-    eventResource(services),
+    ...eventResources(services),
     limitRangeResource(services),
     namespaceResource(services),
     nodeResource(services),

@@ -139,6 +139,8 @@ export interface ServedResource {
   readonly table?: TableConvertor;
   /** The list kind. Default: the kind with List behind it. */
   readonly listKind?: string;
+  /** Other versions in which the same objects are written: who owns fields in one owns them in all. */
+  readonly otherVersions?: readonly GroupVersionKind[];
   /** What everybody who asks for it is warned of: it is deprecated. */
   readonly deprecation?: string;
   /** The status of a successful create. Default: 201. */

@@ -104,7 +104,7 @@ function isClassWrite({ resource, subresource, operation }: AdmissionAttributes)
 }
 
 function priorityFrom({ value, preemptionPolicy }: PriorityClass): PodPriority {
-  return { priority: value, preemptionPolicy: (preemptionPolicy as PreemptionPolicy | undefined) ?? PREEMPT };
+  return { priority: value, preemptionPolicy: preemptionPolicy ?? PREEMPT };
 }
 
 /** What the plugin filled in may be left out of an update. */

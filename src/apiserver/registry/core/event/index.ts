@@ -1,19 +1,33 @@
-// The resource events. They go by themselves after an hour.
+// The resources events of two groups: one storage, two forms. Events go by themselves after an hour.
 
 import type * as core from '../../../../api/core/v1/index.ts';
 import { events } from '../../../../api/core/v1/index.ts';
+import type { Event as NewerEvent } from '../../../../api/events/v1/index.ts';
+import { events as newerEvents } from '../../../../api/events/v1/index.ts';
+import { fromCore, toCore } from '../../../../api/events/v1/conversion.ts';
+import { validateNewerEvent, validateNewerEventUpdate } from '../../../../api/events/v1/validation.ts';
 import { validateEvent } from '../../../../api/core/v1/validation/index.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
-import { eventTable } from '../../../printers/event.ts';
+import { eventTable, newerEventTable } from '../../../printers/event.ts';
 import { pathSegmentName } from '../../metadata-validation.ts';
 import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
 import type { ResourceStrategy } from '../../strategy.ts';
+import { versionView } from '../../version-view.ts';
 
 type Event = Immutable<core.Event>;
 
 const TTL_MS = 60 * 60 * 1000;
+
+/** Fields that the newer form names otherwise, and how it names them. */
+const NEWER_NAMES: readonly (readonly [newer: string, stored: string])[] = [
+  ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map(
+    (name) => [`regarding.${name}`, `involvedObject.${name}`] as const,
+  ),
+  ['reportingController', 'reportingComponent'],
+];
+const NEWER_FIELD_NAMES = [...NEWER_NAMES.map(([newer]) => newer), 'reason', 'type'];
 
 export const eventStrategy: ResourceStrategy<Event> = {
   allowCreateOnUpdate: true,
@@ -35,25 +49,43 @@ export const eventStrategy: ResourceStrategy<Event> = {
     'source',
     'type',
   ],
-  selectableFields: (event) => ({
-    'involvedObject.kind': event.involvedObject.kind ?? '',
-    'involvedObject.namespace': event.involvedObject.namespace ?? '',
-    'involvedObject.name': event.involvedObject.name ?? '',
-    'involvedObject.uid': event.involvedObject.uid ?? '',
-    'involvedObject.apiVersion': event.involvedObject.apiVersion ?? '',
-    'involvedObject.resourceVersion': event.involvedObject.resourceVersion ?? '',
-    'involvedObject.fieldPath': event.involvedObject.fieldPath ?? '',
-    reason: event.reason ?? '',
-    reportingComponent: event.reportingComponent ?? '',
-    source: event.source?.component || (event.reportingComponent ?? ''),
-    type: event.type ?? '',
-  }),
+  selectableFields: (event) =>
+    withNewerNames({
+      'involvedObject.kind': event.involvedObject.kind ?? '',
+      'involvedObject.namespace': event.involvedObject.namespace ?? '',
+      'involvedObject.name': event.involvedObject.name ?? '',
+      'involvedObject.uid': event.involvedObject.uid ?? '',
+      'involvedObject.apiVersion': event.involvedObject.apiVersion ?? '',
+      'involvedObject.resourceVersion': event.involvedObject.resourceVersion ?? '',
+      'involvedObject.fieldPath': event.involvedObject.fieldPath ?? '',
+      reason: event.reason ?? '',
+      reportingComponent: event.reportingComponent ?? '',
+      source: event.source?.component || (event.reportingComponent ?? ''),
+      type: event.type ?? '',
+    }),
 };
 
-export function eventResource(services: RegistryServices): ServedResource {
-  return {
-    type: events,
-    rest: new ResourceStore<Event>({ ...services, type: events, strategy: eventStrategy }),
-    table: eventTable,
-  };
+function withNewerNames(fields: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return { ...fields, ...Object.fromEntries(NEWER_NAMES.map(([newer, stored]) => [newer, fields[stored] ?? ''])) };
+}
+
+const CORE = { group: '', version: 'v1', kind: 'Event' } as const;
+const NEWER = { group: 'events.k8s.io', version: 'v1', kind: 'Event' } as const;
+
+/** The same events are served in two groups. */
+export function eventResources(services: RegistryServices): readonly ServedResource[] {
+  const store = new ResourceStore<Event>({ ...services, type: events, strategy: eventStrategy });
+  const newer = versionView(store, {
+    kind: NEWER,
+    stored: CORE,
+    fromStored: (event) => fromCore(event as Event),
+    toStored: (event) => toCore(event as Immutable<NewerEvent>),
+    selectableFieldNames: NEWER_FIELD_NAMES,
+    validate: (event, old) =>
+      old === undefined ? validateNewerEvent(event as Event) : validateNewerEventUpdate(event as Event, old as Event),
+  });
+  return [
+    { type: events, rest: store, table: eventTable, otherVersions: [NEWER] },
+    { type: newerEvents, rest: newer, table: newerEventTable, otherVersions: [CORE] },
+  ];
 }
