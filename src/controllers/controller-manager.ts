@@ -8,6 +8,7 @@ import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
 import type { Controller, ControllerConfig } from './controller.ts';
 import { CronJobController } from './cronjob/index.ts';
+import { DaemonSetController } from './daemonset/index.ts';
 import { DeploymentController } from './deployment/index.ts';
 import { GarbageCollector } from './garbage-collector/index.ts';
 import type { GarbageCollectorConfig } from './garbage-collector/index.ts';
@@ -29,6 +30,7 @@ import { TtlAfterFinishedController } from './ttl-after-finished/index.ts';
 /** The settings of single controllers that may be changed. */
 export interface ControllerSettings {
   readonly deployment?: { readonly workers?: number };
+  readonly daemonset?: { readonly workers?: number; readonly burstReplicas?: number };
   readonly cronjob?: { readonly workers?: number };
   readonly job?: { readonly workers?: number };
   readonly statefulset?: { readonly workers?: number };
@@ -64,6 +66,7 @@ type Make = (config: ControllerConfig, manager: ControllerManagerConfig) => Cont
 /** Every controller, by the name by which it is chosen. */
 const CONTROLLERS = {
   deployment: (config, { settings }) => new DeploymentController({ ...config, ...settings?.deployment }),
+  daemonset: (config, { settings }) => new DaemonSetController({ ...config, ...settings?.daemonset }),
   cronjob: (config, { settings }) => new CronJobController({ ...config, ...settings?.cronjob }),
   job: (config, { settings }) => new JobController({ ...config, ...settings?.job }),
   statefulset: (config, { settings }) => new StatefulSetController({ ...config, ...settings?.statefulset }),

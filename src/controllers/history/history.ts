@@ -17,6 +17,8 @@ export interface HistoryConfig<Owner extends KubeObject> {
   readonly client: Client;
   readonly ownerType: ResourceType<Owner>;
   readonly informer: SharedInformer<ReadRevision>;
+  /** The label of revisions that gets the hash. Default: 'controller.kubernetes.io/hash'. */
+  readonly hashLabel?: string;
   /** Is told each revision that is written, as the server has it now. */
   readonly wrote: (owner: Claimant, revision: ReadRevision) => void;
 }
@@ -73,7 +75,15 @@ export class History<Owner extends KubeObject> {
       return { revision, revisions: [...revisions.filter((each) => each !== next.revision), revision], collisionCount };
     }
     for (let collisions = collisionCount; ; collisions++) {
-      const wanted = newRevision({ owner, labels, data, revision: next.number, collisionCount: collisions });
+      const { hashLabel } = this.#config;
+      const wanted = newRevision({
+        owner,
+        labels,
+        data,
+        revision: next.number,
+        collisionCount: collisions,
+        ...(hashLabel !== undefined && { hashLabel }),
+      });
       const revision = await this.#create(owner, wanted, signal);
       if (revision !== undefined) {
         return { revision, revisions: [...revisions, revision].toSorted(byRevision), collisionCount: collisions };

@@ -39,16 +39,18 @@ export interface RevisionOf {
   readonly revision: number;
   /** Makes another name for the same data. */
   readonly collisionCount: number | undefined;
+  /** The label that gets the hash. Default: 'controller.kubernetes.io/hash'. */
+  readonly hashLabel?: string;
 }
 
-export function newRevision({ owner, labels, data, revision, collisionCount }: RevisionOf): NewRevision {
+export function newRevision({ owner, labels, data, revision, collisionCount, hashLabel = HASH }: RevisionOf): NewRevision {
   const { name, namespace = '', annotations } = owner.metadata;
   const hash = computeHash(data, collisionCount === 0 ? undefined : collisionCount);
   return {
     metadata: {
       name: `${name.slice(0, MAX_PREFIX_LENGTH)}-${hash}`,
       namespace,
-      labels: { ...labels, [HASH]: hash },
+      labels: { ...labels, [hashLabel]: hash },
       ...(annotations !== undefined && { annotations }),
       ownerReferences: [newControllerRef(owner.metadata, owner)],
     },
