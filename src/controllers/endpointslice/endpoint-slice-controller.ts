@@ -1,0 +1,265 @@
+// Keeps the EndpointSlices of every service that selects pods: which addresses serve it, on which ports, how they do, and whom
+// they should serve.
+
+import { nodes } from '../../api/core/v1/index.ts';
+import type { Node, Pod, Service } from '../../api/core/v1/index.ts';
+import type { Endpoint, EndpointSlice } from '../../api/discovery/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { formatTime } from '../../client/time.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { deepEqual } from '../../machinery/deep.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { newControllerRef } from '../controller-ref.ts';
+import { messageOf } from '../pod-control.ts';
+import { cpuByZone, nearbyHints, sharedHints, sharesByZone } from './hints.ts';
+import { endpointKey, planSlices, portsKey } from './plan.ts';
+import type { PortGroup } from './plan.ts';
+import { addressTypesOf, belongsToEndpoints, endpointOf, lastChangeMs, portsOn } from './pod-endpoints.ts';
+import type { AddressType } from './pod-endpoints.ts';
+import { changesEndpoints, hasSelector, ServicePods } from './selection.ts';
+import { LAST_CHANGE, sliceLabels, sliceNamePrefix } from './slice-metadata.ts';
+import { SliceWriter } from './slice-writer.ts';
+
+type ReadPod = Immutable<Pod>;
+type ReadService = Immutable<Service>;
+type ReadSlice = Immutable<EndpointSlice>;
+
+export const MANAGER = 'endpointslice-controller.k8s.io';
+
+export interface EndpointSliceControllerConfig extends ControllerConfig {
+  /** Services that are reconciled at once. Default: 5. */
+  readonly workers?: number;
+  /** In each slice. Default: 100. */
+  readonly maxEndpointsPerSlice?: number;
+}
+
+/** A reconcile looks at all pods of a service: the more it has, the longer changes are collected before. */
+const COLLECT_MS_PER_POD = 0.1;
+const COLLECT_MAX_MS = 200;
+const COLLECT_MIN_MS = 1;
+
+export class EndpointSliceController implements Controller {
+  readonly name = 'endpoint-slice-controller';
+  readonly #config: EndpointSliceControllerConfig;
+  readonly #servicePods: ServicePods;
+  readonly #nodes: SharedInformer<Immutable<Node>>;
+  readonly #writer: SliceWriter;
+  readonly #queue: RateLimitingQueue;
+  readonly #recorder: EventRecorder;
+  /** Keys of services that wait for a node which the cache does not have. */
+  readonly #waiting = new Set<string>();
+  /** Keys of services whose hints depend on all nodes, and whether each family's have been given. */
+  readonly #sharing = new Map<string, Map<AddressType, boolean>>();
+  /** By key: how many pods the service had when it was last reconciled. */
+  readonly #podCounts = new Map<string, number>();
+
+  constructor(config: EndpointSliceControllerConfig) {
+    const { client, clock, random, informers, logger } = config;
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: this.name });
+    this.#servicePods = new ServicePods(informers);
+    this.#nodes = informers.informerFor(nodes);
+    this.#writer = new SliceWriter({ client, clock, informers, managedBy: MANAGER, onChange: (key) => this.#queue.add(key) });
+    this.#servicePods.services.addEventHandler({
+      onAdd: (service) => this.#queue.add(objectKey(service)),
+      onUpdate: (_, service) => this.#queue.add(objectKey(service)),
+      onDelete: (service) => this.#queue.add(objectKey(service)),
+    });
+    this.#servicePods.pods.addEventHandler({
+      onAdd: (pod) => this.#wake(pod),
+      onUpdate: (before, pod) => {
+        if (!changesEndpoints(before, pod)) return;
+        this.#wake(before);
+        this.#wake(pod);
+      },
+      onDelete: (pod) => this.#wake(pod),
+    });
+    this.#nodes.addEventHandler({
+      onAdd: () => this.#nodesChanged(true),
+      onUpdate: (before, node) => {
+        if (!deepEqual(toldOfNode(before), toldOfNode(node))) this.#nodesChanged(false);
+      },
+      onDelete: () => this.#nodesChanged(false),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { workers = 5, logger } = this.#config;
+    const { services, pods } = this.#servicePods;
+    await Promise.all([services, pods, this.#nodes, this.#writer.slices].map((informer) => informer.waitForSync(signal)));
+    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+    this.#recorder.stop();
+  }
+
+  #wake(pod: ReadPod): void {
+    for (const service of this.#servicePods.servicesOf(pod)) {
+      const key = objectKey(service);
+      const collectMs = Math.min((this.#podCounts.get(key) ?? 0) * COLLECT_MS_PER_POD, COLLECT_MAX_MS);
+      this.#queue.addAfter(key, collectMs < COLLECT_MIN_MS ? 0 : collectMs);
+    }
+  }
+
+  #nodesChanged(isNew: boolean): void {
+    for (const key of this.#sharing.keys()) this.#queue.add(key);
+    if (!isNew) return;
+    for (const key of this.#waiting) this.#queue.add(key);
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const service = this.#servicePods.services.lister.getByKey(key);
+    if (service === undefined || !hasSelector(service)) {
+      // What was made for it goes with it, or stays for whoever cares for it now.
+      this.#waiting.delete(key);
+      this.#sharing.delete(key);
+      this.#podCounts.delete(key);
+      if (service === undefined) this.#writer.forget(key);
+      return reconciled;
+    }
+    const waitMs = this.#writer.remainingMs(key);
+    if (waitMs > 0) return requeueAfter(waitMs);
+    const pods = this.#servicePods.podsOf(service);
+    this.#podCounts.set(key, pods.length);
+    // Before the cache is looked at, so that a node which comes meanwhile is not missed.
+    this.#waiting.add(key);
+    try {
+      const missing = await this.#writeSlices(key, service, pods, signal);
+      if (missing === undefined) this.#waiting.delete(key);
+      else this.#failed(service, missing);
+      return reconciled;
+    } catch (err) {
+      // Decided on what has changed meanwhile.
+      if (apierrors.isConflict(err) || apierrors.isNotFound(err)) return requeue;
+      this.#failed(service, messageOf(err));
+      throw err;
+    }
+  }
+
+  #failed(service: ReadService, why: string): void {
+    const { name, namespace = '' } = service.metadata;
+    const message = `Error updating Endpoint Slices for Service ${namespace}/${name}: ${why}`;
+    this.#recorder.event(service, 'Warning', 'FailedToUpdateEndpointSlices', message);
+  }
+
+  /** Answers what had to be left out, if anything. */
+  async #writeSlices(
+    key: string,
+    service: ReadService,
+    pods: readonly ReadPod[],
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const types = addressTypesOf(service);
+    const existing = this.#writer.slicesOf(key);
+    const isOwn = ({ metadata }: ReadSlice): boolean =>
+      metadata.ownerReferences?.some(({ uid }) => uid === service.metadata.uid) === true;
+    const isOfType = ({ addressType }: ReadSlice): boolean => types.some((type) => type === addressType);
+    const labels = sliceLabels(service, MANAGER);
+    const changed = lastChangeMs(service, pods);
+    const annotations: Record<string, string> = changed === undefined ? {} : { [LAST_CHANGE]: formatTime(changed) };
+    const frame = {
+      key,
+      generateName: sliceNamePrefix(service.metadata.name),
+      labels,
+      annotations,
+      ownerReferences: [newControllerRef(service.metadata, { apiVersion: 'v1', kind: 'Service' })],
+    };
+    let missing: string | undefined;
+    for (const addressType of types) {
+      const own = existing.filter((slice) => slice.addressType === addressType && isOwn(slice));
+      const desired = this.#desired(service, pods, addressType);
+      missing ??= desired.missing;
+      const plan = planSlices({
+        groups: this.#withHints(key, service, addressType, desired.groups, own),
+        existing: own,
+        maxEndpoints: this.#config.maxEndpointsPerSlice ?? 100,
+        isOutdated: ({ metadata }) => !deepEqual(metadata.labels, labels),
+      });
+      await this.#writer.carryOut(plan, { ...frame, addressType }, signal);
+    }
+    for (const slice of existing) if (!isOwn(slice) || !isOfType(slice)) await this.#writer.remove(slice, signal);
+    return missing;
+  }
+
+  /** Endpoints by the ports that they have. A pod on a node that nobody knows waits until it is known. */
+  #desired(
+    service: ReadService,
+    pods: readonly ReadPod[],
+    addressType: AddressType,
+  ): { readonly groups: readonly PortGroup[]; readonly missing: string | undefined } {
+    const groups = new Map<string, { ports: PortGroup['ports']; endpoints: Endpoint[] }>();
+    let missing: string | undefined;
+    for (const pod of pods) {
+      if (!belongsToEndpoints(pod, true)) continue;
+      const { nodeName = '' } = pod.spec;
+      const node = this.#nodes.lister.getByKey(nodeName);
+      if (node === undefined && service.spec.publishNotReadyAddresses !== true) {
+        const { namespace = '', name } = service.metadata;
+        missing ??= `skipping Pod ${pod.metadata.name} for Service ${namespace}/${name}: Node ${nodeName} Not Found`;
+        continue;
+      }
+      const endpoint = endpointOf(pod, node, service, addressType);
+      if (endpoint.addresses.length === 0) continue;
+      const ports = portsOn(pod, service);
+      const key = portsKey(ports);
+      const group = groups.get(key) ?? { ports, endpoints: [] };
+      groups.set(key, group);
+      group.endpoints.push(endpoint);
+    }
+    return { groups: [...groups.values()], missing };
+  }
+
+  #withHints(
+    key: string,
+    service: ReadService,
+    addressType: AddressType,
+    groups: readonly PortGroup[],
+    existing: readonly ReadSlice[],
+  ): readonly PortGroup[] {
+    const all = groups.flatMap(({ endpoints }) => endpoints);
+    const hinted = this.#hinted(key, service, addressType, all, existing);
+    let at = 0;
+    return groups.map(({ ports, endpoints }) => {
+      at += endpoints.length;
+      return { ports, endpoints: hinted.slice(at - endpoints.length, at) };
+    });
+  }
+
+  #hinted(
+    key: string,
+    service: ReadService,
+    addressType: AddressType,
+    endpoints: readonly Endpoint[],
+    existing: readonly ReadSlice[],
+  ): readonly Endpoint[] {
+    const given = this.#sharing.get(key)?.get(addressType) === true;
+    const tell = (type: 'Normal' | 'Warning', reason: string, message: string): void =>
+      this.#recorder.event(service, type, reason, `${message}, addressType: ${addressType}`);
+    if (!sharesByZone(service)) {
+      if (given) tell('Warning', 'TopologyAwareHintsDisabled', 'Topology Aware Hints has been disabled');
+      this.#sharing.delete(key);
+      return nearbyHints(service, endpoints);
+    }
+    const before = new Map<string, string | undefined>();
+    for (const slice of existing) {
+      for (const endpoint of slice.endpoints ?? []) before.set(endpointKey(endpoint), endpoint.hints?.forZones?.[0]?.name);
+    }
+    const shares = cpuByZone(this.#nodes.lister.list());
+    const shared = sharedHints(endpoints, shares, (endpoint) => before.get(endpointKey(endpoint)));
+    if (shared.problem !== undefined) tell('Warning', 'TopologyAwareHintsDisabled', shared.problem);
+    else if (!given) tell('Normal', 'TopologyAwareHintsEnabled', 'Topology Aware Hints has been enabled');
+    const families = this.#sharing.get(key) ?? new Map<AddressType, boolean>();
+    this.#sharing.set(key, families.set(addressType, shared.problem === undefined));
+    return shared.endpoints;
+  }
+}
+
+/** What hints depend on. */
+function toldOfNode({ metadata, status }: Immutable<Node>): unknown {
+  const ready = status.conditions?.find(({ type }) => type === 'Ready')?.status;
+  return [metadata.labels, ready, status.allocatable?.['cpu']];
+}

@@ -1,0 +1,158 @@
+// Where the traffic of which zones or nodes should go: the hints of endpoints.
+//
+// Services that want their traffic near (spec.trafficDistribution) get each endpoint's own zone, or node. Services with the older
+// annotation 'Auto' get endpoints shared out by the CPU that the zones have, so that none is overloaded.
+
+import type { Node, Service } from '../../api/core/v1/index.ts';
+import type { Endpoint } from '../../api/discovery/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { parseQuantity } from '../../machinery/quantity.ts';
+
+type ReadService = Immutable<Service>;
+
+const TOPOLOGY_MODE = 'service.kubernetes.io/topology-mode';
+const TOPOLOGY_HINTS = 'service.kubernetes.io/topology-aware-hints';
+const ZONE = 'topology.kubernetes.io/zone';
+const CONTROL_PLANE = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
+
+const TOO_FEW_TO_SHARE = 'Unable to allocate minimum required endpoints to each zone without exceeding overload threshold';
+
+/** How much more than its share an endpoint may get. */
+const OVERLOAD = 0.2;
+
+export function sharesByZone({ metadata }: ReadService): boolean {
+  const mode = metadata.annotations?.[TOPOLOGY_MODE] ?? metadata.annotations?.[TOPOLOGY_HINTS];
+  return mode === 'Auto' || mode === 'auto';
+}
+
+/** Each ready endpoint serves its own zone (and node); nothing else is given. */
+export function nearbyHints({ spec }: ReadService, endpoints: readonly Endpoint[]): readonly Endpoint[] {
+  const { trafficDistribution } = spec;
+  if (!['PreferClose', 'PreferSameZone', 'PreferSameNode'].includes(trafficDistribution ?? '')) return endpoints;
+  return endpoints.map((endpoint) => {
+    const { conditions, zone, nodeName } = endpoint;
+    const forNode = trafficDistribution === 'PreferSameNode' ? nodeName : undefined;
+    if (conditions.ready !== true || (zone === undefined && forNode === undefined)) return endpoint;
+    const hints = {
+      ...(zone !== undefined && { forZones: [{ name: zone }] }),
+      ...(forNode !== undefined && { forNodes: [{ name: forNode }] }),
+    };
+    return { ...endpoint, hints };
+  });
+}
+
+/** The part of the cluster's CPU that each zone has; undefined if a node does not say, or there are not two zones. */
+export function cpuByZone(nodes: readonly Immutable<Node>[]): ReadonlyMap<string, number> | undefined {
+  const cpus = new Map<string, number>();
+  let total = 0;
+  for (const { metadata, status } of nodes) {
+    const labels = metadata.labels ?? {};
+    if (CONTROL_PLANE.some((label) => Object.hasOwn(labels, label))) continue;
+    if (status.conditions?.find(({ type }) => type === 'Ready')?.status !== 'True') continue;
+    const zone = labels[ZONE] ?? '';
+    const cpu = parseQuantity(status.allocatable?.['cpu'] ?? '0').milliValue();
+    if (zone === '' || cpu === 0) return undefined;
+    cpus.set(zone, (cpus.get(zone) ?? 0) + cpu);
+    total += cpu;
+  }
+  if (cpus.size < 2) return undefined;
+  return new Map([...cpus].map(([zone, cpu]) => [zone, cpu / total]));
+}
+
+export interface Sharing {
+  readonly endpoints: readonly Endpoint[];
+  /** Why there are no hints; undefined if there are. */
+  readonly problem?: string;
+}
+
+interface Allocation {
+  readonly minimum: number;
+  maximum: number;
+  readonly desired: number;
+}
+
+/** `hinted`: the zone that an endpoint has served until now. What is good enough stays as it is. */
+export function sharedHints(
+  endpoints: readonly Endpoint[],
+  shares: ReadonlyMap<string, number> | undefined,
+  hinted: (endpoint: Endpoint) => string | undefined,
+): Sharing {
+  const ready = endpoints.filter(({ conditions }) => conditions.ready === true);
+  const allocations = allocate(ready.length, shares);
+  if (typeof allocations === 'string') return { endpoints, problem: allocations };
+  if (ready.some(({ zone }) => zone === undefined)) {
+    return { endpoints, problem: 'One or more endpoints do not have a zone specified' };
+  }
+  const zones =
+    keep(ready.map(hinted), allocations) ??
+    redistribute(
+      ready.map(({ zone }) => zone ?? ''),
+      allocations,
+    );
+  const byEndpoint = new Map(ready.map((endpoint, index) => [endpoint, zones[index] ?? '']));
+  return {
+    endpoints: endpoints.map((endpoint) => {
+      const name = byEndpoint.get(endpoint);
+      return name === undefined ? endpoint : { ...endpoint, hints: { forZones: [{ name }] } };
+    }),
+  };
+}
+
+function allocate(count: number, shares: ReadonlyMap<string, number> | undefined): ReadonlyMap<string, Allocation> | string {
+  if (shares === undefined) return 'Insufficient Node information: allocatable CPU or zone not specified on one or more nodes';
+  const numbers = `(${count} endpoints, ${shares.size} zones)`;
+  if (shares.size > count) return `Insufficient number of endpoints ${numbers}`;
+  const allocations = new Map<string, Allocation>();
+  let least = 0;
+  for (const [zone, share] of [...shares].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const desired = share * count;
+    const minimum = Math.ceil(desired / (1 + OVERLOAD));
+    allocations.set(zone, { minimum, maximum: 0, desired: Math.max(desired, minimum) });
+    least += minimum;
+  }
+  if (least > count) return `${TOO_FEW_TO_SHARE} ${numbers}`;
+  for (const allocation of allocations.values()) allocation.maximum = allocation.minimum + count - least;
+  return allocations;
+}
+
+/** The zones as they are, if every endpoint has one and none has too few or too many. */
+function keep(
+  zones: readonly (string | undefined)[],
+  allocations: ReadonlyMap<string, Allocation>,
+): readonly string[] | undefined {
+  const counts = countEach(zones);
+  if (zones.some((zone) => zone === undefined || !allocations.has(zone))) return undefined;
+  for (const [zone, { minimum, maximum }] of allocations) {
+    const count = counts.get(zone) ?? 0;
+    if (count < minimum || count > maximum) return undefined;
+  }
+  return zones as readonly string[];
+}
+
+/** Everybody serves the own zone, but for those that zones with more than their part give to others. */
+function redistribute(own: readonly string[], allocations: ReadonlyMap<string, Allocation>): readonly string[] {
+  const counts = countEach(own);
+  const surplus = new Map([...allocations].map(([zone, { desired }]) => [zone, (counts.get(zone) ?? 0) - desired]));
+  const zones = [...own];
+  for (;;) {
+    const [giving, gives] = extreme(surplus, 1);
+    const [receiving, wants] = extreme(surplus, -1);
+    if ((gives < 1 && wants < 1) || gives < 0.5 || wants < 0.5) return zones;
+    zones[zones.indexOf(giving)] = receiving;
+    surplus.set(giving, gives - 1);
+    surplus.set(receiving, 1 - wants);
+  }
+}
+
+/** The zone with the most, and how much that is. */
+function extreme(surplus: ReadonlyMap<string, number>, sign: 1 | -1): readonly [string, number] {
+  let found: readonly [string, number] = ['', -Infinity];
+  for (const [zone, amount] of surplus) if (amount * sign > found[1]) found = [zone, amount * sign];
+  return found;
+}
+
+function countEach(zones: readonly (string | undefined)[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const zone of zones) if (zone !== undefined) counts.set(zone, (counts.get(zone) ?? 0) + 1);
+  return counts;
+}

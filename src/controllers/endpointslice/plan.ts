@@ -1,0 +1,127 @@
+// Into which slices the endpoints of a service go: as few changes as possible to those that are there, and at most so many
+// endpoints in each. Decided here, written elsewhere.
+
+import type { Endpoint, EndpointPort, EndpointSlice } from '../../api/discovery/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { semanticEqual, stableStringify } from '../../machinery/deep.ts';
+
+type ReadSlice = Immutable<EndpointSlice>;
+type Ports = Immutable<EndpointSlice>['ports'];
+
+/** Endpoints that have the same ports, which share slices. */
+export interface PortGroup {
+  readonly ports: readonly EndpointPort[];
+  readonly endpoints: readonly Endpoint[];
+}
+
+export interface Content {
+  readonly ports: readonly Immutable<EndpointPort>[];
+  readonly endpoints: readonly Immutable<Endpoint>[];
+}
+
+export interface Plan {
+  readonly create: readonly Content[];
+  readonly update: readonly { readonly slice: ReadSlice; readonly content: Content }[];
+  readonly remove: readonly ReadSlice[];
+}
+
+export interface PlanConfig {
+  readonly groups: readonly PortGroup[];
+  /** Of one family of addresses, of this service. */
+  readonly existing: readonly ReadSlice[];
+  readonly maxEndpoints: number;
+  /** Whether something beside the endpoints of a slice has to be written. */
+  readonly isOutdated: (slice: ReadSlice) => boolean;
+}
+
+interface Draft {
+  readonly slice: ReadSlice | undefined;
+  readonly ports: Content['ports'];
+  readonly endpoints: Immutable<Endpoint>[];
+  changed: boolean;
+}
+
+export function portsKey(ports: Ports | Content['ports']): string {
+  return (ports ?? [])
+    .map((port) => stableStringify(port))
+    .sort()
+    .join('\n');
+}
+
+/** The same endpoint, however it does. */
+export function endpointKey({ addresses, hostname = '', targetRef }: Immutable<Endpoint>): string {
+  return stableStringify([[...addresses].sort(), hostname, targetRef?.namespace ?? '', targetRef?.name ?? '']);
+}
+
+/** Without endpoints there is one empty slice: it says that the service has been looked at. */
+export function planSlices({ groups, existing, maxEndpoints, isOutdated }: PlanConfig): Plan {
+  const wanted = new Map(groups.map((group) => [portsKey(group.ports), group]));
+  const drafts: Draft[] = [];
+  const remove: ReadSlice[] = [];
+  for (const [key, { ports, endpoints }] of wanted) {
+    const own = existing.filter((slice) => portsKey(slice.ports) === key);
+    const packed = pack({ ports, endpoints }, own, maxEndpoints, isOutdated);
+    drafts.push(...packed.filter((draft) => draft.endpoints.length > 0));
+    remove.push(...packed.flatMap(({ slice, endpoints: left }) => (slice !== undefined && left.length === 0 ? [slice] : [])));
+  }
+  remove.push(...existing.filter((slice) => !wanted.has(portsKey(slice.ports))));
+  if (drafts.length === 0) {
+    const index = remove.findIndex(({ endpoints, ports }) => (endpoints ?? []).length === 0 && (ports ?? []).length === 0);
+    const [slice] = index < 0 ? [] : remove.splice(index, 1);
+    drafts.push({ slice, ports: [], endpoints: [], changed: slice === undefined || isOutdated(slice) });
+  }
+  return replaceRather(drafts, remove);
+}
+
+/** Drafts that are left without endpoints are slices to be removed. */
+function pack(
+  { ports, endpoints }: PortGroup,
+  existing: readonly ReadSlice[],
+  maxEndpoints: number,
+  isOutdated: PlanConfig['isOutdated'],
+): readonly Draft[] {
+  const open = new Map(endpoints.map((endpoint) => [endpointKey(endpoint), endpoint]));
+  const drafts = existing.map((slice): Draft => {
+    const before = slice.endpoints ?? [];
+    const kept: Immutable<Endpoint>[] = [];
+    for (const endpoint of before) {
+      const key = endpointKey(endpoint);
+      const now = open.get(key);
+      if (now === undefined || kept.length === maxEndpoints) continue;
+      open.delete(key);
+      kept.push(semanticEqual(now, endpoint) ? endpoint : now);
+    }
+    const same = kept.length === before.length && kept.every((endpoint, index) => endpoint === before[index]);
+    return { slice, ports: slice.ports ?? [], endpoints: kept, changed: !same || isOutdated(slice) };
+  });
+  // What is written anyway is filled first, the fullest before the others.
+  const rest = [...open.values()];
+  const byFill = drafts.filter(({ changed, endpoints: kept }) => changed && kept.length > 0);
+  for (const draft of byFill.sort((a, b) => b.endpoints.length - a.endpoints.length)) {
+    draft.endpoints.push(...rest.splice(0, maxEndpoints - draft.endpoints.length));
+  }
+  // One more slice is written if it takes all that are left; otherwise new ones are made, which move nothing.
+  while (rest.length > 0) {
+    const fitting = drafts
+      .filter((draft) => !draft.changed && draft.endpoints.length + rest.length <= maxEndpoints)
+      .sort((a, b) => b.endpoints.length - a.endpoints.length)[0];
+    const target = fitting ?? { slice: undefined, ports, endpoints: [], changed: true };
+    if (fitting === undefined) drafts.push(target);
+    target.changed = true;
+    target.endpoints.push(...rest.splice(0, maxEndpoints - target.endpoints.length));
+  }
+  return drafts;
+}
+
+/** A slice that would be removed becomes one that would be made: one write instead of two. */
+function replaceRather(drafts: readonly Draft[], remove: readonly ReadSlice[]): Plan {
+  const spare = [...remove];
+  const create: Content[] = [];
+  const update: { slice: ReadSlice; content: Content }[] = [];
+  for (const { slice, ports, endpoints, changed } of drafts) {
+    const target = slice ?? spare.shift();
+    if (target === undefined) create.push({ ports, endpoints });
+    else if (slice === undefined || changed) update.push({ slice: target, content: { ports, endpoints } });
+  }
+  return { create, update, remove: spare };
+}

@@ -1,0 +1,83 @@
+// Which pods a service selects, found through indexes: neither looks at everything in the namespace.
+
+import { pods, services } from '../../api/core/v1/index.ts';
+import type { Pod, Service } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { SharedInformer, SharedInformerFactory } from '../../client/informers/index.ts';
+
+type ReadPod = Immutable<Pod>;
+type ReadService = Immutable<Service>;
+
+const BY_SELECTOR = 'selector';
+const BY_LABEL = 'label';
+
+const label = (namespace: string, [key, value]: readonly [string, string]): string => `${namespace}\n${key}=${value}`;
+
+/** A service without a selector selects nothing: its endpoints are somebody else's. */
+export function hasSelector({ spec }: ReadService): boolean {
+  return spec.type !== 'ExternalName' && Object.keys(spec.selector ?? {}).length > 0;
+}
+
+function selects({ metadata, spec }: ReadService, pod: ReadPod): boolean {
+  if (metadata.namespace !== pod.metadata.namespace) return false;
+  const labels = pod.metadata.labels ?? {};
+  return Object.entries(spec.selector ?? {}).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
+}
+
+export class ServicePods {
+  readonly services: SharedInformer<ReadService>;
+  readonly pods: SharedInformer<ReadPod>;
+
+  constructor(informers: SharedInformerFactory) {
+    this.services = informers.informerFor(services);
+    this.pods = informers.informerFor(pods);
+    this.services.addIndexers({
+      [BY_SELECTOR]: (service) => {
+        // Any one of its pairs will do: what it selects has all of them.
+        const [first] = Object.entries(service.spec.selector ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+        return first === undefined || !hasSelector(service) ? [] : [label(service.metadata.namespace ?? '', first)];
+      },
+    });
+    this.pods.addIndexers({
+      [BY_LABEL]: ({ metadata }) => Object.entries(metadata.labels ?? {}).map((pair) => label(metadata.namespace ?? '', pair)),
+    });
+  }
+
+  /** In the order of their names. */
+  podsOf(service: ReadService): readonly ReadPod[] {
+    const [first] = Object.entries(service.spec.selector ?? {});
+    if (first === undefined || !hasSelector(service)) return [];
+    const candidates = this.pods.lister.byIndex(BY_LABEL, label(service.metadata.namespace ?? '', first));
+    return candidates
+      .filter((pod) => selects(service, pod))
+      .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : a.metadata.name > b.metadata.name ? 1 : 0));
+  }
+
+  servicesOf(pod: ReadPod): readonly ReadService[] {
+    const namespace = pod.metadata.namespace ?? '';
+    return Object.entries(pod.metadata.labels ?? {}).flatMap((pair) =>
+      this.services.lister.byIndex(BY_SELECTOR, label(namespace, pair)).filter((service) => selects(service, pod)),
+    );
+  }
+}
+
+/** Whether something has changed that endpoints tell. */
+export function changesEndpoints(before: ReadPod, pod: ReadPod): boolean {
+  return JSON.stringify(told(before)) !== JSON.stringify(told(pod));
+}
+
+function told({ metadata, spec, status }: ReadPod): unknown {
+  const ready = status.conditions?.find(({ type }) => type === 'Ready');
+  return [
+    metadata.uid,
+    metadata.labels,
+    metadata.deletionTimestamp !== undefined,
+    spec.nodeName,
+    spec.hostname,
+    spec.subdomain,
+    status.phase === 'Succeeded' || status.phase === 'Failed',
+    status.podIPs,
+    status.podIP,
+    ready?.status,
+  ];
+}

@@ -1,0 +1,38 @@
+// The labels, annotations and owner of a service's slices.
+
+import type { Service } from '../../api/core/v1/index.ts';
+import type { EndpointSlice } from '../../api/discovery/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { isHeadless } from './pod-endpoints.ts';
+
+export const SERVICE_NAME = 'kubernetes.io/service-name';
+export const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
+export const HEADLESS = 'service.kubernetes.io/headless';
+export const LAST_CHANGE = 'endpoints.kubernetes.io/last-change-trigger-time';
+
+const RESERVED = [SERVICE_NAME, MANAGED_BY, HEADLESS];
+
+/** The service's own labels, and those by which slices are found. */
+export function sliceLabels(service: Immutable<Service>, managedBy: string): Record<string, string> {
+  const own = Object.entries(service.metadata.labels ?? {}).filter(([key]) => !RESERVED.includes(key));
+  return {
+    ...Object.fromEntries(own),
+    ...(isHeadless(service) && { [HEADLESS]: '' }),
+    [SERVICE_NAME]: service.metadata.name,
+    [MANAGED_BY]: managedBy,
+  };
+}
+
+/** The key of the service that the slice is of; undefined if it is none of this manager's. */
+export function serviceKeyOf({ metadata }: Immutable<EndpointSlice>, managedBy: string): string | undefined {
+  const { namespace = '', labels = {} } = metadata;
+  const name = labels[SERVICE_NAME] ?? '';
+  return labels[MANAGED_BY] === managedBy && name !== '' ? `${namespace}/${name}` : undefined;
+}
+
+/** What the names of slices begin with. */
+export function sliceNamePrefix(name: string): string {
+  const prefix = `${name}-`;
+  // A generated name has five characters more.
+  return prefix.length + 5 > 253 ? name : prefix;
+}

@@ -1,0 +1,151 @@
+// Carries out plans for slices, and remembers what it wrote until the cache shows it: a decision on an older cache would put the
+// same endpoints into two slices.
+
+import { endpointSlices } from '../../api/discovery/v1/index.ts';
+import type { EndpointSlice } from '../../api/discovery/v1/index.ts';
+import type { Immutable, New, ObjectMeta } from '../../api/meta/v1/index.ts';
+import type { Client } from '../../client/client.ts';
+import type { SharedInformer, SharedInformerFactory } from '../../client/informers/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import { OwnWrites } from '../own-writes.ts';
+import { isNamespaceTerminating } from '../pod-control.ts';
+import type { Content, Plan } from './plan.ts';
+import { serviceKeyOf } from './slice-metadata.ts';
+
+type ReadSlice = Immutable<EndpointSlice>;
+
+const BY_SERVICE = (managedBy: string): string => `service/${managedBy}`;
+
+export interface SliceWriterConfig {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly informers: SharedInformerFactory;
+  readonly managedBy: string;
+  /** Something happened to a slice of the service with this key. */
+  readonly onChange: (key: string) => void;
+}
+
+/** What is written besides the content. */
+export interface SliceFrame {
+  readonly key: string;
+  readonly addressType: string;
+  readonly generateName: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly ownerReferences: Immutable<ObjectMeta>['ownerReferences'];
+}
+
+export class SliceWriter {
+  readonly slices: SharedInformer<ReadSlice>;
+  readonly #config: SliceWriterConfig;
+  readonly #own: OwnWrites;
+  /** UIDs of slices that were deleted and that the cache may still have. */
+  readonly #deleted = new Set<string>();
+
+  constructor(config: SliceWriterConfig) {
+    const { clock, informers, managedBy } = config;
+    this.#config = config;
+    this.#own = new OwnWrites({ clock });
+    this.slices = informers.informerFor(endpointSlices);
+    const keyOf = (slice: ReadSlice): string | undefined => serviceKeyOf(slice, managedBy);
+    this.slices.addIndexers({
+      [BY_SERVICE(managedBy)]: (slice) => {
+        const key = keyOf(slice);
+        return key === undefined ? [] : [key];
+      },
+    });
+    this.slices.addEventHandler({
+      onAdd: (slice) => this.#seen(slice, keyOf(slice)),
+      onUpdate: (before, slice) => {
+        if (before.metadata.uid !== slice.metadata.uid) this.#gone(before, keyOf(before));
+        // Somebody has taken it away from its service.
+        else if (keyOf(before) !== keyOf(slice)) this.#seen(slice, keyOf(before));
+        this.#seen(slice, keyOf(slice));
+      },
+      onDelete: (slice) => this.#gone(slice, keyOf(slice)),
+    });
+  }
+
+  /** The slices of a service, those that are on their way out left out. */
+  slicesOf(key: string): readonly ReadSlice[] {
+    return this.slices.lister
+      .byIndex(BY_SERVICE(this.#config.managedBy), key)
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined && !this.#deleted.has(metadata.uid))
+      .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  }
+
+  /** In how many milliseconds the key may be decided on if the cache shows nothing until then; 0: now. */
+  remainingMs(key: string): number {
+    return this.#own.remainingMs(key);
+  }
+
+  forget(key: string): void {
+    this.#own.forget(key);
+  }
+
+  /** New slices before old ones go, so that no endpoint is nowhere. */
+  async carryOut({ create, update, remove }: Plan, frame: SliceFrame, signal: AbortSignal): Promise<void> {
+    for (const content of create) await this.#create(content, frame, signal);
+    for (const { slice, content } of update) await this.#update(slice, content, frame, signal);
+    for (const slice of remove) await this.remove(slice, signal);
+  }
+
+  async remove(slice: ReadSlice, signal: AbortSignal): Promise<void> {
+    const { name, namespace = '', uid } = slice.metadata;
+    this.#deleted.add(uid);
+    try {
+      await this.#in(namespace).delete(name, { preconditions: { uid }, signal });
+    } catch (err) {
+      if (apierrors.isNotFound(err)) return;
+      this.#deleted.delete(uid);
+      throw err;
+    }
+  }
+
+  async #create(content: Content, frame: SliceFrame, signal: AbortSignal): Promise<void> {
+    const [namespace = ''] = frame.key.split('/');
+    const { generateName, labels, annotations, ownerReferences } = frame;
+    const slice = {
+      metadata: { generateName, namespace, labels, annotations, ownerReferences },
+      addressType: frame.addressType,
+      ...content,
+    } as New<EndpointSlice>;
+    try {
+      this.#wrote(frame.key, await this.#in(namespace).create(slice, { signal }));
+    } catch (err) {
+      // Nothing can be created in a namespace that goes away.
+      if (!isNamespaceTerminating(err)) throw err;
+    }
+  }
+
+  async #update(slice: ReadSlice, content: Content, frame: SliceFrame, signal: AbortSignal): Promise<void> {
+    const { namespace = '' } = slice.metadata;
+    const { labels, ownerReferences } = frame;
+    const annotations = { ...slice.metadata.annotations, ...frame.annotations };
+    const metadata = { ...slice.metadata, labels, annotations, ownerReferences };
+    const updated = { ...slice, metadata, ...content } as ReadSlice;
+    this.#wrote(frame.key, await this.#in(namespace).update(updated, { signal }));
+  }
+
+  #in(namespace: string) {
+    return this.#config.client.resource(endpointSlices).namespace(namespace);
+  }
+
+  #wrote(key: string, slice: ReadSlice): void {
+    this.#own.wrote(key, slice, this.slices.lister.get(slice.metadata.namespace ?? '', slice.metadata.name));
+  }
+
+  #seen(slice: ReadSlice, key: string | undefined): void {
+    if (key === undefined) return;
+    this.#own.seen(key, slice);
+    this.#config.onChange(key);
+  }
+
+  #gone(slice: ReadSlice, key: string | undefined): void {
+    this.#deleted.delete(slice.metadata.uid);
+    if (key === undefined) return;
+    this.#own.gone(key, slice);
+    this.#config.onChange(key);
+  }
+}
