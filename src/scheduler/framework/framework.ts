@@ -84,6 +84,7 @@ export class Framework {
   readonly #nominator: PodNominator;
   readonly #waitingPods: WaitingPods;
   readonly #trial: Trial = {
+    template: (state, pod) => this.#wholeTemplate(state, pod),
     addPod: (state, pod, added, node) => this.runAddPod(state, pod, added, node),
     removePod: (state, pod, removed, node) => this.runRemovePod(state, pod, removed, node),
     filter: (state, pod, node) => this.runFiltersWithNominatedPods(this.activeFilters(state), state, pod, node),
@@ -186,6 +187,18 @@ export class Framework {
     const answers = count === 0 ? undefined : this.#filterMemo.of(template, layout);
     if (answers === undefined) return { filters, remembered: [], answers, asked: filters };
     return { filters, remembered: filters.slice(0, count), answers, asked: filters.slice(count) };
+  }
+
+  #wholeTemplate(state: CycleState, pod: PodInfo): string | undefined {
+    const preFilters = state.read(ACTIVE_PRE_FILTERS) ?? this.plugins.preFilter;
+    if (preFilters.some((plugin) => plugin.addPod !== undefined)) return undefined;
+    let template = '';
+    for (const plugin of this.activeFilters(state)) {
+      const own = plugin.filterTemplate?.(pod);
+      if (own === undefined) return undefined;
+      template += plugin.name + SEPARATOR + own + SEPARATOR;
+    }
+    return template;
   }
 
   /** As runFiltersWithNominatedPods, for the node at this position of the snapshot. */

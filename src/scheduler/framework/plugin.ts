@@ -84,6 +84,11 @@ export interface Trial {
   /** `added` is on the node (which has it already). */
   addPod(state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo): Answer;
   removePod(state: CycleState, pod: PodInfo, removed: PodInfo, node: NodeInfo): Answer;
+  /**
+   * All that decides `filter` beside the node, if that can be said: pods of one text fit a node that has not changed in the same
+   * way, also with pods removed from it. Undefined: it depends on more.
+   */
+  template(state: CycleState, pod: PodInfo): string | undefined;
   /** Whether the pod could run on the node, also if the more important pods come that were promised the node. */
   filter(state: CycleState, pod: PodInfo, node: NodeInfo): Answer;
 }

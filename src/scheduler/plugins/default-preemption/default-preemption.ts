@@ -6,6 +6,7 @@ import type { CycleState } from '../../framework/cycle-state.ts';
 import { fitErrorMessage } from '../../framework/fit-error.ts';
 import type { Handle, PluginRegistration } from '../../framework/handle.ts';
 import type { NodeInfo } from '../../framework/node-info.ts';
+import { type NodeAnswers, NodeMemo } from '../../framework/node-memo.ts';
 import { NodeToStatus } from '../../framework/node-to-status.ts';
 import type { Pod } from '../../framework/objects.ts';
 import type { PostFilterPlugin, PostFilterResult, Trial } from '../../framework/plugin.ts';
@@ -27,10 +28,13 @@ interface Args {
 const NOT_HELPFUL = new Status('UnschedulableAndUnresolvable', ['Preemption is not helpful for scheduling'], NAME);
 const MAX_INT32 = 2 ** 31 - 1;
 
+type Victims = readonly PodInfo[] | Status;
+
 class DefaultPreemption implements PostFilterPlugin {
   readonly name = NAME;
   readonly #args: Args;
   readonly #handle: Handle;
+  readonly #known = new NodeMemo<Victims>(NO_VICTIMS);
   /** By UID, the pods whose victims are being deleted: whether they have been tried again meanwhile. */
   readonly #evicting = new Map<string, { triedAgain: boolean }>();
 
@@ -92,14 +96,28 @@ class DefaultPreemption implements PostFilterPlugin {
     const { minCandidateNodesPercentage: percentage, minCandidateNodesAbsolute: absolute } = this.#args;
     const wanted = Math.max(Math.trunc((nodes.length * percentage) / 100), absolute);
     const offset = random.int(nodes.length);
+    const template = trial.template(state, pod);
+    const layout = { structure: snapshot.changes.structure, size: snapshot.nodes.length };
+    const known = template === undefined ? undefined : this.#known.of(`${pod.priority} ${template}`, layout);
     for (let i = 0; i < nodes.length && candidates.length < wanted; i++) {
       const node = nodes[(offset + i) % nodes.length] as NodeInfo;
-      const victims = hasVictims(pod, node) ? selectVictims(state.clone(), pod, node.clone(), trial) : NO_VICTIMS;
+      const victims = this.#victimsOn(node, state, pod, trial, known);
       if (victims instanceof Status) tried.set(node.name, victims);
       else if (victims.length > 0) candidates.push({ node: node.name, victims });
       else tried.set(node.name, Status.error(`expected at least one victim pod on node "${node.name}"`, NAME));
     }
     return candidates;
+  }
+
+  /** `known`: what was found for pods like this one. */
+  #victimsOn(node: NodeInfo, state: CycleState, pod: PodInfo, trial: Trial, known: NodeAnswers<Victims> | undefined): Victims {
+    if (!hasVictims(pod, node)) return NO_VICTIMS;
+    const find = (): Victims => selectVictims(state.clone(), pod, node.clone(), trial);
+    const { snapshot, nominator } = this.#handle;
+    const position = snapshot.positionOf(node.name);
+    if (known === undefined || position === undefined || nominator.nominatedPodsForNode(node.name).length > 0) return find();
+    if (!known.has(position, node)) known.set(position, node, find());
+    return known.get(position);
   }
 
   /** Goes on behind the scheduler's back. Never rejects. */

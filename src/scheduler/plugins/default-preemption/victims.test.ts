@@ -12,6 +12,7 @@ const FULL = new Status('Unschedulable', ['Insufficient cpu']);
 const fits = (pod: PodInfo, node: NodeInfo): boolean =>
   node.requested.milliCpu + pod.requests.milliCpu <= node.allocatable.milliCpu;
 const trial: Trial = {
+  template: () => undefined,
   addPod: () => undefined,
   removePod: () => undefined,
   filter: (_state, pod, node) => (fits(pod, node) ? undefined : FULL),

@@ -55,29 +55,30 @@ function remove(state: CycleState, pod: PodInfo, other: PodInfo, node: NodeInfo,
 export function byImportance(a: PodInfo, b: PodInfo): number {
   if (a.priority !== b.priority) return b.priority - a.priority;
   const [startA, startB] = [startOf(a.pod), startOf(b.pod)];
-  return startA === startB ? 0 : startA - startB;
+  return startA === startB ? 0 : startA < startB ? -1 : 1;
 }
 
-/** Milliseconds since the epoch; a pod that has not started yet comes after all that have. */
-function startOf(pod: Pod): number {
-  const { startTime } = pod.status;
-  return startTime ? Date.parse(startTime) : Number.MAX_SAFE_INTEGER;
+/** Times of one form compare as texts; a pod that has not started yet comes after all that have. */
+function startOf({ status }: Pod): string {
+  return status.startTime || '~';
 }
 
 /**
  * By which candidates are compared, each only among those that the one before finds equal; the smaller the better: the highest
- * priority that has to go, the sum of priorities, their number, and how long the most important ones have been running.
+ * priority that has to go, the sum of priorities, and their number.
  */
 const CRITERIA: readonly ((candidate: Candidate) => number)[] = [
   ({ victims }) => Math.max(...victims.map(({ priority }) => priority)),
   // Shifted, so that few pods of a negative priority are not worse than many.
   ({ victims }) => victims.reduce((sum, { priority }) => sum + priority + 2 ** 31, 0),
   ({ victims }) => victims.length,
-  ({ victims }) => {
-    const highest = Math.max(...victims.map(({ priority }) => priority));
-    return -Math.min(...victims.filter(({ priority }) => priority === highest).map(({ pod }) => startOf(pod)));
-  },
 ];
+
+/** When the first of the most important victims has started. */
+function earliestStart({ victims }: Candidate): string {
+  const highest = Math.max(...victims.map(({ priority }) => priority));
+  return victims.reduce((least, { priority, pod }) => (priority === highest && startOf(pod) < least ? startOf(pod) : least), '~');
+}
 
 /** The first of the best. `candidates` is not empty. */
 export function bestCandidate(candidates: readonly Candidate[]): Candidate {
@@ -88,5 +89,6 @@ export function bestCandidate(candidates: readonly Candidate[]): Candidate {
     const least = values.reduce((a, b) => Math.min(a, b), Infinity);
     left = left.filter((_, i) => values[i] === least);
   }
-  return left[0] as Candidate;
+  // Of the same, where the most important ones have not been running for long.
+  return left.reduce((best, each) => (earliestStart(each) > earliestStart(best) ? each : best));
 }
