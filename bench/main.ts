@@ -32,6 +32,18 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
       nodeFlags: options['node-flag'],
     });
   },
+  async deployments() {
+    const { manyDeployments } = await import('./deployments/bench.ts');
+    const store = options.store === 'embedded' ? 'embedded' : 'memory';
+    await manyDeployments({
+      store,
+      deployments: 1000,
+      replicas: 10,
+      nodes: 100,
+      rounds: Number(process.env.ROUNDS ?? 1),
+      nodeFlags: options['node-flag'],
+    });
+  },
   async steps() {
     const { steps } = await import('./steps/bench.ts');
     await steps();
