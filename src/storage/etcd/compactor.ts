@@ -25,14 +25,18 @@ export class Compactor {
   #version = 0;
   /** The revision at that time; 0: there was none. */
   #revision: Revision = 0;
-  #running: Promise<void> | undefined;
+  #running = false;
 
   constructor(config: CompactorConfig) {
     this.#config = config;
     this.#timer = config.clock.setInterval(config.intervalMs ?? COMPACTION_INTERVAL_MS, () => {
-      this.#running ??= this.tick()
+      if (this.#running) return;
+      this.#running = true;
+      void this.tick()
         .catch((error: unknown) => config.logger.warn('etcd could not be compacted', { cause: detailsOf(error) }))
-        .then(() => (this.#running = undefined));
+        .finally(() => {
+          this.#running = false;
+        });
     });
   }
 

@@ -27,6 +27,7 @@ import { detailsOf, failureKind, storageErrorOf } from './errors.ts';
 import { KeySpace } from './keys.ts';
 import { LeasePool } from './leases.ts';
 import type { EtcdKeyValue, RangeRequest, RangeResponse, TxnResponse } from './schema.ts';
+import { Turns } from './turns.ts';
 import { hasProgressRequests } from './version.ts';
 import { Watcher } from './watcher.ts';
 import { Writer } from './writer.ts';
@@ -61,6 +62,12 @@ const PAGE_KEYS = 5000;
 const HEALTH_TIMEOUT_MS = 2000;
 const RELIST_ATTEMPTS = 5;
 
+/** What is known of a key, and the revision at which that was so; no revision: it is only a guess. */
+interface Seen {
+  readonly kv: KeyValue | undefined;
+  readonly revision: Revision | undefined;
+}
+
 /** Throws StorageError (Unavailable) if no member answers in time; TypeError for a wrong endpoint. */
 export async function openEtcdStorage(config: EtcdStorageConfig): Promise<Storage> {
   const connection = new EtcdConnection(config);
@@ -86,6 +93,7 @@ class EtcdStorage implements Storage {
   readonly #progressRequests: boolean;
   readonly #progressKey: Uint8Array;
   readonly #watchers = new Set<Watcher>();
+  readonly #turns = new Turns();
   /** The newest revision that any answer has shown. */
   #latest: Revision = 0;
   #closed = false;
@@ -155,50 +163,58 @@ class EtcdStorage implements Storage {
   ): Promise<UpdateResult> {
     assertKey(key);
     this.#checkOpen();
-    /** What is known of the key, and the revision at which that was so; no revision: only guessed. */
-    let seen: { readonly kv: KeyValue | undefined; readonly revision: Revision | undefined } | undefined =
-      options.guess === undefined ? undefined : { kv: options.guess, revision: undefined };
-    for (;;) {
-      seen ??= await this.#read(key);
-      const current: KeyValue | undefined = seen.kv;
-      let outcome: { readonly decision: UpdateDecision } | { readonly error: unknown };
-      try {
-        outcome = { decision: await update(current) };
-      } catch (error) {
-        outcome = { error };
+    let seen: Seen | undefined = options.guess === undefined ? undefined : { kv: options.guess, revision: undefined };
+    const first = await this.#tryUpdate(key, update, seen);
+    if ('result' in first) return first.result;
+    const end = await this.#turns.take(key);
+    try {
+      // What was learned before waiting for the turn is old by now.
+      seen = undefined;
+      for (;;) {
+        const outcome = await this.#tryUpdate(key, update, seen);
+        if ('result' in outcome) return outcome.result;
+        seen = outcome.seen;
       }
-      this.#checkOpen();
-      const writes =
-        'decision' in outcome &&
-        (outcome.decision.action === 'put' || (outcome.decision.action === 'delete' && current !== undefined));
-      if (!writes) {
-        if (seen.revision === undefined) {
-          const fresh = await this.#read(key);
-          // Only what was decided from the present counts.
-          if (fresh.kv?.modRevision !== current?.modRevision) {
-            seen = fresh;
-            continue;
-          }
-          seen = fresh;
-        }
-        if ('error' in outcome) throw outcome.error;
-        return { kv: current, previous: current, revision: seen.revision as Revision };
-      }
-      const { decision } = outcome as { readonly decision: Exclude<UpdateDecision, { readonly action: 'keep' }> };
-      const value = decision.action === 'put' ? decision.value : undefined;
-      const ttlMs = decision.action === 'put' ? decision.ttlMs : undefined;
-      const written = await this.#write(key, current?.modRevision ?? 0, value, ttlMs);
-      if (written.written) {
-        const { revision } = written;
-        if (value === undefined) return { previous: current, revision };
-        return {
-          kv: { key, value, createRevision: current?.createRevision ?? revision, modRevision: revision },
-          previous: current,
-          revision,
-        };
-      }
-      seen = { kv: written.current, revision: written.revision };
+    } finally {
+      end();
     }
+  }
+
+  /** One attempt from what is known (absent: from what is read); answers what is known now if it was beaten. */
+  async #tryUpdate(
+    key: string,
+    update: (current: KeyValue | undefined) => UpdateDecision | Promise<UpdateDecision>,
+    known: Seen | undefined,
+  ): Promise<{ readonly result: UpdateResult } | { readonly seen: Seen }> {
+    const seen = known ?? (await this.#read(key));
+    const current = seen.kv;
+    let decision: UpdateDecision | undefined;
+    let thrown: unknown;
+    try {
+      decision = await update(current);
+    } catch (error) {
+      thrown = error;
+    }
+    this.#checkOpen();
+    if (decision === undefined || decision.action === 'keep' || (decision.action === 'delete' && current === undefined)) {
+      let { revision } = seen;
+      if (revision === undefined) {
+        // Only what was decided from the present counts.
+        const fresh = await this.#read(key);
+        if (fresh.kv?.modRevision !== current?.modRevision) return { seen: fresh };
+        revision = fresh.revision;
+      }
+      if (decision === undefined) throw thrown;
+      return { result: { kv: current, previous: current, revision } };
+    }
+    const value = decision.action === 'put' ? decision.value : undefined;
+    const ttlMs = decision.action === 'put' ? decision.ttlMs : undefined;
+    const written = await this.#write(key, current?.modRevision ?? 0, value, ttlMs);
+    if (!written.written) return { seen: { kv: written.current, revision: written.revision } };
+    const { revision } = written;
+    if (value === undefined) return { result: { previous: current, revision } };
+    const kv = { key, value, createRevision: current?.createRevision ?? revision, modRevision: revision };
+    return { result: { kv, previous: current, revision } };
   }
 
   async delete(
@@ -280,7 +296,8 @@ class EtcdStorage implements Storage {
     if (this.#closed) return;
     this.#closed = true;
     this.#compactor?.stop();
-    for (const watcher of [...this.#watchers]) watcher.fail(closedError());
+    // Each takes itself off the set, which iteration allows.
+    for (const watcher of this.#watchers) watcher.fail(closedError());
     this.#connection.close();
   }
 

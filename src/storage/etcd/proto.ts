@@ -33,11 +33,14 @@ const nested = mapValues(PACKAGES, ({ messages, services = {} }) => ({
   nested: { ...mapValues(messages, message), ...mapValues(services, service) },
 }));
 
-const definition = fromJSON({ nested } as Parameters<typeof fromJSON>[0], {
-  longs: Number,
-  defaults: true,
-  arrays: true,
-}) as unknown as Record<string, Record<string, EtcdMethod>>;
+const definition = fromJSON(
+  { nested },
+  {
+    longs: Number,
+    defaults: true,
+    arrays: true,
+  },
+) as unknown as Record<string, Record<string, EtcdMethod>>;
 
 /** `name`: service and method, such as 'KV.Range'. */
 export function methodNamed(name: string): EtcdMethod {

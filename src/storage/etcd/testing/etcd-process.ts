@@ -51,15 +51,30 @@ export async function startEtcdCluster(size: number, options: EtcdProcessOptions
     const endpoint = `${scheme}://127.0.0.1:${ports[2 * index]}`;
     const peer = `http://127.0.0.1:${ports[2 * index + 1]}`;
     const args = [
-      ...['--name', `m${index}`, '--data-dir', dir, '--initial-cluster', peers, '--initial-cluster-state', 'new'],
-      ...['--listen-client-urls', endpoint, '--advertise-client-urls', endpoint],
-      ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer],
+      `--name=m${index}`,
+      `--data-dir=${dir}`,
+      `--initial-cluster=${peers}`,
+      '--initial-cluster-state=new',
+      `--listen-client-urls=${endpoint}`,
+      `--advertise-client-urls=${endpoint}`,
+      `--listen-peer-urls=${peer}`,
+      `--initial-advertise-peer-urls=${peer}`,
       // Leases can be as short as a second then.
-      ...['--heartbeat-interval', '50', '--election-timeout', '500', '--logger', 'zap', '--log-level', 'error'],
+      '--heartbeat-interval=50',
+      '--election-timeout=500',
+      '--logger=zap',
+      '--log-level=error',
       ...(options.tls === undefined
         ? []
-        : ['--cert-file', options.tls.cert, '--key-file', options.tls.key, '--trusted-ca-file', options.tls.clientCa]),
-      ...(options.tls === undefined ? [] : ['--client-cert-auth']),
+        : [
+            '--cert-file',
+            options.tls.cert,
+            '--key-file',
+            options.tls.key,
+            '--trusted-ca-file',
+            options.tls.clientCa,
+            '--client-cert-auth',
+          ]),
       ...(options.args ?? []),
     ];
     return new Member(dir, endpoint, args);
