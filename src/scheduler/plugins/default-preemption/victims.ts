@@ -59,36 +59,57 @@ export function byImportance(a: PodInfo, b: PodInfo): number {
 }
 
 /** Times of one form compare as texts; a pod that has not started yet comes after all that have. */
-function startOf({ status }: Pod): string {
-  return status.startTime || '~';
+function startOf(pod?: Pod): string {
+  return pod?.status.startTime || '~';
+}
+
+/** What candidates are compared by. */
+interface Price {
+  /** The greatest priority of the victims. */
+  readonly highest: number;
+  readonly sum: number;
+  readonly count: number;
+  /** When the first of the most important victims has started. */
+  readonly earliest: string;
+}
+
+/** By the victims: those of one node are found once, and compared for every pod that comes. */
+const prices = new WeakMap<readonly PodInfo[], Price>();
+
+function priceOf({ victims }: Candidate): Price {
+  const known = prices.get(victims);
+  if (known !== undefined) return known;
+  let [highest, sum, earliest] = [-Infinity, 0, startOf()];
+  for (const { priority, pod } of victims) {
+    const start = startOf(pod);
+    if (priority > highest) [highest, earliest] = [priority, start];
+    else if (priority === highest && start < earliest) earliest = start;
+    // Shifted, so that few pods of a negative priority are not worse than many.
+    sum += priority + 2 ** 31;
+  }
+  const price = { highest, sum, count: victims.length, earliest };
+  prices.set(victims, price);
+  return price;
 }
 
 /**
- * By which candidates are compared, each only among those that the one before finds equal; the smaller the better: the highest
- * priority that has to go, the sum of priorities, and their number.
+ * Negative: `a` is better. The lowest of the highest priorities that have to go, the smallest sum of priorities, the fewest
+ * victims, and where the most important ones have not been running for long.
  */
-const CRITERIA: readonly ((candidate: Candidate) => number)[] = [
-  ({ victims }) => Math.max(...victims.map(({ priority }) => priority)),
-  // Shifted, so that few pods of a negative priority are not worse than many.
-  ({ victims }) => victims.reduce((sum, { priority }) => sum + priority + 2 ** 31, 0),
-  ({ victims }) => victims.length,
-];
-
-/** When the first of the most important victims has started. */
-function earliestStart({ victims }: Candidate): string {
-  const highest = Math.max(...victims.map(({ priority }) => priority));
-  return victims.reduce((least, { priority, pod }) => (priority === highest && startOf(pod) < least ? startOf(pod) : least), '~');
+function comparePrices(a: Price, b: Price): number {
+  if (a.highest !== b.highest) return a.highest - b.highest;
+  if (a.sum !== b.sum) return a.sum - b.sum;
+  if (a.count !== b.count) return a.count - b.count;
+  return a.earliest === b.earliest ? 0 : a.earliest > b.earliest ? -1 : 1;
 }
 
 /** The first of the best. `candidates` is not empty. */
 export function bestCandidate(candidates: readonly Candidate[]): Candidate {
-  let left = candidates;
-  for (const criterion of CRITERIA) {
-    if (left.length === 1) break;
-    const values = left.map(criterion);
-    const least = values.reduce((a, b) => Math.min(a, b), Infinity);
-    left = left.filter((_, i) => values[i] === least);
+  let best = candidates[0] as Candidate;
+  let least = priceOf(best);
+  for (const candidate of candidates) {
+    const price = priceOf(candidate);
+    if (comparePrices(price, least) < 0) [best, least] = [candidate, price];
   }
-  // Of the same, where the most important ones have not been running for long.
-  return left.reduce((best, each) => (earliestStart(each) > earliestStart(best) ? each : best));
+  return best;
 }
