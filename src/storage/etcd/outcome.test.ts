@@ -1,0 +1,298 @@
+// What is behind the suite: failures. A proxy between the engine and a real etcd loses requests or answers at will.
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../machinery/clock.ts';
+import { silentLogger } from '../../machinery/log.ts';
+import { systemRandom } from '../../machinery/random.ts';
+import { StorageError } from '../interface.ts';
+import type { Storage } from '../interface.ts';
+import { Compactor } from './compactor.ts';
+import { EtcdConnection, parseEndpoint } from './connection.ts';
+import { openEtcdStorage } from './index.ts';
+import type { EtcdStorageConfig } from './index.ts';
+import { LeasePool } from './leases.ts';
+import { ETCD_HINT, hasEtcd, startEtcd } from './testing/etcd-process.ts';
+import type { EtcdProcess } from './testing/etcd-process.ts';
+import { hasProgressRequests } from './version.ts';
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const text = (value: Uint8Array | undefined): string | undefined => value && new TextDecoder().decode(value);
+
+describe('endpoints', () => {
+  it.each([
+    ['10.0.0.1:2379', '10.0.0.1:2379', false],
+    ['http://etcd', 'etcd:2379', false],
+    ['https://etcd.example.com:443/', 'etcd.example.com:443', true],
+    ['https://[fd00::1]:4001', '[fd00::1]:4001', true],
+  ])('%s', (endpoint, address, secure) => {
+    expect(parseEndpoint(endpoint)).toEqual({ address, secure });
+  });
+
+  it.each(['', 'ftp://etcd:1', 'https://', 'etcd:port', 'http://a/b', 'a b'])('not %j', (endpoint) => {
+    expect(() => parseEndpoint(endpoint)).toThrow(TypeError);
+  });
+});
+
+describe('versions whose progress can be trusted', () => {
+  it.each([
+    ['3.4.23', false],
+    ['3.4.31', true],
+    ['3.5.12', false],
+    ['3.5.13', true],
+    ['3.6.0-rc.1', true],
+    ['3.3.99', false],
+  ])('%s: %s', (version, trusted) => {
+    expect(hasProgressRequests(version)).toBe(trusted);
+  });
+});
+
+/** Passes bytes to etcd and back, unless told to lose them. */
+class Proxy {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  /** Bytes that come from etcd are lost. */
+  losesAnswers = false;
+  /** Bytes that go to etcd wait; they are sent when this ends, even if nobody waits for the answer any more. */
+  #held: (() => void)[] | undefined;
+  port = 0;
+
+  constructor(target: number) {
+    this.#server = createServer((client) => {
+      const upstream = connect(target, '127.0.0.1');
+      for (const socket of [client, upstream]) {
+        this.#sockets.add(socket);
+        socket.on('error', () => undefined);
+        socket.on('close', () => this.#sockets.delete(socket));
+      }
+      client.on('data', (chunk) => {
+        if (this.#held === undefined) upstream.write(chunk);
+        else this.#held.push(() => upstream.write(chunk));
+      });
+      upstream.on('data', (chunk) => this.losesAnswers || client.write(chunk));
+      upstream.on('close', () => client.destroy());
+    });
+  }
+
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    this.port = (this.#server.address() as { port: number }).port;
+  }
+
+  hold(): void {
+    this.#held = [];
+  }
+
+  release(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const send of held) send();
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
+  let etcd: EtcdProcess;
+  let prefixes = 0;
+  const opened: { close(): unknown }[] = [];
+  beforeAll(async () => {
+    etcd = await startEtcd();
+  });
+  afterAll(() => etcd.stop());
+  afterEach(async () => {
+    for (const each of opened.splice(0)) await each.close();
+  });
+
+  const open = async (config: Partial<EtcdStorageConfig> = {}): Promise<Storage> => {
+    const storage = await openEtcdStorage({
+      clock: systemClock,
+      random: systemRandom,
+      logger: silentLogger,
+      endpoints: [etcd.endpoint],
+      prefix: `/failures-${++prefixes}`,
+      logicalPrefix: '',
+      compactionIntervalMs: 0,
+      ...config,
+    });
+    opened.push(storage);
+    return storage;
+  };
+  const proxied = async (): Promise<Proxy> => {
+    const proxy = new Proxy(Number(new URL(etcd.endpoint).port));
+    opened.push(proxy);
+    await proxy.listen();
+    return proxy;
+  };
+
+  it('finds out that a write was made whose answer was lost', async () => {
+    const proxy = await proxied();
+    const prefix = '/lost-answers';
+    const direct = await open({ prefix });
+    const endpoints = [`http://127.0.0.1:${proxy.port}`, etcd.endpoint];
+    const storage = await open({ prefix, endpoints, attemptTimeoutMs: 300 });
+    await storage.create('/p/warm', bytes('0'));
+    const before = await direct.currentRevision();
+    proxy.losesAnswers = true;
+    const created = await storage.create('/p/a', bytes('1'));
+    expect(created.modRevision).toBe(before + 1);
+    // One write for the object, and one at most for the fence: nothing was written twice.
+    expect(await direct.get('/p/a')).toMatchObject({ createRevision: created.modRevision, modRevision: created.modRevision });
+  });
+
+  it('makes sure that a write which was held up never comes, and only then makes it', async () => {
+    const proxy = await proxied();
+    const prefix = '/held-up';
+    const direct = await open({ prefix });
+    const endpoints = [`http://127.0.0.1:${proxy.port}`, etcd.endpoint];
+    const storage = await open({ prefix, endpoints, attemptTimeoutMs: 300 });
+    await storage.create('/p/warm', bytes('0'));
+    proxy.hold();
+    const seen: (string | undefined)[] = [];
+    const creating = storage.guaranteedUpdate('/p/a', (current) => {
+      seen.push(text(current?.value));
+      return { action: 'put', value: bytes('mine') };
+    });
+    const { kv } = await creating;
+    await direct.delete('/p/a');
+    // Now the key is as the first request expects it. It is not carried out all the same: its fence stands.
+    proxy.release();
+    await direct.create('/p/after', bytes('1'));
+    await systemClock.sleep(100);
+    expect(await direct.get('/p/a')).toBeUndefined();
+    expect(text(kv?.value)).toBe('mine');
+    expect(seen).toEqual([undefined]);
+  });
+
+  it('says so when it cannot find out, and is not healthy', async () => {
+    const lonely = await startEtcd();
+    opened.push({ close: () => lonely.stop() });
+    const storage = await open({ endpoints: [lonely.endpoint], attemptTimeoutMs: 400, timeoutMs: 3000 });
+    await storage.health();
+    const held = await storage.create('/p/a', bytes('1'));
+    lonely.signal('SIGSTOP');
+    await expect(storage.get('/p/a')).rejects.toMatchObject({ reason: 'Unavailable' });
+    await expect(storage.health()).rejects.toBeInstanceOf(StorageError);
+    lonely.signal('SIGCONT');
+    expect(await storage.get('/p/a')).toEqual(held);
+    await storage.health();
+  });
+
+  it('goes on with a watch where it was after the member was killed', async () => {
+    const member = await startEtcd();
+    opened.push({ close: () => member.stop() });
+    const storage = await open({ endpoints: [member.endpoint] });
+    const begin = await storage.currentRevision();
+    const stream = storage.watch('/p/', { afterRevision: begin });
+    const events = stream[Symbol.asyncIterator]();
+    await storage.create('/p/1', bytes('1'));
+    expect((await events.next()).value).toMatchObject({ type: 'put', revision: begin + 1 });
+    member.signal('SIGKILL');
+    await member.restart();
+    await storage.create('/p/2', bytes('2'));
+    expect((await events.next()).value).toMatchObject({ type: 'put', kv: { key: '/p/2' } });
+    stream.stop();
+  });
+
+  it('is told in one piece what etcd cuts in parts', async () => {
+    const storage = await open();
+    const begin = await storage.currentRevision();
+    const value = new Uint8Array(1_000_000).fill(7);
+    const revisions: number[] = [];
+    for (let i = 0; i < 4; i++) revisions.push((await storage.create(`/p/${i}`, value)).modRevision);
+    const stream = storage.watch('/p/', { afterRevision: begin });
+    const told: number[] = [];
+    for await (const event of stream) {
+      told.push(event.revision);
+      if (told.length === revisions.length) break;
+    }
+    expect(told).toEqual(revisions);
+  });
+
+  it('shares leases among keys that live equally long', async () => {
+    const connection = new EtcdConnection({ clock: systemClock, logger: silentLogger, endpoints: [etcd.endpoint] });
+    opened.push(connection);
+    const pool = new LeasePool({ connection, clock: systemClock, random: systemRandom, maxKeys: 3 });
+    const leases = await Promise.all(Array.from({ length: 7 }, () => pool.leaseFor(3_600_000)));
+    expect(new Set(leases).size).toBe(3);
+    expect(await pool.leaseFor(60_000)).not.toBe(leases[6]);
+    await pool.forget(3_600_000, leases[6] as number);
+    expect(await pool.leaseFor(3_600_000)).not.toBe(leases[6]);
+  });
+
+  it('is compacted by one server of many, to what was current an interval ago', async () => {
+    const storage = await open();
+    const config = { clock: systemClock, logger: silentLogger, intervalMs: 3_600_000 };
+    const compactors = [0, 1].map(() => {
+      const connection = new EtcdConnection({ ...config, endpoints: [etcd.endpoint] });
+      opened.push(connection);
+      const compactor = new Compactor({ ...config, connection });
+      opened.push({ close: () => compactor.stop() });
+      return compactor;
+    });
+    const rounds: number[] = [];
+    const old = (await storage.create('/p/a', bytes('1'))).modRevision;
+    for (let round = 0; round < 4; round++) {
+      const done = await Promise.all(compactors.map((each) => each.tick()));
+      rounds.push(done.filter(Boolean).length);
+    }
+    expect(rounds.every((count) => count <= 1)).toBe(true);
+    expect(rounds.some((count) => count === 1)).toBe(true);
+    await storage.guaranteedUpdate('/p/a', () => ({ action: 'put', value: bytes('2') }));
+    await expect(storage.list('/p/', { revision: old - 1 })).rejects.toMatchObject({ reason: 'Expired' });
+  });
+
+  it('keeps objects where tools look for them', async () => {
+    const storage = await open({ prefix: '/custom', logicalPrefix: '/registry' });
+    await storage.create('/registry/pods/default/web', bytes('{}'));
+    const raw = await open({ prefix: '', logicalPrefix: '' });
+    expect((await raw.list('/custom/')).items.map(({ key }) => key)).toEqual(['/custom/pods/default/web']);
+    expect((await storage.list('/registry/')).items.map(({ key }) => key)).toEqual(['/registry/pods/default/web']);
+  });
+
+  it('speaks TLS, with a certificate of its own', async ({ skip }) => {
+    const dir = mkdtempSync(join(tmpdir(), 'coxswain-etcd-tls-'));
+    opened.push({ close: () => rmSync(dir, { recursive: true, force: true }) });
+    const file = (name: string): string => join(dir, name);
+    const openssl = (...args: string[]): void => void execFileSync('openssl', args, { stdio: 'ignore', cwd: dir });
+    try {
+      const ec = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+      openssl('req', '-x509', ...ec, '-keyout', 'ca.key', '-out', 'ca.crt', '-subj', '/CN=ca', '-days', '1');
+      openssl(
+        'req',
+        ...ec,
+        '-keyout',
+        'one.key',
+        '-out',
+        'one.csr',
+        '-subj',
+        '/CN=one',
+        '-addext',
+        'subjectAltName=IP:127.0.0.1',
+      );
+      openssl(
+        ...'x509 -req -in one.csr -CA ca.crt -CAkey ca.key -CAcreateserial -out one.crt -days 1 -copy_extensions copy'.split(' '),
+      );
+    } catch {
+      return skip('there is no openssl here: apt-get install openssl');
+    }
+    const secure = await startEtcd({ tls: { cert: file('one.crt'), key: file('one.key'), clientCa: file('ca.crt') } });
+    opened.push({ close: () => secure.stop() });
+    const read = (name: string): string => readFileSync(file(name), 'utf8');
+    const tls = { ca: read('ca.crt'), cert: read('one.crt'), key: read('one.key') };
+    const storage = await open({ endpoints: [secure.endpoint], tls });
+    await storage.create('/p/a', bytes('1'));
+    expect(await storage.count('/p/')).toBe(1);
+    await expect(open({ endpoints: [secure.endpoint], tls: { ca: tls.ca }, timeoutMs: 300 })).rejects.toMatchObject({
+      reason: 'Unavailable',
+    });
+  });
+});
