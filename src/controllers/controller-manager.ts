@@ -10,6 +10,7 @@ import type { Controller, ControllerConfig } from './controller.ts';
 import { CronJobController } from './cronjob/index.ts';
 import { DaemonSetController } from './daemonset/index.ts';
 import { DeploymentController } from './deployment/index.ts';
+import { EndpointsController } from './endpoints/index.ts';
 import { EndpointSliceController } from './endpointslice/index.ts';
 import { GarbageCollector } from './garbage-collector/index.ts';
 import type { GarbageCollectorConfig } from './garbage-collector/index.ts';
@@ -37,6 +38,7 @@ export interface ControllerSettings {
   readonly statefulset?: { readonly workers?: number };
   readonly replicaset?: { readonly workers?: number; readonly burstReplicas?: number };
   readonly replicationcontroller?: { readonly workers?: number; readonly burstReplicas?: number };
+  readonly endpoints?: { readonly workers?: number };
   readonly endpointslice?: { readonly workers?: number; readonly maxEndpointsPerSlice?: number };
   readonly 'garbage-collector'?: Pick<GarbageCollectorConfig, 'workers' | 'discoveryPeriodMs'>;
   readonly namespace?: { readonly workers?: number };
@@ -75,6 +77,7 @@ const CONTROLLERS = {
   replicaset: (config, { settings }) => new ReplicaManager({ ...config, ...settings?.replicaset, kind: replicaSetKind }),
   replicationcontroller: (config, { settings }) =>
     new ReplicaManager({ ...config, ...settings?.replicationcontroller, kind: replicationControllerKind }),
+  endpoints: (config, { settings }) => new EndpointsController({ ...config, ...settings?.endpoints }),
   endpointslice: (config, { settings }) => new EndpointSliceController({ ...config, ...settings?.endpointslice }),
   'garbage-collector': (config, { settings }) => new GarbageCollector({ ...config, ...settings?.['garbage-collector'] }),
   namespace: (config, { settings }) => new NamespaceController({ ...config, ...settings?.namespace }),
