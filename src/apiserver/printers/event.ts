@@ -20,7 +20,7 @@ export const newerEventTable: TableConvertor<Immutable<newer.Event>> = {
 };
 
 function asCore(event: Immutable<newer.Event>): Event {
-  return toCore(event) as Event;
+  return toCore(event);
 }
 
 export const eventTable: TableConvertor<Event> = {

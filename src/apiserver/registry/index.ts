@@ -1,5 +1,6 @@
 // Every resource that the API server serves. To add one: write its folder, and add it here.
 
+import { admissionRegistrationResources } from './admissionregistration/index.ts';
 import { identityReviewResources } from './authentication/identity-reviews.ts';
 import { accessReviewResources } from './authorization/access-reviews.ts';
 import { componentStatusResource } from './core/component-status/index.ts';
@@ -19,9 +20,10 @@ import { secretResource } from './core/secret/index.ts';
 import { serviceAccountResource } from './core/service-account/index.ts';
 import { serviceResource } from './core/service/index.ts';
 import { endpointSliceResource } from './discovery/endpoint-slice/index.ts';
+import { flowControlResources } from './flowcontrol/index.ts';
 import { networkingResources } from './networking/index.ts';
 import { runtimeClassResource } from './node/runtime-class/index.ts';
-import { podDisruptionBudgetResource } from './policy/pod-disruption-budget/index.ts';
+import { podDisruptionBudgetResource, podDisruptionBudgetStore } from './policy/pod-disruption-budget/index.ts';
 import { rbacResources } from './rbac/index.ts';
 import { priorityClassResource } from './scheduling/priority-class/index.ts';
 import { leaseResource } from './coordination/lease/index.ts';
@@ -37,6 +39,7 @@ import type { ServedResource } from './rest.ts';
 import type { RegistryServices } from './services.ts';
 
 export function buildRegistry(services: RegistryServices): readonly ServedResource[] {
+  const budgets = podDisruptionBudgetStore(services);
   return [
     componentStatusResource(services),
     configMapResource(services),
@@ -47,7 +50,7 @@ export function buildRegistry(services: RegistryServices): readonly ServedResour
     nodeResource(services),
     persistentVolumeClaimResource(services),
     persistentVolumeResource(services),
-    ...podResources(services),
+    ...podResources(services, budgets),
     podTemplateResource(services),
     replicationControllerResource(services),
     resourceQuotaResource(services),
@@ -65,10 +68,12 @@ export function buildRegistry(services: RegistryServices): readonly ServedResour
     endpointSliceResource(services),
     ...networkingResources(services),
     runtimeClassResource(services),
-    podDisruptionBudgetResource(services),
+    podDisruptionBudgetResource(budgets),
     ...rbacResources(services),
     priorityClassResource(services),
     ...storageResources(services),
+    ...admissionRegistrationResources(services),
+    ...flowControlResources(services),
     ...accessReviewResources(services),
     ...identityReviewResources(services),
   ];

@@ -4,6 +4,7 @@ import { bindings, pods } from '../../../../api/core/v1/index.ts';
 import { podProxySubresource } from '../../../endpoint-proxy/proxy.ts';
 import { podNodeSubresources } from '../../../node-proxy/subresources.ts';
 import { podTable } from '../../../printers/pod.ts';
+import type { PodDisruptionBudget } from '../../policy/pod-disruption-budget/index.ts';
 import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
@@ -14,7 +15,7 @@ import { podStatusStrategy, podStrategy, type Pod } from './strategy.ts';
 
 const POD = { group: '', version: 'v1', kind: 'Pod' } as const;
 
-export function podResources(services: RegistryServices): readonly ServedResource[] {
+export function podResources(services: RegistryServices, budgets: ResourceStore<PodDisruptionBudget>): readonly ServedResource[] {
   const store = new ResourceStore<Pod>({ ...services, type: pods, strategy: podStrategy, watchIndexField: 'spec.nodeName' });
   const now = (): number => services.clock.now();
   const binding = bindingRest(store, now);
@@ -28,7 +29,7 @@ export function podResources(services: RegistryServices): readonly ServedResourc
         { name: 'ephemeralcontainers', kind: POD, rest: store.view(ephemeralContainersStrategy) },
         { name: 'resize', kind: POD, rest: store.view(resizeStrategy) },
         { name: 'binding', kind: { group: '', version: 'v1', kind: 'Binding' }, rest: binding },
-        { name: 'eviction', kind: { group: 'policy', version: 'v1', kind: 'Eviction' }, rest: evictionRest(store, now) },
+        { name: 'eviction', kind: { group: 'policy', version: 'v1', kind: 'Eviction' }, rest: evictionRest(store, budgets, now) },
         ...podNodeSubresources(services),
         podProxySubresource(services),
       ],

@@ -10,7 +10,7 @@ import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
 
-type PodDisruptionBudget = Immutable<policy.PodDisruptionBudget>;
+export type PodDisruptionBudget = Immutable<policy.PodDisruptionBudget>;
 
 const NO_STATUS: PodDisruptionBudget['status'] = {
   disruptionsAllowed: 0,
@@ -33,12 +33,16 @@ export const podDisruptionBudgetStatusStrategy: SubresourceStrategy<PodDisruptio
   validateUpdate: (budget) => validatePodDisruptionBudgetStatus(budget),
 };
 
-export function podDisruptionBudgetResource(services: RegistryServices): ServedResource {
-  const store = new ResourceStore<PodDisruptionBudget>({
+/** Evictions ask it, too. */
+export function podDisruptionBudgetStore(services: RegistryServices): ResourceStore<PodDisruptionBudget> {
+  return new ResourceStore<PodDisruptionBudget>({
     ...services,
     type: podDisruptionBudgets,
     strategy: podDisruptionBudgetStrategy,
   });
+}
+
+export function podDisruptionBudgetResource(store: ResourceStore<PodDisruptionBudget>): ServedResource {
   const kind = { group: 'policy', version: 'v1', kind: 'PodDisruptionBudget' };
   return {
     type: podDisruptionBudgets,
