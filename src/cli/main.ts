@@ -30,10 +30,15 @@ program
   .option('--kubeconfig <path>', 'where to write the kubeconfig (default: DATA-DIR/kubeconfig)')
   .option('--merge-kubeconfig', "also add the cluster to the user's own kubeconfig (KUBECONFIG or ~/.kube/config)")
   .addOption(
-    new Option('--store <engine>', 'durable on disk, or gone with the process')
-      .choices(['embedded', 'memory'])
+    new Option('--store <engine>', 'durable on disk, gone with the process, or on an etcd cluster (3.4 or later)')
+      .choices(['embedded', 'memory', 'etcd'])
       .default('embedded'),
   )
+  .option('--etcd-servers <urls>', 'members of the etcd cluster, with commas between them', (text: string) => text.split(','))
+  .option('--etcd-cafile <file>', "certificate authority of etcd's certificates (PEM)")
+  .option('--etcd-certfile <file>', 'certificate to show to etcd (PEM)')
+  .option('--etcd-keyfile <file>', "that certificate's key (PEM)")
+  .option('--etcd-prefix <prefix>', 'what the keys in etcd begin with (default: /registry)')
   .addOption(
     new Option('--runtime <runtime>', 'what runs the containers; auto: containerd where it can be had, else host processes')
       .choices(['auto', 'containerd', 'process', 'simulated'])

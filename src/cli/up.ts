@@ -10,7 +10,7 @@ import { createLogger, type LogLevel } from '../machinery/log.ts';
 import { dataDirLayout } from '../cluster/data-dir.ts';
 import { mergeKubeconfig } from '../cluster/kubeconfig.ts';
 import { UserError } from '../cluster/user-error.ts';
-import { launch, type LaunchedCluster, type RuntimeChoice } from '../cluster/launch.ts';
+import { type EtcdConfig, launch, type LaunchedCluster, type RuntimeChoice, type StoreChoice } from '../cluster/launch.ts';
 
 export interface UpOptions {
   readonly dataDir: string;
@@ -18,7 +18,12 @@ export interface UpOptions {
   readonly bind: string;
   readonly kubeconfig?: string;
   readonly mergeKubeconfig?: boolean;
-  readonly store: 'embedded' | 'memory';
+  readonly store: StoreChoice;
+  readonly etcdServers?: readonly string[];
+  readonly etcdCafile?: string;
+  readonly etcdCertfile?: string;
+  readonly etcdKeyfile?: string;
+  readonly etcdPrefix?: string;
   readonly runtime: RuntimeChoice;
   readonly containerRuntimeEndpoint?: string;
   readonly nodes: number;
@@ -55,6 +60,7 @@ export async function up(options: UpOptions): Promise<void> {
       bindAddress: options.bind,
       kubeconfig: options.kubeconfig,
       store: options.store,
+      etcd: etcdConfig(options),
       runtime: options.runtime,
       containerRuntimeEndpoint: options.containerRuntimeEndpoint,
       nodes: options.nodes,
@@ -100,12 +106,7 @@ function readyText(cluster: LaunchedCluster, options: UpOptions): string {
     ['API server', cluster.url],
     ['runtime', cluster.runtimeDescription],
     ['nodes', cluster.nodesDescription],
-    [
-      'store',
-      options.store === 'embedded'
-        ? `embedded, in ${shortest(dataDirLayout(options.dataDir).store)}`
-        : 'memory: gone when the cluster stops',
-    ],
+    ['store', storeText(options)],
     ['kubeconfig', shown],
   ];
   const next = options.mergeKubeconfig
@@ -113,6 +114,33 @@ function readyText(cluster: LaunchedCluster, options: UpOptions): string {
     : `export KUBECONFIG=${shown.startsWith('/') ? shown : `$PWD/${shown}`} && kubectl get nodes`;
   const { dim } = coloursFor(process.stdout);
   return ready + rows.map(([name, value]) => `  ${dim(name.padEnd(11))} ${value}\n`).join('') + `next: ${next}\n`;
+}
+
+function storeText(options: UpOptions): string {
+  switch (options.store) {
+    case 'embedded':
+      return `embedded, in ${shortest(dataDirLayout(options.dataDir).store)}`;
+    case 'memory':
+      return 'memory: gone when the cluster stops';
+    case 'etcd':
+      return `etcd, ${(options.etcdServers ?? []).join(', ')}`;
+  }
+}
+
+function etcdConfig(options: UpOptions): EtcdConfig | undefined {
+  const { etcdServers, etcdCafile, etcdCertfile, etcdKeyfile, etcdPrefix } = options;
+  const given = [etcdServers, etcdCafile, etcdCertfile, etcdKeyfile, etcdPrefix].some((each) => each !== undefined);
+  if (options.store !== 'etcd') {
+    if (given) throw new UserError('the --etcd-… flags are for --store etcd');
+    return undefined;
+  }
+  return {
+    servers: etcdServers ?? [],
+    caFile: etcdCafile,
+    certFile: etcdCertfile,
+    keyFile: etcdKeyfile,
+    prefix: etcdPrefix,
+  };
 }
 
 /** A path as one would type it here. */

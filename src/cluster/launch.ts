@@ -9,16 +9,18 @@ import type { Logger } from '../machinery/log.ts';
 import { systemRandom } from '../machinery/random.ts';
 import { isDNS1123Subdomain } from '../machinery/validation.ts';
 import { StorageError, type Storage } from '../storage/interface.ts';
-import { createSimulatedRuntime, REALISTIC_STOP_DURATION_MS } from '../runtime/simulated/runtime.ts';
+import { createSimulatedRuntime } from '../runtime/simulated/runtime.ts';
 import { ADMIN_USER, Cluster, type ClusterNode } from './cluster.ts';
 import { claimDataDir, dataDirLayout, type DataDirLayout } from './data-dir.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
 import { nodeRange, overlap, parseRange, type Range } from './network-ranges.ts';
 import { Pki } from './pki.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
+import { type EtcdConfig, openStorage, type StoreChoice } from './stores.ts';
 import { UserError } from './user-error.ts';
 
 export type { RuntimeChoice } from './runtimes.ts';
+export type { EtcdConfig, StoreChoice } from './stores.ts';
 
 export interface LaunchConfig {
   readonly dataDir: string;
@@ -26,7 +28,9 @@ export interface LaunchConfig {
   readonly bindAddress: string;
   /** Default: in the data directory. */
   readonly kubeconfig?: string;
-  readonly store: 'embedded' | 'memory';
+  readonly store: StoreChoice;
+  /** For the store 'etcd'. */
+  readonly etcd?: EtcdConfig;
   readonly runtime: RuntimeChoice;
   readonly containerRuntimeEndpoint?: string;
   /** The first runs on the runtime chosen, the others are simulated. */
@@ -97,7 +101,15 @@ async function start(
   const storageFailure = new Promise<Error>((resolveFailure) => (storageFailed = resolveFailure));
   const preparing = {
     pki: Pki.open({ clock, random, dir: layout.pki }),
-    storage: openStorage(config, layout, storageFailed),
+    storage: openStorage({
+      choice: config.store,
+      etcd: config.etcd,
+      dir: layout.store,
+      clock,
+      random,
+      logger,
+      onFailure: storageFailed,
+    }),
     runtime: prepareRuntime({
       choice: config.runtime,
       ...(config.containerRuntimeEndpoint !== undefined && { endpoint: config.containerRuntimeEndpoint }),
@@ -182,16 +194,6 @@ async function settleAll(
   ];
 }
 
-async function openStorage(config: LaunchConfig, layout: DataDirLayout, onFailure: (error: Error) => void): Promise<Storage> {
-  const logger = config.logger.with({ component: 'storage' });
-  if (config.store === 'memory') {
-    const { createMemoryStorage } = await import('../storage/memory/index.ts');
-    return createMemoryStorage({ clock: systemClock, logger });
-  }
-  const { openEmbeddedStorage } = await import('../storage/embedded/index.ts');
-  return openEmbeddedStorage({ clock: systemClock, logger, dataDir: layout.store, onFailure });
-}
-
 function nodesOf(config: LaunchConfig, layout: DataDirLayout, podRange: Range, first: PreparedRuntime): ClusterNode[] {
   const names = [machineName(), ...Array.from({ length: config.nodes - 1 }, (_, index) => `simulated-${index + 2}`)];
   return names.map((name, index): ClusterNode => {
@@ -208,7 +210,7 @@ function nodesOf(config: LaunchConfig, layout: DataDirLayout, podRange: Range, f
     }
     return {
       name,
-      runtime: createSimulatedRuntime({ clock: systemClock, random: systemRandom, podCidr, stopDurationMs: REALISTIC_STOP_DURATION_MS }),
+      runtime: createSimulatedRuntime({ clock: systemClock, random: systemRandom, podCidr }),
       simulated: true,
       podCidr,
     };

@@ -1,0 +1,92 @@
+// The store of a cluster: in memory, in a file of its own, or on an etcd cluster that others may share.
+
+import { readFileSync } from 'node:fs';
+import type { Clock } from '../machinery/clock.ts';
+import type { Logger } from '../machinery/log.ts';
+import type { Random } from '../machinery/random.ts';
+import type { Storage } from '../storage/interface.ts';
+import { UserError } from './user-error.ts';
+
+export const STORE_CHOICES = ['embedded', 'memory', 'etcd'] as const;
+export type StoreChoice = (typeof STORE_CHOICES)[number];
+
+export interface EtcdConfig {
+  /** Such as 'https://10.0.0.1:2379'; at least one. */
+  readonly servers: readonly string[];
+  /** PEM files. */
+  readonly caFile?: string;
+  readonly certFile?: string;
+  readonly keyFile?: string;
+  /** What the keys begin with. Default: /registry. */
+  readonly prefix?: string;
+}
+
+export interface StoreConfig {
+  readonly choice: StoreChoice;
+  readonly etcd: EtcdConfig | undefined;
+  /** The directory of the embedded store. */
+  readonly dir: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Called when the embedded store can write no more: the server has to be started again. */
+  readonly onFailure?: (error: Error) => void;
+}
+
+/** Throws UserError for settings that cannot be, StorageError for a store that cannot be opened. */
+export async function openStorage(config: StoreConfig): Promise<Storage> {
+  const { choice, clock, random, dir, etcd } = config;
+  const logger = config.logger.with({ component: 'storage' });
+  if (choice === 'memory') {
+    const { createMemoryStorage } = await import('../storage/memory/index.ts');
+    return createMemoryStorage({ clock, logger });
+  }
+  if (choice === 'embedded') {
+    const { openEmbeddedStorage } = await import('../storage/embedded/index.ts');
+    return openEmbeddedStorage({ clock, logger, dataDir: dir, onFailure: config.onFailure });
+  }
+  if (etcd === undefined || etcd.servers.length === 0) {
+    throw new UserError('--store etcd needs --etcd-servers, such as https://10.0.0.1:2379,https://10.0.0.2:2379');
+  }
+  const { openEtcdStorage, parseEndpoint } = await import('../storage/etcd/index.ts');
+  for (const server of etcd.servers) {
+    try {
+      parseEndpoint(server);
+    } catch (err) {
+      throw new UserError(`--etcd-servers: ${(err as Error).message}`, { cause: err });
+    }
+  }
+  const { caFile, certFile, keyFile } = etcd;
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    throw new UserError('--etcd-certfile and --etcd-keyfile belong together: give both or neither');
+  }
+  return openEtcdStorage({
+    clock,
+    random,
+    logger,
+    endpoints: etcd.servers,
+    tls: {
+      ca: pem('--etcd-cafile', caFile),
+      cert: pem('--etcd-certfile', certFile),
+      key: pem('--etcd-keyfile', keyFile),
+    },
+    prefix: prefixOf(etcd.prefix),
+  });
+}
+
+function pem(flag: string, path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (err) {
+    throw new UserError(`${flag}: ${(err as Error).message}`, { cause: err });
+  }
+}
+
+/** One slash at its beginning, none at its end, as kube-apiserver reads the flag. */
+function prefixOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const parts = text.split('/').filter((part) => part !== '');
+  if (parts.length === 0) throw new UserError('--etcd-prefix must not be empty: /registry is what it is without the flag');
+  return `/${parts.join('/')}`;
+}
