@@ -9,7 +9,7 @@ import type { Logger } from '../machinery/log.ts';
 import { systemRandom } from '../machinery/random.ts';
 import { isDNS1123Subdomain } from '../machinery/validation.ts';
 import { StorageError, type Storage } from '../storage/interface.ts';
-import { createSimulatedRuntime } from '../runtime/simulated/runtime.ts';
+import { createSimulatedRuntime, realistic } from '../runtime/simulated/runtime.ts';
 import { ADMIN_USER, Cluster, type ClusterNode } from './cluster.ts';
 import { claimDataDir, dataDirLayout, type DataDirLayout } from './data-dir.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
@@ -210,7 +210,12 @@ function nodesOf(config: LaunchConfig, layout: DataDirLayout, podRange: Range, f
     }
     return {
       name,
-      runtime: createSimulatedRuntime({ clock: systemClock, random: systemRandom, podCidr }),
+      runtime: createSimulatedRuntime({
+        clock: systemClock,
+        random: systemRandom,
+        podCidr,
+        ...realistic,
+      }),
       simulated: true,
       podCidr,
     };

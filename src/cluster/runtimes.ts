@@ -4,7 +4,7 @@ import type { Clock } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
 import type { Runtime } from '../cri/index.ts';
-import { createSimulatedRuntime } from '../runtime/simulated/runtime.ts';
+import { createSimulatedRuntime, realistic } from '../runtime/simulated/runtime.ts';
 import type { DataDirLayout } from './data-dir.ts';
 import { canInstall, installTools, isRoot, missingTools } from './install.ts';
 import { UserError } from './user-error.ts';
@@ -71,7 +71,7 @@ async function obstacleToContainerd({ install, progress }: RuntimeRequest): Prom
 
 function simulated({ clock, random, podCidr }: RuntimeRequest): PreparedRuntime {
   return {
-    runtime: createSimulatedRuntime({ clock, random, podCidr }),
+    runtime: createSimulatedRuntime({ clock, random, podCidr, ...realistic }),
     simulated: true,
     description: 'simulated: pods only pretend to run',
     stop: nothing,

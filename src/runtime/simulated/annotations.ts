@@ -60,15 +60,19 @@ class Reader {
   }
 }
 
-/** `annotations` are the pod's, which a kubelet puts on the sandbox. */
-export function containerSimulation(annotations: Annotations | undefined, container: string): ContainerSimulation {
+/** `annotations` are the pod's, which a kubelet puts on the sandbox. `stopDurationMs` holds where they say nothing of it. */
+export function containerSimulation(
+  annotations: Annotations | undefined,
+  container: string,
+  stopDurationMs = 0,
+): ContainerSimulation {
   const read = new Reader(annotations, container);
   return {
     startDelayMs: read.duration('start-delay') ?? 0,
     startError: read.text('start-error'),
     runDurationMs: read.duration('run-duration'),
     exitCode: read.exitCode('exit-code'),
-    stopDurationMs: read.duration('stop-duration') ?? 0,
+    stopDurationMs: read.duration('stop-duration') ?? stopDurationMs,
     execExitCode: read.exitCode('exec-exit-code'),
   };
 }

@@ -21,6 +21,8 @@ export interface SimulatedContainerConfig {
   readonly record: ContainerRecord;
   readonly simulation: ContainerSimulation;
   readonly hostname: string;
+  /** Run where neither command nor arguments are given. Empty: a server. */
+  readonly defaultCommand: readonly string[];
   /** Called once, after the record says CONTAINER_EXITED. */
   readonly onExit: (container: SimulatedContainer) => void;
 }
@@ -32,6 +34,7 @@ export class SimulatedContainer {
   readonly simulation: ContainerSimulation;
   readonly #clock: Clock;
   readonly #hostname: string;
+  readonly #defaultCommand: readonly string[];
   readonly #onExit: (container: SimulatedContainer) => void;
   /** Made when somebody first waits for output or the end. */
   #watchers: { output: Set<OutputListener>; exit: Set<() => void> } | undefined;
@@ -40,11 +43,12 @@ export class SimulatedContainer {
   #starting = false;
   #stop: Promise<void> | undefined;
 
-  constructor({ clock, record, simulation, hostname, onExit }: SimulatedContainerConfig) {
+  constructor({ clock, record, simulation, hostname, defaultCommand, onExit }: SimulatedContainerConfig) {
     this.record = record;
     this.simulation = simulation;
     this.#clock = clock;
     this.#hostname = hostname;
+    this.#defaultCommand = defaultCommand;
     this.#onExit = onExit;
   }
 
@@ -87,7 +91,10 @@ export class SimulatedContainer {
   }
 
   get command(): readonly string[] {
-    return [...(this.record.config.command ?? []), ...(this.record.config.args ?? [])];
+    const { command = [], args = [], stdin } = this.record.config;
+    if (command.length > 0 || args.length > 0) return [...command, ...args];
+    // A shell that has an input waits for it: as long as anything else of which nothing is known.
+    return stdin ? [] : this.#defaultCommand;
   }
 
   context(unknown: ProgramContext['unknown']): ProgramContext {

@@ -43,6 +43,7 @@ import { containerLogPath, notStarted } from '../records.ts';
 import type { ContainerRecord } from '../records.ts';
 import { containerSimulation, imageSimulation } from './annotations.ts';
 import { SimulatedContainer } from './container.ts';
+import { entryPoint } from './entry-points.ts';
 import { runProgram } from './exec.ts';
 import { program } from './program.ts';
 
@@ -53,7 +54,23 @@ export interface SimulatedRuntimeConfig {
   readonly random?: Random;
   /** Where pod addresses come from until updateRuntimeConfig says otherwise. Default: 10.88.0.0/16. */
   readonly podCidr?: string;
+  /**
+   * How long a process takes to end when it is asked to, unless an annotation of its pod says otherwise. Default: 0, at once. Real runtimes
+   * need a moment to signal, reap and tell, so that their clients see a pod that is asked to end before it is gone.
+   */
+  readonly stopDurationMs?: number;
+  /**
+   * Whether base images (`busybox`, `debian`, …) run their shell where no command is given, which ends at once without an input. Default:
+   * false, they are servers, as most who write a test with whatever image mean it.
+   */
+  readonly entryPoints?: boolean;
 }
+
+/** Of a simulated runtime beside real clients: processes end after about the time that containerd takes, base images run what they run. */
+export const realistic: Required<Pick<SimulatedRuntimeConfig, 'stopDurationMs' | 'entryPoints'>> = {
+  stopDurationMs: 100,
+  entryPoints: true,
+};
 
 /** What a simulated container is said to use. */
 const MEMORY_BYTES = 8 * 1024 * 1024;
@@ -65,6 +82,8 @@ export class SimulatedRuntime implements RuntimeService {
   readonly #pods: PodTable<SimulatedContainer>;
   #addresses: AddressPool;
   #podCidr: string;
+  readonly #stopDurationMs: number;
+  readonly #entryPoints: boolean;
 
   constructor(config: SimulatedRuntimeConfig, images: NamedImages) {
     this.#clock = config.clock ?? systemClock;
@@ -73,6 +92,8 @@ export class SimulatedRuntime implements RuntimeService {
     this.#pods = new PodTable(this.#clock);
     this.#podCidr = config.podCidr ?? '10.88.0.0/16';
     this.#addresses = new AddressPool(this.#podCidr);
+    this.#stopDurationMs = config.stopDurationMs ?? 0;
+    this.#entryPoints = config.entryPoints ?? false;
   }
 
   version(): Promise<VersionResponse> {
@@ -157,8 +178,9 @@ export class SimulatedRuntime implements RuntimeService {
     const container = new SimulatedContainer({
       clock: this.#clock,
       record,
-      simulation: containerSimulation(sandbox.record.config.annotations, config.metadata?.name ?? ''),
+      simulation: containerSimulation(sandbox.record.config.annotations, config.metadata?.name ?? '', this.#stopDurationMs),
       hostname: sandbox.record.config.hostname || 'localhost',
+      defaultCommand: this.#entryPoints ? entryPoint(record.imageRef) : [],
       onExit: () => this.#pods.publish(sandbox, record.id, 'CONTAINER_STOPPED_EVENT'),
     });
     this.#pods.addContainer(container);

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { criConformance } from '../../cri/conformance.ts';
+import { complete } from '../../cri/index.ts';
 import { VirtualClock } from '../../machinery/clock.ts';
 import { SeededRandom } from '../../machinery/random.ts';
+import { entryPoint } from './entry-points.ts';
 import { program } from './program.ts';
 import type { Outcome } from './program.ts';
 import { createSimulatedRuntime } from './runtime.ts';
@@ -160,6 +162,58 @@ describe('simulation annotations', () => {
     await clock.advance('1s');
     await stopped;
     expect(await status(id)).toMatchObject({ state: 'CONTAINER_EXITED', exitCode: 143 });
+  });
+
+  test('a runtime that takes its time to stop does so unless the pod says otherwise, and not when it may not wait', async () => {
+    const slow = createSimulatedRuntime({ clock, random: new SeededRandom(2), stopDurationMs: 100 });
+    const started = async (annotations: Record<string, string> = {}): Promise<string> => {
+      const sandboxConfig = complete('PodSandboxConfig', {
+        metadata: { name: 'p', namespace: 'ns', uid: `u${Object.keys(annotations).length}` },
+        annotations,
+      });
+      const sandbox = await slow.runtime.runPodSandbox(sandboxConfig);
+      const config = complete('ContainerConfig', { metadata: { name: 'c' }, image: { image: 'i' }, command: ['serve'] });
+      const id = await slow.runtime.createContainer(sandbox, config, sandboxConfig);
+      await slow.runtime.startContainer(id);
+      return id;
+    };
+    const stateOf = async (id: string) => (await slow.runtime.containerStatus(id)).status?.state;
+    const [plain, quick] = [await started(), await started({ 'simulation.coxswain.dev/stop-duration': '0s' })];
+    const stopping = [slow.runtime.stopContainer(plain, 30_000), slow.runtime.stopContainer(quick, 30_000)];
+    expect([await stateOf(plain), await stateOf(quick)]).toEqual(['CONTAINER_RUNNING', 'CONTAINER_EXITED']);
+    await slow.runtime.stopContainer(plain, 0);
+    expect(await stateOf(plain)).toBe('CONTAINER_EXITED');
+    await Promise.all(stopping);
+    await slow.close();
+  });
+
+  test('a base image ends at once only where its entry point counts, and has no input', async () => {
+    const ran = async (entryPoints: boolean, stdin: boolean): Promise<string | undefined> => {
+      const played = createSimulatedRuntime({ clock, random: new SeededRandom(3), entryPoints });
+      const sandboxConfig = complete('PodSandboxConfig', { metadata: { name: 'p', namespace: 'ns', uid: 'u' } });
+      const sandbox = await played.runtime.runPodSandbox(sandboxConfig);
+      const config = complete('ContainerConfig', { metadata: { name: 'c' }, image: { image: 'busybox:1.37' }, stdin });
+      const id = await played.runtime.createContainer(sandbox, config, sandboxConfig);
+      await played.runtime.startContainer(id);
+      await clock.advance('1s');
+      const { status: after } = await played.runtime.containerStatus(id);
+      await played.close();
+      return after?.state;
+    };
+    expect(await ran(true, false)).toBe('CONTAINER_EXITED');
+    expect(await ran(true, true)).toBe('CONTAINER_RUNNING');
+    expect(await ran(false, false)).toBe('CONTAINER_RUNNING');
+  });
+
+  test.each([
+    ['busybox', ['sh']],
+    ['registry.k8s.io/e2e-test-images/busybox:1.37.0-1', ['sh']],
+    ['localhost:5000/library/ubuntu@sha256:abc', ['bash']],
+    ['docker.io/library/busybox-server:1', []],
+    ['busybox/thing', []],
+    ['constructor', []],
+  ])('%s runs %j by itself', (image, command) => {
+    expect(entryPoint(image)).toEqual(command);
   });
 
   test('exec-exit-code fails probes', async () => {
