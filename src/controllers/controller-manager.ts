@@ -10,6 +10,7 @@ import type { Controller, ControllerConfig } from './controller.ts';
 import { CronJobController } from './cronjob/index.ts';
 import { DaemonSetController } from './daemonset/index.ts';
 import { DeploymentController } from './deployment/index.ts';
+import { DisruptionController } from './disruption/index.ts';
 import { EndpointsController } from './endpoints/index.ts';
 import { EndpointSliceController } from './endpointslice/index.ts';
 import { GarbageCollector } from './garbage-collector/index.ts';
@@ -72,6 +73,7 @@ const CONTROLLERS = {
   deployment: (config, { settings }) => new DeploymentController({ ...config, ...settings?.deployment }),
   daemonset: (config, { settings }) => new DaemonSetController({ ...config, ...settings?.daemonset }),
   cronjob: (config, { settings }) => new CronJobController({ ...config, ...settings?.cronjob }),
+  disruption: (config) => new DisruptionController(config),
   job: (config, { settings }) => new JobController({ ...config, ...settings?.job }),
   statefulset: (config, { settings }) => new StatefulSetController({ ...config, ...settings?.statefulset }),
   replicaset: (config, { settings }) => new ReplicaManager({ ...config, ...settings?.replicaset, kind: replicaSetKind }),

@@ -1,0 +1,114 @@
+// What a disruption budget says of its pods: decisions, without I/O.
+
+import type { Pod } from '../../api/core/v1/index.ts';
+import type { Immutable, LabelSelector } from '../../api/meta/v1/index.ts';
+import { withDisruptionAllowed } from '../../api/policy/v1/conditions.ts';
+import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../api/policy/v1/index.ts';
+import { formatTime, parseTime } from '../../client/time.ts';
+import { getScaledValueFromIntOrPercent } from '../../machinery/int-or-string.ts';
+import { isPodReady, isPodTerminal, podCondition } from '../pod-state.ts';
+
+type ReadPod = Immutable<Pod>;
+type ReadBudget = Immutable<PodDisruptionBudget>;
+type ReadStatus = Immutable<PodDisruptionBudgetStatus>;
+
+/** A pod whose eviction was allowed but that is still not being deleted after this counts again. */
+const DELETION_TIMEOUT_MS = 2 * 60_000;
+/** The same for the condition that says so on the pod. */
+const STALE_CONDITION_MS = 2 * 60_000;
+
+/** How many pods there should be, as `amounts` needs to know it: what their controllers say, or how many there are. */
+export function countsControllers({ spec: { minAvailable, maxUnavailable } }: ReadBudget): boolean {
+  return maxUnavailable !== undefined || typeof minAvailable === 'string';
+}
+
+/** How many pods have to be healthy of `expected`. Throws Error for a text that is no percentage. */
+export function desiredHealthy({ spec: { minAvailable, maxUnavailable } }: ReadBudget, expected: number): number {
+  if (maxUnavailable !== undefined) {
+    return Math.max(0, expected - getScaledValueFromIntOrPercent(maxUnavailable, expected, true));
+  }
+  return minAvailable === undefined ? 0 : getScaledValueFromIntOrPercent(minAvailable, expected, true);
+}
+
+export interface Disrupted {
+  /** Pods whose eviction was allowed and that are still to be deleted, with the time of that. */
+  readonly pods: Readonly<Record<string, string>>;
+  /** When the first of them will have waited for too long, in milliseconds since the epoch. */
+  readonly recheckAt: number | undefined;
+  /** Pods that were not deleted after all. */
+  readonly survivors: readonly ReadPod[];
+}
+
+export function disruptedPods(pods: readonly ReadPod[], { disruptedPods: known = {} }: ReadStatus, now: number): Disrupted {
+  const still: Record<string, string> = {};
+  const survivors: ReadPod[] = [];
+  let recheckAt: number | undefined;
+  for (const pod of pods) {
+    const { name, deletionTimestamp } = pod.metadata;
+    const time = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (time === undefined || deletionTimestamp !== undefined) continue;
+    const expected = (parseTime(time) ?? 0) + DELETION_TIMEOUT_MS;
+    if (expected < now) {
+      survivors.push(pod);
+      continue;
+    }
+    still[name] = time;
+    recheckAt = Math.min(recheckAt ?? expected, expected);
+  }
+  return { pods: still, recheckAt, survivors };
+}
+
+export function countHealthy(pods: readonly ReadPod[], disrupted: Disrupted['pods']): number {
+  return pods.filter((pod) => {
+    const { name, deletionTimestamp } = pod.metadata;
+    return deletionTimestamp === undefined && !Object.hasOwn(disrupted, name) && isPodReady(pod);
+  }).length;
+}
+
+export interface Counted {
+  readonly expected: number;
+  readonly desired: number;
+  readonly healthy: number;
+  readonly disrupted: Disrupted['pods'];
+}
+
+export function statusOf({ metadata, status }: ReadBudget, counted: Counted, now: number): ReadStatus {
+  const { expected, desired, healthy, disrupted } = counted;
+  // A budget without pods allows nothing: the first of them may come before this is calculated again.
+  const allowed = expected <= 0 ? 0 : Math.max(0, healthy - desired);
+  const { conditions } = status;
+  const next: ReadStatus = {
+    ...((metadata.generation ?? 0) > 0 && { observedGeneration: metadata.generation }),
+    ...(Object.keys(disrupted).length > 0 && { disruptedPods: disrupted }),
+    disruptionsAllowed: allowed,
+    currentHealthy: healthy,
+    desiredHealthy: desired,
+    expectedPods: expected,
+    ...(conditions !== undefined && { conditions }),
+  };
+  return withDisruptionAllowed(next, formatTime(now));
+}
+
+/**
+ * In how many milliseconds the pod's condition that it is to be disrupted is out of date, since nobody deleted it; undefined
+ * if it has none, or one that may stay.
+ */
+export function untilStale(pod: ReadPod, now: number): number | undefined {
+  if (pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)) return undefined;
+  const condition = podCondition(pod, 'DisruptionTarget');
+  // The kubelet takes its time to end a pod, and ends it.
+  if (condition?.status !== 'True' || condition.reason === 'TerminationByKubelet') return undefined;
+  return (parseTime(condition.lastTransitionTime) ?? now) + STALE_CONDITION_MS - now;
+}
+
+/** A selector as upstream's messages show it. */
+export function describeSelector(selector: Immutable<LabelSelector> | undefined): string {
+  if (selector === undefined) return 'nil';
+  const labels = Object.entries(selector.matchLabels ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const requirements = (selector.matchExpressions ?? []).map(
+    ({ key, operator, values = [] }) =>
+      `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(' ')}],},`,
+  );
+  const map = labels.map(([key, value]) => `${key}: ${value},`).join('');
+  return `&LabelSelector{MatchLabels:map[string]string{${map}},MatchExpressions:[]LabelSelectorRequirement{${requirements.join('')}},}`;
+}

@@ -1,0 +1,219 @@
+// Disruption budgets: counts the pods of each and says how many may be evicted now. Evictions are allowed by the API server,
+// which takes them off that number until this controller has seen their pods go.
+
+import { pods } from '../../api/core/v1/index.ts';
+import type { Pod } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { withSyncFailed } from '../../api/policy/v1/conditions.ts';
+import { podDisruptionBudgets } from '../../api/policy/v1/index.ts';
+import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '../../api/policy/v1/index.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { formatTime } from '../../client/time.ts';
+import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { semanticEqual } from '../../machinery/deep.ts';
+import * as labels from '../../machinery/labels.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { messageOf } from '../pod-control.ts';
+import { ScaleClient } from '../scale-client.ts';
+import {
+  countHealthy,
+  countsControllers,
+  describeSelector,
+  desiredHealthy,
+  disruptedPods,
+  statusOf,
+  untilStale,
+} from './budget.ts';
+import { ExpectedPods } from './expected-pods.ts';
+
+type ReadPod = Immutable<Pod>;
+type ReadBudget = Immutable<PodDisruptionBudget>;
+type ReadStatus = Immutable<PodDisruptionBudgetStatus>;
+
+const IDENTITY = { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget' } as const;
+
+export class DisruptionController implements Controller {
+  readonly name = 'disruption-controller';
+  readonly #config: ControllerConfig;
+  readonly #budgets: SharedInformer<ReadBudget>;
+  readonly #pods: SharedInformer<ReadPod>;
+  readonly #expected: ExpectedPods;
+  readonly #queue: RateLimitingQueue;
+  /** Pods with a condition that may become stale. */
+  readonly #stale: RateLimitingQueue;
+  readonly #recorder: EventRecorder;
+
+  constructor(config: ControllerConfig) {
+    const { client, clock, random, informers, logger } = config;
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock });
+    this.#stale = new RateLimitingQueue({ clock });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'controllermanager' });
+    this.#budgets = informers.informerFor(podDisruptionBudgets);
+    this.#pods = informers.informerFor(pods);
+    this.#expected = new ExpectedPods(informers, new ScaleClient(client));
+    this.#budgets.addEventHandler({
+      onAdd: (budget) => this.#queue.add(objectKey(budget)),
+      onUpdate: (_, budget) => this.#queue.add(objectKey(budget)),
+    });
+    this.#pods.addEventHandler({
+      onAdd: (pod) => this.#podChanged(pod),
+      onUpdate: (before, pod) => {
+        if (before.metadata.labels !== pod.metadata.labels) this.#enqueueBudgetsOf(before);
+        this.#podChanged(pod);
+      },
+      onDelete: (pod) => this.#enqueueBudgetsOf(pod),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger } = this.#config;
+    const synced = [this.#budgets, this.#pods].map((informer) => informer.waitForSync(signal));
+    await Promise.all([...synced, this.#expected.waitForSync(signal)]);
+    await Promise.all([
+      runWorkers(this.#queue, 1, (key, stop) => this.#reconcile(key, stop), signal, { logger }),
+      runWorkers(this.#stale, 1, (key, stop) => this.#clearStale(key, stop), signal, { logger }),
+    ]);
+    this.#recorder.stop();
+  }
+
+  #podChanged(pod: ReadPod): void {
+    const matching = this.#enqueueBudgetsOf(pod);
+    const [first] = matching;
+    if (first !== undefined && matching.length > 1) {
+      const { namespace = '', name } = pod.metadata;
+      const which = `Pod "${namespace}"/"${name}" matches multiple PodDisruptionBudgets.`;
+      const message = `${which}  Chose "${first.metadata.name}" arbitrarily.`;
+      this.#recorder.event(
+        { apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata },
+        'Warning',
+        'MultiplePodDisruptionBudgets',
+        message,
+      );
+    }
+    const delay = untilStale(pod, this.#config.clock.now());
+    if (delay !== undefined) this.#stale.addAfter(objectKey(pod), Math.max(0, delay));
+  }
+
+  #enqueueBudgetsOf({ metadata }: ReadPod): readonly ReadBudget[] {
+    const matching = this.#budgets.lister
+      .list(metadata.namespace ?? '')
+      .filter((budget) => selectorOf(budget).matches(metadata.labels));
+    for (const budget of matching) this.#queue.add(objectKey(budget));
+    return matching;
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const budget = this.#budgets.lister.getByKey(key);
+    if (budget === undefined) return reconciled;
+    try {
+      return await this.#sync(budget, signal);
+    } catch (err) {
+      // Its cause is the cache, not the budget: what comes next wakes it again, or the back-off does.
+      if (apierrors.isConflict(err) || signal.aborted) throw err;
+      if (apierrors.isNotFound(err)) return reconciled;
+      this.#config.logger.warn('counting a disruption budget failed', { key, err });
+      return await this.#failSafe(budget, err, signal);
+    }
+  }
+
+  async #sync(budget: ReadBudget, signal: AbortSignal): Promise<ReconcileResult> {
+    const { clock } = this.#config;
+    const selector = selectorOf(budget);
+    const selected = this.#pods.lister
+      .list(budget.metadata.namespace ?? '')
+      .filter(({ metadata }) => selector.matches(metadata.labels));
+    if (selected.length === 0) this.#tell(budget, 'Normal', 'NoPods', 'No matching pods found');
+    const expected = await this.#expectedOf(budget, selected, signal);
+    const now = clock.now();
+    const disrupted = disruptedPods(selected, budget.status, now);
+    for (const { metadata } of disrupted.survivors) {
+      const { namespace = '' } = budget.metadata;
+      // The namespace twice, as everybody's alerts know it.
+      const message = `Pod was expected by PDB ${namespace}/${namespace} to be deleted but it wasn't`;
+      this.#recorder.event({ apiVersion: 'v1', kind: 'Pod', metadata }, 'Warning', 'NotDeleted', message);
+    }
+    const counted = {
+      expected,
+      desired: desiredHealthy(budget, expected),
+      healthy: countHealthy(selected, disrupted.pods),
+      disrupted: disrupted.pods,
+    };
+    await this.#write(budget, statusOf(budget, counted, now), signal);
+    // One millisecond later it has waited for longer than it may.
+    return disrupted.recheckAt === undefined ? reconciled : requeueAfter(disrupted.recheckAt - now + 1);
+  }
+
+  async #expectedOf(budget: ReadBudget, selected: readonly ReadPod[], signal: AbortSignal): Promise<number> {
+    if (!countsControllers(budget)) return budget.spec.minAvailable === undefined ? 0 : selected.length;
+    let expected;
+    try {
+      expected = await this.#expected.of(selected, signal);
+    } catch (err) {
+      const why = `Failed to calculate the number of expected pods: ${messageOf(err)}`;
+      if (!signal.aborted) this.#tell(budget, 'Warning', 'CalculateExpectedPodCountFailed', why);
+      throw err;
+    }
+    if (expected.unmanaged.length > 0) {
+      const which = `Pods selected by this PodDisruptionBudget (selector: ${describeSelector(budget.spec.selector)}) were found to be unmanaged.`;
+      this.#tell(
+        budget,
+        'Warning',
+        'UnmanagedPods',
+        `${which} As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. ` +
+          'To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.',
+      );
+    }
+    return expected.count;
+  }
+
+  /** Nothing may be evicted while nobody can count. */
+  async #failSafe(budget: ReadBudget, why: unknown, signal: AbortSignal): Promise<ReconcileResult> {
+    await this.#write(budget, withSyncFailed(budget.status, messageOf(why), formatTime(this.#config.clock.now())), signal);
+    return reconciled;
+  }
+
+  async #write(budget: ReadBudget, status: ReadStatus, signal: AbortSignal): Promise<void> {
+    if (semanticEqual(status, budget.status)) return;
+    const { namespace = '' } = budget.metadata;
+    await this.#config.client
+      .resource(podDisruptionBudgets)
+      .namespace(namespace)
+      .updateStatus({ ...budget, status }, { signal });
+  }
+
+  /** A pod that was to be disrupted and was not says so no longer. */
+  async #clearStale(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const { client, clock } = this.#config;
+    const pod = this.#pods.lister.getByKey(key);
+    const delay = pod === undefined ? undefined : untilStale(pod, clock.now());
+    if (pod === undefined || delay === undefined) return reconciled;
+    if (delay > 0) return requeueAfter(delay);
+    const conditions = pod.status.conditions?.map((condition) =>
+      condition.type === 'DisruptionTarget'
+        ? { type: 'DisruptionTarget', status: 'False', lastProbeTime: null, lastTransitionTime: formatTime(clock.now()) }
+        : condition,
+    );
+    try {
+      await client
+        .resource(pods)
+        .namespace(pod.metadata.namespace ?? '')
+        .updateStatus({ ...pod, status: { ...pod.status, conditions } }, { signal });
+    } catch (err) {
+      if (!apierrors.isNotFound(err)) throw err;
+    }
+    return reconciled;
+  }
+
+  #tell({ metadata }: ReadBudget, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    this.#recorder.event({ ...IDENTITY, metadata }, type, reason, message);
+  }
+}
+
+function selectorOf({ spec }: ReadBudget): labels.Selector {
+  return labels.labelSelectorAsSelector(spec.selector);
+}

@@ -1,0 +1,93 @@
+// How many pods there should be: the sum of what the controllers of a budget's pods are asked for.
+
+import { deployments, replicaSets, statefulSets } from '../../api/apps/v1/index.ts';
+import type { ResourceType } from '../../api/descriptor.ts';
+import { replicationControllers } from '../../api/core/v1/index.ts';
+import type { Pod } from '../../api/core/v1/index.ts';
+import type { Immutable, OwnerReference } from '../../api/meta/v1/index.ts';
+import type { KubeObject } from '../../client/client.ts';
+import type { SharedInformer, SharedInformerFactory } from '../../client/informers/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { quote } from '../../machinery/go-format.ts';
+import { controllerOf } from '../controller-ref.ts';
+import { groupOf } from '../scale-client.ts';
+import type { ScaleClient } from '../scale-client.ts';
+
+interface Scaled extends KubeObject {
+  readonly spec: { readonly replicas?: number };
+}
+
+export interface Expected {
+  readonly count: number;
+  /** Names of pods that nobody controls: nobody knows how many of those there should be. */
+  readonly unmanaged: readonly string[];
+}
+
+export class ExpectedPods {
+  readonly #scales: ScaleClient;
+  /** By group and kind. */
+  readonly #informers: ReadonlyMap<string, SharedInformer<Scaled>>;
+
+  constructor(informers: SharedInformerFactory, scales: ScaleClient) {
+    this.#scales = scales;
+    const kinds: readonly ResourceType<Scaled>[] = [deployments, replicaSets, statefulSets, replicationControllers];
+    this.#informers = new Map(kinds.map((type) => [`${type.kind}.${type.group}`, informers.informerFor(type)]));
+  }
+
+  async waitForSync(signal: AbortSignal): Promise<void> {
+    await Promise.all([...this.#informers.values()].map((informer) => informer.waitForSync(signal)));
+  }
+
+  /** Throws Error for a pod whose controller is not there, or cannot be scaled. */
+  async of(pods: readonly Immutable<Pod>[], signal: AbortSignal): Promise<Expected> {
+    const scales = new Map<string, number>();
+    const unmanaged: string[] = [];
+    for (const { metadata } of pods) {
+      const reference = controllerOf({ metadata });
+      if (reference === undefined) {
+        unmanaged.push(metadata.name);
+        continue;
+      }
+      const found = await this.#find(reference, metadata.namespace ?? '', signal);
+      if (found === undefined) throw new Error(`found no controllers for pod ${quote(metadata.name)}`);
+      scales.set(found.uid, found.replicas);
+    }
+    return { count: [...scales.values()].reduce((sum, replicas) => sum + replicas, 0), unmanaged };
+  }
+
+  async #find(
+    reference: Immutable<OwnerReference>,
+    namespace: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly uid: string; readonly replicas: number } | undefined> {
+    const group = groupOf(reference.apiVersion);
+    const informer = this.#informers.get(`${reference.kind}.${group}`);
+    if (informer === undefined) return this.#scaleOf(reference, group, namespace, signal);
+    const owner = informer.lister.get(namespace, reference.name);
+    if (owner === undefined || owner.metadata.uid !== reference.uid) return undefined;
+    // A ReplicaSet of a Deployment has as many as the rollout has come to; the Deployment says how many there should be.
+    const above = reference.kind === 'ReplicaSet' ? controllerOf(owner) : undefined;
+    if (above !== undefined && above.kind === 'Deployment') return this.#find(above, namespace, signal);
+    return { uid: owner.metadata.uid, replicas: owner.spec.replicas ?? 1 };
+  }
+
+  async #scaleOf(
+    { kind, name, uid }: Immutable<OwnerReference>,
+    group: string,
+    namespace: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly uid: string; readonly replicas: number } | undefined> {
+    const resource = await this.#scales.resourceOf({ group, kind }, signal);
+    if (!resource.scalable) {
+      const what = group === '' ? resource.resource : `${resource.resource}.${group}`;
+      throw new Error(`${what} does not implement the scale subresource`);
+    }
+    try {
+      const scale = await this.#scales.get(resource, namespace, name, signal);
+      return scale.metadata.uid === uid ? { uid, replicas: scale.spec.replicas ?? 0 } : undefined;
+    } catch (err) {
+      if (apierrors.isNotFound(err)) return undefined;
+      throw err;
+    }
+  }
+}

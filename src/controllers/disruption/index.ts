@@ -1,0 +1,3 @@
+// Disruption budgets.
+
+export { DisruptionController } from './disruption-controller.ts';
