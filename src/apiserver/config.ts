@@ -44,6 +44,11 @@ export interface ApiServerConfig {
   readonly tls?: TlsConfig;
   /** Default: '127.0.0.1'. */
   readonly bindAddress?: string;
+  /**
+   * By which pods and other machines reach the server, as the endpoints of the Service `kubernetes` say. Default: the bind
+   * address; the machine's first if the server listens at all, or only at the loopback address.
+   */
+  readonly advertiseAddress?: string;
   /** 0: any that is free. Default: 6443. */
   readonly port?: number;
   /** Bearer tokens of the components, and whose they are. Default: none. */

@@ -25,6 +25,7 @@ import type { HealthCheck } from './health.ts';
 import { Listener } from './http/listener.ts';
 import { createOpenApi } from './openapi/index.ts';
 import { metricsRoute } from './metrics.ts';
+import { advertisedAddress, publishOwnEndpoints } from './own-endpoints.ts';
 import { buildRegistry } from './registry/index.ts';
 import { appearsIn, findAllIn, findIn } from './registry/find.ts';
 import type { Find } from './registry/find.ts';
@@ -136,6 +137,9 @@ export class ApiServer {
     );
     const port = this.#port ?? this.#config.port ?? DEFAULT_PORT;
     await createBootstrapObjects({ client, serviceIp: firstAddress(this.#config.serviceCidr ?? '10.96.0.0/12'), port });
+    const address = this.#config.advertiseAddress ?? advertisedAddress(this.#config.bindAddress ?? '127.0.0.1');
+    // A server that nobody can reach has no endpoints.
+    if (this.#port !== undefined && address !== undefined) await publishOwnEndpoints({ client, address, port });
     this.#bootstrapped = true;
   }
 
