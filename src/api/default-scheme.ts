@@ -2,6 +2,13 @@
 // are written so far.
 
 import {
+  setMutatingAdmissionPolicyDefaults,
+  setMutatingWebhookConfigurationDefaults,
+  setPolicyBindingDefaults,
+  setValidatingAdmissionPolicyDefaults,
+  setValidatingWebhookConfigurationDefaults,
+} from './admissionregistration/v1/defaults.ts';
+import {
   setDaemonSetDefaults,
   setDeploymentDefaults,
   setReplicaSetDefaults,
@@ -28,6 +35,7 @@ import { fieldLabels, resolveFieldLabel } from './field-labels.ts';
 import { schemas } from './schema/all.ts';
 import { Scheme } from './scheme.ts';
 import { setEndpointSliceDefaults } from './discovery/v1/defaults.ts';
+import { setFlowSchemaDefaults, setPriorityLevelConfigurationDefaults } from './flowcontrol/v1/defaults.ts';
 import { setIngressClassDefaults, setNetworkPolicyDefaults } from './networking/v1/defaults.ts';
 import { setRoleBindingDefaults } from './rbac/v1/defaults.ts';
 import { setPriorityClassDefaults } from './scheduling/v1/defaults.ts';
@@ -58,6 +66,16 @@ export function newDefaultScheme(): Scheme {
   scheme.addDefaulter({ group: 'batch', version: 'v1', kind: 'CronJob' }, setCronJobDefaults);
   scheme.addDefaulter({ group: 'batch', version: 'v1', kind: 'Job' }, setJobDefaults);
   scheme.addDefaulter({ group: 'discovery.k8s.io', version: 'v1', kind: 'EndpointSlice' }, setEndpointSliceDefaults);
+  const admission = (kind: string): GroupVersionKind => ({ group: 'admissionregistration.k8s.io', version: 'v1', kind });
+  scheme.addDefaulter(admission('MutatingAdmissionPolicy'), setMutatingAdmissionPolicyDefaults);
+  scheme.addDefaulter(admission('MutatingAdmissionPolicyBinding'), setPolicyBindingDefaults);
+  scheme.addDefaulter(admission('MutatingWebhookConfiguration'), setMutatingWebhookConfigurationDefaults);
+  scheme.addDefaulter(admission('ValidatingAdmissionPolicy'), setValidatingAdmissionPolicyDefaults);
+  scheme.addDefaulter(admission('ValidatingAdmissionPolicyBinding'), setPolicyBindingDefaults);
+  scheme.addDefaulter(admission('ValidatingWebhookConfiguration'), setValidatingWebhookConfigurationDefaults);
+  const flowcontrol = (kind: string): GroupVersionKind => ({ group: 'flowcontrol.apiserver.k8s.io', version: 'v1', kind });
+  scheme.addDefaulter(flowcontrol('FlowSchema'), setFlowSchemaDefaults);
+  scheme.addDefaulter(flowcontrol('PriorityLevelConfiguration'), setPriorityLevelConfigurationDefaults);
   const networking = (kind: string): GroupVersionKind => ({ group: 'networking.k8s.io', version: 'v1', kind });
   scheme.addDefaulter(networking('IngressClass'), setIngressClassDefaults);
   scheme.addDefaulter(networking('NetworkPolicy'), setNetworkPolicyDefaults);

@@ -1,11 +1,12 @@
-// The objects that every cluster begins with: its namespaces, the system's priority classes, and the Service by which pods
-// reach the API server.
+// The objects that every cluster begins with: its namespaces, the system's priority classes, its flow schemas and priority
+// levels, and the Service by which pods reach the API server.
 
 import { namespaces, services } from '../api/core/v1/index.ts';
 import { priorityClasses } from '../api/scheduling/v1/index.ts';
 import { SYSTEM_PRIORITY_CLASSES } from '../api/scheduling/v1/system-classes.ts';
 import type { Client } from '../client/client.ts';
 import * as apierrors from '../machinery/apierrors.ts';
+import { keepFlowControlObjects } from './registry/flowcontrol/bootstrap.ts';
 
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'] as const;
 
@@ -26,6 +27,7 @@ export async function createBootstrapObjects(config: BootstrapConfig): Promise<v
       unlessExists(config.client.resource(priorityClasses).create({ metadata: { name }, value, description })),
     ),
   );
+  await keepFlowControlObjects(config.client);
   await createKubernetesService(config);
 }
 

@@ -1,0 +1,67 @@
+// Defaults of what admission may be extended by: webhooks and policies.
+
+import type {
+  MatchResources,
+  MutatingAdmissionPolicy,
+  MutatingAdmissionPolicyBinding,
+  MutatingWebhook,
+  MutatingWebhookConfiguration,
+  Rule,
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
+  ValidatingWebhook,
+  ValidatingWebhookConfiguration,
+} from './types.ts';
+
+const HTTPS_PORT = 443;
+const TIMEOUT_SECONDS = 10;
+
+export function setValidatingWebhookConfigurationDefaults({ webhooks = [] }: ValidatingWebhookConfiguration): void {
+  webhooks.forEach(setWebhookDefaults);
+}
+
+export function setMutatingWebhookConfigurationDefaults({ webhooks = [] }: MutatingWebhookConfiguration): void {
+  for (const webhook of webhooks) {
+    setWebhookDefaults(webhook);
+    webhook.reinvocationPolicy ??= 'Never';
+  }
+}
+
+function setWebhookDefaults(webhook: ValidatingWebhook | MutatingWebhook): void {
+  webhook.failurePolicy ??= 'Fail';
+  webhook.matchPolicy ??= 'Equivalent';
+  webhook.namespaceSelector ??= {};
+  webhook.objectSelector ??= {};
+  webhook.timeoutSeconds ??= TIMEOUT_SECONDS;
+  const { service } = webhook.clientConfig;
+  if (service !== undefined) service.port ??= HTTPS_PORT;
+  setRuleDefaults(webhook.rules);
+}
+
+export function setValidatingAdmissionPolicyDefaults({ spec }: ValidatingAdmissionPolicy): void {
+  spec.failurePolicy ??= 'Fail';
+  setMatchResourcesDefaults(spec.matchConstraints);
+}
+
+export function setMutatingAdmissionPolicyDefaults({ spec }: MutatingAdmissionPolicy): void {
+  spec.failurePolicy ??= 'Fail';
+  setMatchResourcesDefaults(spec.matchConstraints);
+}
+
+/** Of both kinds of bindings. */
+export function setPolicyBindingDefaults({ spec }: ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding): void {
+  setMatchResourcesDefaults(spec.matchResources);
+}
+
+function setMatchResourcesDefaults(match: MatchResources | undefined): void {
+  if (match === undefined) return;
+  match.matchPolicy ??= 'Equivalent';
+  match.namespaceSelector ??= {};
+  match.objectSelector ??= {};
+  setRuleDefaults(match.resourceRules);
+  setRuleDefaults(match.excludeResourceRules);
+}
+
+function setRuleDefaults(rules: Rule[] | undefined): void {
+  for (const rule of rules ?? []) rule.scope ??= '*';
+}

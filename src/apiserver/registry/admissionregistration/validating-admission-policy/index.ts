@@ -1,0 +1,48 @@
+// The resource validatingadmissionpolicies.
+
+import { validatingAdmissionPolicies } from '../../../../api/admissionregistration/v1/index.ts';
+import type * as admission from '../../../../api/admissionregistration/v1/index.ts';
+import {
+  validateValidatingAdmissionPolicy,
+  validateValidatingAdmissionPolicyStatus,
+} from '../../../../api/admissionregistration/v1/validation/index.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { validatingPolicyTable } from '../../../printers/admission.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import { withMetadataForStatus } from '../../status-metadata.ts';
+import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
+
+type ValidatingAdmissionPolicy = Immutable<admission.ValidatingAdmissionPolicy>;
+
+export const validatingAdmissionPolicyStrategy: ResourceStrategy<ValidatingAdmissionPolicy> = {
+  generation: true,
+  allowUnconditionalUpdate: false,
+  prepareForCreate: (policy) => ({ ...policy, status: {} }),
+  validate: (policy) => validateValidatingAdmissionPolicy(policy),
+  prepareForUpdate: (policy, old) => ({ ...policy, status: old.status }),
+  validateUpdate: (policy, old) => validateValidatingAdmissionPolicy(policy, old),
+};
+
+export const validatingAdmissionPolicyStatusStrategy: SubresourceStrategy<ValidatingAdmissionPolicy> = {
+  allowUnconditionalUpdate: false,
+  resetFields: [['metadata'], ['spec']],
+  prepareForUpdate: (policy, old) => ({ ...withMetadataForStatus(policy, old), spec: old.spec }),
+  validateUpdate: (policy) => validateValidatingAdmissionPolicyStatus(policy),
+};
+
+export function validatingAdmissionPolicyResource(services: RegistryServices): ServedResource {
+  const store = new ResourceStore<ValidatingAdmissionPolicy>({
+    ...services,
+    type: validatingAdmissionPolicies,
+    strategy: validatingAdmissionPolicyStrategy,
+  });
+  const kind = { group: 'admissionregistration.k8s.io', version: 'v1', kind: 'ValidatingAdmissionPolicy' };
+  return {
+    type: validatingAdmissionPolicies,
+    rest: store,
+    table: validatingPolicyTable,
+    subresources: [{ name: 'status', kind, rest: store.view(validatingAdmissionPolicyStatusStrategy) }],
+  };
+}

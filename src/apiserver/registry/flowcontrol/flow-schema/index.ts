@@ -1,0 +1,41 @@
+// The resource flowschemas.
+
+import { flowSchemas } from '../../../../api/flowcontrol/v1/index.ts';
+import type * as flowcontrol from '../../../../api/flowcontrol/v1/index.ts';
+import { validateFlowSchema, validateFlowControlStatus } from '../../../../api/flowcontrol/v1/validation.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { flowSchemaTable } from '../../../printers/flowcontrol.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import { withMetadataForStatus } from '../../status-metadata.ts';
+import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
+
+type FlowSchema = Immutable<flowcontrol.FlowSchema>;
+
+export const flowSchemaStrategy: ResourceStrategy<FlowSchema> = {
+  generation: true,
+  allowUnconditionalUpdate: false,
+  prepareForCreate: (object) => ({ ...object, status: {} }),
+  validate: (object) => validateFlowSchema(object),
+  prepareForUpdate: (object, old) => ({ ...object, status: old.status }),
+  validateUpdate: (object) => validateFlowSchema(object),
+};
+
+export const flowSchemaStatusStrategy: SubresourceStrategy<FlowSchema> = {
+  allowUnconditionalUpdate: false,
+  resetFields: [['metadata'], ['spec']],
+  prepareForUpdate: (object, old) => ({ ...withMetadataForStatus(object, old), spec: old.spec }),
+  validateUpdate: (object) => validateFlowControlStatus(object),
+};
+
+export function flowSchemaResource(services: RegistryServices): ServedResource {
+  const store = new ResourceStore<FlowSchema>({ ...services, type: flowSchemas, strategy: flowSchemaStrategy });
+  const kind = { group: 'flowcontrol.apiserver.k8s.io', version: 'v1', kind: 'FlowSchema' };
+  return {
+    type: flowSchemas,
+    rest: store,
+    table: flowSchemaTable,
+    subresources: [{ name: 'status', kind, rest: store.view(flowSchemaStatusStrategy) }],
+  };
+}

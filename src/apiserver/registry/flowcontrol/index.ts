@@ -1,0 +1,10 @@
+// The resources of the group flowcontrol.apiserver.k8s.io.
+
+import type { ServedResource } from '../rest.ts';
+import type { RegistryServices } from '../services.ts';
+import { flowSchemaResource } from './flow-schema/index.ts';
+import { priorityLevelConfigurationResource } from './priority-level-configuration/index.ts';
+
+export function flowControlResources(services: RegistryServices): readonly ServedResource[] {
+  return [flowSchemaResource(services), priorityLevelConfigurationResource(services)];
+}
