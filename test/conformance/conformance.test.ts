@@ -79,7 +79,7 @@ describe('results', () => {
     Failure: { Message: message },
   });
 
-  test('are read from the report: those not chosen are left out, an interrupted one has failed', () => {
+  test('are read from the report: those not chosen are left out, and those that were interrupted', () => {
     const report = parseReport(
       JSON.stringify([
         {
@@ -91,6 +91,7 @@ describe('results', () => {
             spec('is not for here', 'skipped', 'needs a cloud'),
             spec('was not chosen', 'skipped'),
             spec('later', 'pending'),
+            spec('was going on', 'interrupted', 'Interrupted by User'),
             spec('', 'failed', 'no nodes', 'SynchronizedBeforeSuite'),
           ],
         },

@@ -1,7 +1,7 @@
 // `npm run conformance`: builds what it needs, starts clusters, runs the tests, says what became of each. README.md beside this has the flags.
 
 import { readFileSync, writeFileSync, mkdirSync, existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { UserError } from '../../src/cluster/user-error.ts';
@@ -14,7 +14,6 @@ import { runSuite } from './run.ts';
 import { chooseTests, parseSelection } from './selection.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const outputRoot = join(root, '.cache', 'conformance');
 const recordedResults = join(root, 'docs', 'conformance.tsv');
 const page = join(root, 'docs', 'conformance.md');
 const usage = `usage: npm run conformance -- [flags]
@@ -23,6 +22,7 @@ const usage = `usage: npm run conformance -- [flags]
   --set A,C,S,P,K,N  only tests that need this: A the API server, C controllers, S the scheduler, P pod status, K containers, N network
   --parallel N       so many tests at a time (default 4); serial ones follow alone
   --kubeconfig FILE  run against that cluster instead of one of our own
+  --output DIR       where logs and reports go (default .cache/conformance)
   --list             say which tests would run, and end
   --record           keep the results in docs/conformance.tsv and make docs/conformance.md from them
   --if-built         do nothing, and say so, where the suite has not been built yet
@@ -38,6 +38,7 @@ async function main(): Promise<void> {
       set: { type: 'string' },
       parallel: { type: 'string', default: '4' },
       kubeconfig: { type: 'string' },
+      output: { type: 'string', default: join(root, '.cache', 'conformance') },
       list: { type: 'boolean', default: false },
       record: { type: 'boolean', default: false },
       'if-built': { type: 'boolean', default: false },
@@ -74,7 +75,14 @@ async function main(): Promise<void> {
   const suiteFailures: string[] = [];
   for (const group of groups) {
     if (stop.signal.aborted) break;
-    const report = await runGroup({ ...group, binaries, parallel, kubeconfig: flags.kubeconfig, signal: stop.signal });
+    const report = await runGroup({
+      ...group,
+      binaries,
+      parallel,
+      kubeconfig: flags.kubeconfig,
+      output: resolve(flags.output),
+      signal: stop.signal,
+    });
     results.push(...report.results);
     suiteFailures.push(...report.suiteFailures);
   }
@@ -82,8 +90,8 @@ async function main(): Promise<void> {
   const sorted = mergeResults([], results);
   const lines = sorted.map((result) => `${formatResult(result)}\n`).join('');
   process.stdout.write(lines);
-  mkdirSync(outputRoot, { recursive: true });
-  writeFileSync(join(outputRoot, 'results.tsv'), lines);
+  mkdirSync(flags.output, { recursive: true });
+  writeFileSync(join(flags.output, 'results.tsv'), lines);
   for (const failure of suiteFailures) say(`outside of any test: ${failure}`);
   const count = (outcome: TestResult['outcome']): number => results.filter((result) => result.outcome === outcome).length;
   const notRun = chosen.length - results.length;
@@ -100,12 +108,13 @@ interface Group {
   readonly binaries: Binaries;
   readonly parallel: number;
   readonly kubeconfig: string | undefined;
+  readonly output: string;
   readonly signal: AbortSignal;
 }
 
 async function runGroup(group: Group): ReturnType<typeof runSuite> {
   const { tests, simulated, kubeconfig } = group;
-  const outputDir = join(outputRoot, simulated ? 'simulated' : 'containers');
+  const outputDir = join(group.output, simulated ? 'simulated' : 'containers');
   mkdirSync(outputDir, { recursive: true });
   const cluster = kubeconfig === undefined ? await startCluster(simulated, join(outputDir, 'cluster.log')) : undefined;
   try {

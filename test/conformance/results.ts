@@ -72,10 +72,10 @@ export function parseReport(json: string): Report {
   return { results, suiteFailures };
 }
 
-/** Undefined: it was not to be run. An interrupted or timed out test has not passed. */
+/** Undefined: it was not run to its end, by choice or because somebody interrupted the run. A test that ran out of time has failed. */
 function outcomeOf(state: string): Outcome | undefined {
   if (state === 'passed' || state === 'skipped') return state;
-  return state === 'pending' || state === '' || state === 'invalid' ? undefined : 'failed';
+  return ['pending', 'interrupted', 'aborted', 'invalid', ''].includes(state) ? undefined : 'failed';
 }
 
 function reasonOf(spec: GinkgoSpec): string {
