@@ -34,6 +34,7 @@ import type {
   WatchOptions,
 } from './rest.ts';
 import { parseResourceVersion } from './resource-version.ts';
+import { storagePrefix } from './storage-prefix.ts';
 import type { SelectableFields } from './selection.ts';
 import { storageToStatus } from './storage-errors.ts';
 import type { RequestContext, Reservation, ResourceStrategy, StrategyContext, SubresourceStrategy } from './strategy.ts';
@@ -85,7 +86,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     const { type, strategy } = config;
     this.type = type;
     this.strategy = strategy;
-    this.prefix = `/registry/${type.group === '' ? type.resource : `${type.group}/${type.resource}`}/`;
+    this.prefix = storagePrefix(type);
     this.selectableFieldNames = strategy.selectableFieldNames;
     this.returnsDeletedObject = strategy.returnDeletedObject ?? false;
     if (strategy.resetFields !== undefined) this.resetFields = strategy.resetFields;
