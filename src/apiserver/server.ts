@@ -27,7 +27,7 @@ import { createOpenApi } from './openapi/index.ts';
 import { metricsRoute } from './metrics.ts';
 import { advertisedAddress, publishOwnEndpoints } from './own-endpoints.ts';
 import { buildRegistry } from './registry/index.ts';
-import { appearsIn, findAllIn, findIn } from './registry/find.ts';
+import { appearsIn, findAllIn, findIn, updateStatusIn } from './registry/find.ts';
 import type { Find } from './registry/find.ts';
 import type { ServedResource } from './registry/rest.ts';
 import type { RegistryServices } from './registry/services.ts';
@@ -86,7 +86,15 @@ export class ApiServer {
     lookUp = findIn(this.resources);
     const mountTokens = serviceAccounts?.mountTokens ?? false;
     const plugins = defaultAdmissionPlugins(
-      { find, findAll: findAllIn(this.resources), appears: appearsIn(this.resources, clock), clock, random, mountTokens },
+      {
+        find,
+        findAll: findAllIn(this.resources),
+        appears: appearsIn(this.resources, clock),
+        updateStatus: updateStatusIn(this.resources),
+        clock,
+        random,
+        mountTokens,
+      },
       config.disableAdmissionPlugins ?? [],
     );
     const scheme = config.scheme ?? newDefaultScheme();

@@ -24,6 +24,7 @@ import type { NodeLifecycleConfig } from './node-lifecycle/index.ts';
 import { PodGcController } from './pod-gc/index.ts';
 import type { PodGcConfig } from './pod-gc/index.ts';
 import { ReplicaManager, replicaSetKind, replicationControllerKind } from './replicaset/index.ts';
+import { ResourceQuotaController } from './resourcequota/index.ts';
 import { RootCaPublisher } from './root-ca-publisher/index.ts';
 import { ServiceAccountsController } from './serviceaccount/index.ts';
 import { StatefulSetController } from './statefulset/index.ts';
@@ -42,6 +43,7 @@ export interface ControllerSettings {
   readonly endpoints?: { readonly workers?: number };
   readonly endpointslice?: { readonly workers?: number; readonly maxEndpointsPerSlice?: number };
   readonly 'garbage-collector'?: Pick<GarbageCollectorConfig, 'workers' | 'discoveryPeriodMs'>;
+  readonly resourcequota?: { readonly workers?: number; readonly recountMs?: number };
   readonly namespace?: { readonly workers?: number };
   readonly serviceaccount?: { readonly serviceAccounts?: readonly string[] };
   readonly 'node-lifecycle'?: Omit<NodeLifecycleConfig, keyof ControllerConfig>;
@@ -82,6 +84,7 @@ const CONTROLLERS = {
   endpoints: (config, { settings }) => new EndpointsController({ ...config, ...settings?.endpoints }),
   endpointslice: (config, { settings }) => new EndpointSliceController({ ...config, ...settings?.endpointslice }),
   'garbage-collector': (config, { settings }) => new GarbageCollector({ ...config, ...settings?.['garbage-collector'] }),
+  resourcequota: (config, { settings }) => new ResourceQuotaController({ ...config, ...settings?.resourcequota }),
   namespace: (config, { settings }) => new NamespaceController({ ...config, ...settings?.namespace }),
   serviceaccount: (config, { settings }) => new ServiceAccountsController({ ...config, ...settings?.serviceaccount }),
   'root-ca-publisher': (config, { rootCa }) => (rootCa === undefined ? undefined : new RootCaPublisher({ ...config, rootCa })),

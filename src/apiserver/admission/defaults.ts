@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../machinery/clock.ts';
 import type { Random } from '../../machinery/random.ts';
-import type { Find, FindAll } from '../registry/find.ts';
+import type { Find, FindAll, UpdateStatus } from '../registry/find.ts';
 import { DefaultStorageClass } from './default-storage-class.ts';
 import { DefaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { LimitRanger } from './limit-ranger.ts';
@@ -11,6 +11,7 @@ import { NodeRestriction } from './node-restriction.ts';
 import { PersistentVolumeClaimResize } from './persistent-volume-claim-resize.ts';
 import type { AdmissionPlugin } from './plugin.ts';
 import { Priority } from './priority/index.ts';
+import { ResourceQuotaAdmission } from './resource-quota/index.ts';
 import { RuntimeClassAdmission } from './runtime-class/index.ts';
 import { ServiceAccount } from './service-account.ts';
 
@@ -19,6 +20,7 @@ export interface AdmissionServices {
   readonly findAll: FindAll;
   /** Resolves true as soon as there is such an object, false when the time is over. */
   readonly appears: (group: string, resource: string, namespace: string, name: string, timeoutMs: number) => Promise<boolean>;
+  readonly updateStatus: UpdateStatus;
   readonly clock: Clock;
   readonly random: Random;
   /** Pods get a volume with a token of their ServiceAccount. */
@@ -36,6 +38,8 @@ export function defaultAdmissionPlugins(services: AdmissionServices, disabled: r
     new DefaultStorageClass(services),
     new PersistentVolumeClaimResize(services),
     new RuntimeClassAdmission(services),
+    // The last: whatever is refused for another reason is not charged.
+    new ResourceQuotaAdmission(services),
   ];
   const unknown = disabled.find((name) => !plugins.some((plugin) => plugin.name === name));
   if (unknown !== undefined) throw new Error(`there is no admission plugin ${JSON.stringify(unknown)} to disable`);

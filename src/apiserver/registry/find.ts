@@ -19,6 +19,18 @@ export type Find = <T extends KubeObject>(
 /** All objects of a resource in a namespace ('': in all); none if there is no such resource. */
 export type FindAll = <T extends KubeObject>(group: string, resource: string, namespace: string) => Promise<readonly T[]>;
 
+/**
+ * Changes the status of an object, as often as it takes until nobody else has written in between. Nothing happens if it is gone,
+ * or if `change` answers what it was given.
+ */
+export type UpdateStatus = <T extends KubeObject>(
+  group: string,
+  resource: string,
+  namespace: string,
+  name: string,
+  change: (current: T) => T,
+) => Promise<void>;
+
 const SERVER = { name: 'system:apiserver', groups: ['system:masters'] } as const;
 const NEVER = new AbortController().signal;
 
@@ -45,6 +57,30 @@ export function findAllIn(resources: readonly ServedResource[]): FindAll {
     const context: RequestContext = { user: SERVER, namespace, signal: NEVER, warnings: [] };
     const options = { selection: everything, limit: 0, continue: '', resourceVersion: '', resourceVersionMatch: '' } as const;
     return (await rest.list(context, options)).items.map((item) => item.object() as T);
+  };
+}
+
+export function updateStatusIn(resources: readonly ServedResource[]): UpdateStatus {
+  return async <T extends KubeObject>(
+    group: string,
+    resource: string,
+    namespace: string,
+    name: string,
+    change: (current: T) => T,
+  ) => {
+    const served = resources.find(({ type }) => type.group === group && type.resource === resource);
+    const status = served?.subresources?.find((subresource) => subresource.name === 'status');
+    if (status?.rest.update === undefined) return;
+    const context: RequestContext = { user: SERVER, namespace, signal: NEVER, warnings: [] };
+    const apply = (current: KubeObject | undefined): KubeObject => {
+      if (current === undefined) throw apierrors.notFound({ group, resource }, name);
+      return change(current as T);
+    };
+    try {
+      await status.rest.update(context, name, { apply }, { dryRun: false, fieldManager: '' });
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
+    }
   };
 }
 

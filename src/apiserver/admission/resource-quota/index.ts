@@ -1,0 +1,44 @@
+// Nothing is made that a quota of its namespace has no room for. What is admitted is charged at once, in the quota's status, so
+// that two requests cannot both take the last of it; the quota controller gives back what is deleted.
+
+import { evaluatorOf, isUncounted, listOf } from '../../../api/core/v1/quota/index.ts';
+import * as apierrors from '../../../machinery/apierrors.ts';
+import type { AdmissionServices } from '../defaults.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../plugin.ts';
+import { chargeOf, type ReadQuota } from './charge.ts';
+
+type Services = Pick<AdmissionServices, 'findAll' | 'updateStatus' | 'clock'>;
+
+export class ResourceQuotaAdmission implements AdmissionPlugin {
+  readonly name = 'ResourceQuota';
+  readonly #services: Services;
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  handles({ namespace, operation, subresource, resource }: AdmissionAttributes): boolean {
+    if (namespace === '' || (resource.group === '' && resource.resource === 'namespaces') || isUncounted(resource)) return false;
+    return evaluatorOf(resource).handles(operation, subresource);
+  }
+
+  async validate(attributes: AdmissionAttributes): Promise<void> {
+    const { namespace, resource, dryRun, object } = attributes;
+    const quotas = await this.#services.findAll<ReadQuota>('', 'resourcequotas', namespace);
+    if (quotas.length === 0) return;
+    const evaluator = evaluatorOf(resource);
+    const nowMs = this.#services.clock.now();
+    const charge = (quota: ReadQuota): ReadQuota => {
+      const result = chargeOf(quota, evaluator, attributes, nowMs);
+      if (result.kind === 'none') return quota;
+      if (result.kind === 'charged') return { ...quota, status: { ...quota.status, used: listOf(result.used) } };
+      throw apierrors.forbidden(resource, attributes.name || (object?.metadata.name ?? ''), result.message);
+    };
+    // All have to have room before one is charged.
+    const charged = quotas.filter((quota) => charge(quota) !== quota);
+    if (dryRun) return;
+    for (const { metadata } of charged) {
+      await this.#services.updateStatus<ReadQuota>('', 'resourcequotas', namespace, metadata.name, charge);
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { configMaps, pods, resourceQuotas, services } from '../../../api/core/v1/index.ts';
+import type { Container, PodSpec, ResourceQuotaSpec } from '../../../api/core/v1/index.ts';
+import { deployments } from '../../../api/apps/v1/index.ts';
+import type { New } from '../../../api/meta/v1/index.ts';
+import { startTestServer } from '../../testing/server.ts';
+
+type Server = Awaited<ReturnType<typeof startTestServer>>;
+
+describe('quotas', () => {
+  let server: Server;
+  beforeEach(async () => {
+    server = await startTestServer();
+  });
+  afterEach(() => server.stop());
+
+  /** As the quota controller leaves it, with this much used. */
+  const quota = async (name: string, spec: New<ResourceQuotaSpec>, used?: Record<string, string>) => {
+    const client = server.client.resource(resourceQuotas).namespace('default');
+    const created = await client.create({ metadata: { name }, spec });
+    const nothing = Object.fromEntries(Object.keys(spec.hard ?? {}).map((key) => [key, '0']));
+    await client.updateStatus({ ...created, status: { hard: { ...created.spec.hard }, used: { ...nothing, ...used } } });
+  };
+  const usedOf = async (name: string) =>
+    (await server.client.resource(resourceQuotas).namespace('default').get(name)).status.used;
+  const pod = (resources: New<Container['resources']> = {}, spec: New<PodSpec> = {}, options = {}) =>
+    server.client
+      .resource(pods)
+      .namespace('default')
+      .create(
+        { metadata: { generateName: 'p-' }, spec: { containers: [{ name: 'c', image: 'i', resources }], ...spec } },
+        options,
+      );
+  const requests = (cpu: string, memory: string) => ({ requests: { cpu, memory } });
+
+  it('are charged with what pods ask for, and refuse what is more than is left', async () => {
+    await quota('q', { hard: { pods: '2', 'requests.cpu': '1', 'limits.memory': '1Gi' } });
+    const resources = { requests: { cpu: '600m' }, limits: { memory: '256Mi' } };
+    await pod(resources);
+    expect(await usedOf('q')).toEqual({ 'limits.memory': '256Mi', pods: '1', 'requests.cpu': '600m' });
+    await expect(pod(resources)).rejects.toMatchObject({
+      code: 403,
+      message: expect.stringMatching(
+        /^pods "p-\w+" is forbidden: exceeded quota: q, requested: requests.cpu=600m, used: requests.cpu=600m, limited: requests.cpu=1$/,
+      ),
+    });
+    expect(await usedOf('q')).toMatchObject({ pods: '1' });
+    await pod({ ...resources, requests: { cpu: '400m' } });
+    expect(await usedOf('q')).toEqual({ 'limits.memory': '512Mi', pods: '2', 'requests.cpu': '1' });
+    await expect(pod({ ...resources, requests: { cpu: '1m' } })).rejects.toThrow(
+      'exceeded quota: q, requested: pods=1,requests.cpu=1m, used: pods=2,requests.cpu=1, limited: pods=2,requests.cpu=1',
+    );
+  });
+
+  it.each([
+    [{ hard: { cpu: '1', memory: '1Gi' } }, {}, 'failed quota: q: must specify cpu for: c; memory for: c'],
+    [{ hard: { 'limits.cpu': '1' } }, requests('1', '1Mi'), 'failed quota: q: must specify limits.cpu for: c'],
+  ])('on %j want containers to say what they take', async (spec, resources, message) => {
+    await quota('q', spec);
+    await expect(pod(resources)).rejects.toThrow(message);
+  });
+
+  it('that are not counted yet refuse everything that they limit', async () => {
+    const client = server.client.resource(resourceQuotas).namespace('default');
+    const created = await client.create({ metadata: { name: 'q' }, spec: { hard: { pods: '5', services: '1' } } });
+    await client.updateStatus({ ...created, status: { hard: { pods: '5', services: '1' } } });
+    await expect(pod()).rejects.toThrow('status unknown for quota: q, resources: pods');
+  });
+
+  it.each<[string, New<ResourceQuotaSpec>, New<PodSpec>, New<Container['resources']>, boolean]>([
+    ['BestEffort', { scopes: ['BestEffort'] }, {}, {}, true],
+    ['BestEffort', { scopes: ['BestEffort'] }, {}, requests('1', '1Mi'), false],
+    ['NotBestEffort', { scopes: ['NotBestEffort'] }, {}, requests('1', '1Mi'), true],
+    ['Terminating', { scopes: ['Terminating'] }, { activeDeadlineSeconds: 5 }, {}, true],
+    ['Terminating', { scopes: ['Terminating'] }, {}, {}, false],
+    ['NotTerminating', { scopes: ['NotTerminating'] }, {}, {}, true],
+    ['PriorityClass', { scopes: ['PriorityClass'] }, {}, {}, false],
+    [
+      'a priority class',
+      { scopeSelector: { matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: ['system-node-critical'] }] } },
+      { priorityClassName: 'system-node-critical' },
+      {},
+      true,
+    ],
+    [
+      'another priority class',
+      {
+        scopeSelector: {
+          matchExpressions: [{ scopeName: 'PriorityClass', operator: 'NotIn', values: ['system-node-critical'] }],
+        },
+      },
+      { priorityClassName: 'system-node-critical' },
+      {},
+      false,
+    ],
+    [
+      'affinity across namespaces',
+      { scopes: ['CrossNamespacePodAffinity'] },
+      {
+        affinity: {
+          podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'zone', namespaces: ['other'] }] },
+        },
+      },
+      {},
+      true,
+    ],
+  ])('of scope %s: %j with a pod %j %j: %s', async (_, spec, podSpec, resources, isCharged) => {
+    await quota('q', { hard: { pods: '3' }, ...spec });
+    await pod(resources, podSpec);
+    expect(await usedOf('q')).toEqual({ pods: isCharged ? '1' : '0' });
+  });
+
+  it('count objects of every kind, some under two names', async () => {
+    await quota('q', { hard: { configmaps: '1', 'count/configmaps': '2', 'count/deployments.apps': '0' } });
+    const create = (name: string) => server.client.resource(configMaps).namespace('default').create({ metadata: { name } });
+    await create('one');
+    expect(await usedOf('q')).toEqual({ configmaps: '1', 'count/configmaps': '1', 'count/deployments.apps': '0' });
+    await expect(create('two')).rejects.toThrow(
+      'configmaps "two" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=1, limited: configmaps=1',
+    );
+    const labels = { app: 'd' };
+    const deployment = {
+      metadata: { name: 'd' },
+      spec: {
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+      },
+    };
+    await expect(server.client.resource(deployments).namespace('default').create(deployment)).rejects.toThrow(
+      'deployments.apps "d" is forbidden: exceeded quota: q, requested: count/deployments.apps=1, ' +
+        'used: count/deployments.apps=0, limited: count/deployments.apps=0',
+    );
+  });
+
+  it('are charged with what an update adds', async () => {
+    await quota('q', { hard: { services: '5', 'services.nodeports': '1' } });
+    const client = server.client.resource(services).namespace('default');
+    const port = (number: number) => ({ name: `p${number}`, port: number });
+    await client.create({ metadata: { name: 's' }, spec: { ports: [port(80)] } });
+    const patch = (spec: object) => client.patch('s', 'application/merge-patch+json', { spec });
+    await patch({ type: 'NodePort' });
+    expect(await usedOf('q')).toEqual({ services: '1', 'services.nodeports': '1' });
+    await expect(patch({ ports: [port(80), port(81)] })).rejects.toThrow(
+      'exceeded quota: q, requested: services.nodeports=1, used: services.nodeports=1, limited: services.nodeports=1',
+    );
+  });
+
+  it('charge nothing for what is only tried, and nobody if one of them has no room', async () => {
+    await quota('a', { hard: { pods: '1' } });
+    await pod({}, {}, { dryRun: ['All'] });
+    expect(await usedOf('a')).toEqual({ pods: '0' });
+    await quota('b', { hard: { pods: '0' } });
+    await expect(pod()).rejects.toThrow('exceeded quota: b');
+    expect(await usedOf('a')).toEqual({ pods: '0' });
+  });
+
+  it('let no more through than there is room for, all at once', async () => {
+    await quota('q', { hard: { pods: '3' } });
+    const results = await Promise.allSettled(Array.from({ length: 8 }, () => pod()));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
+    expect(await usedOf('q')).toEqual({ pods: '3' });
+  });
+});

@@ -1,0 +1,148 @@
+import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import { deployments } from '../../api/apps/v1/index.ts';
+import { configMaps, persistentVolumeClaims, pods, resourceQuotas, services } from '../../api/core/v1/index.ts';
+import { disturb } from '../testing/robustness.ts';
+import { startTestCluster } from '../testing/test-cluster.ts';
+import type { TestCluster } from '../testing/test-cluster.ts';
+import { ResourceQuotaController } from './index.ts';
+
+const spec = { containers: [{ name: 'c', image: 'i', resources: { requests: { cpu: '250m', memory: '64Mi' } } }] };
+const pod = (name: string, more = {}) => ({ metadata: { name, namespace: 'default' }, spec: { ...spec, ...more } });
+
+describe('the quota controller', () => {
+  let cluster: TestCluster;
+  beforeEach(async () => {
+    cluster = await startTestCluster();
+    await cluster.run((config) => new ResourceQuotaController(config));
+  });
+  afterEach(() => cluster.stop());
+
+  const client = () => cluster.client.resource(resourceQuotas).namespace('default');
+  const podClient = () => cluster.client.resource(pods).namespace('default');
+  const status = async () => (await client().get('q')).status;
+  const limit = async (hard: Record<string, string>, more = {}) => {
+    await client().create({ metadata: { name: 'q' }, spec: { hard, ...more } });
+    await cluster.clock.settle();
+  };
+
+  it('counts what there is', async () => {
+    await podClient().create(pod('one'));
+    await cluster.client
+      .resource(configMaps)
+      .namespace('default')
+      .create({ metadata: { name: 'cm' } });
+    const ports = [{ name: 'a', port: 1 }];
+    await cluster.client
+      .resource(services)
+      .namespace('default')
+      .create({ metadata: { name: 's' }, spec: { type: 'NodePort', ports } });
+    await cluster.client
+      .resource(persistentVolumeClaims)
+      .namespace('default')
+      .create({
+        metadata: { name: 'claim' },
+        spec: { storageClassName: 'fast', accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '5Gi' } } },
+      });
+    const hard = {
+      configmaps: '10',
+      'count/deployments.apps': '1',
+      cpu: '2',
+      'fast.storageclass.storage.k8s.io/requests.storage': '10Gi',
+      pods: '5',
+      'requests.memory': '1Gi',
+      'requests.storage': '20Gi',
+      services: '3',
+      'services.nodeports': '2',
+    };
+    await limit(hard);
+    expect(await status()).toEqual({
+      hard,
+      used: {
+        configmaps: '1',
+        'count/deployments.apps': '0',
+        cpu: '250m',
+        'fast.storageclass.storage.k8s.io/requests.storage': '5Gi',
+        pods: '1',
+        'requests.memory': '64Mi',
+        'requests.storage': '5Gi',
+        // The cluster's own is there too.
+        services: '2',
+        'services.nodeports': '1',
+      },
+    });
+  });
+
+  it('gives back what is deleted or has ended', async () => {
+    await limit({ pods: '2', 'count/pods': '5', cpu: '1' });
+    await podClient().create(pod('one'));
+    await podClient().create(pod('two'));
+    await cluster.clock.settle();
+    expect((await status()).used).toEqual({ 'count/pods': '2', cpu: '500m', pods: '2' });
+    await podClient().patch('one', 'application/merge-patch+json', { status: { phase: 'Succeeded' } }, { subresource: 'status' });
+    await cluster.clock.advance('2s');
+    expect((await status()).used).toEqual({ 'count/pods': '2', cpu: '250m', pods: '1' });
+    await podClient().delete('two', { gracePeriodSeconds: 0 });
+    await cluster.clock.advance('2s');
+    expect((await status()).used).toEqual({ 'count/pods': '1', cpu: '0', pods: '0' });
+  });
+
+  it('follows limits that change', async () => {
+    await podClient().create(pod('one'));
+    await limit({ pods: '2' });
+    await client().patch('q', 'application/merge-patch+json', { spec: { hard: { pods: '1', memory: '1Gi' } } });
+    await cluster.clock.settle();
+    expect(await status()).toEqual({ hard: { memory: '1Gi', pods: '1' }, used: { memory: '64Mi', pods: '1' } });
+  });
+
+  it('counts in its scopes only', async () => {
+    await podClient().create(pod('one'));
+    await podClient().create(pod('two', { activeDeadlineSeconds: 60 }));
+    await limit({ pods: '5' }, { scopes: ['Terminating'] });
+    expect((await status()).used).toEqual({ pods: '1' });
+  });
+
+  it('gives back what was charged and never made', async () => {
+    await limit({ 'count/deployments.apps': '3' });
+    const labels = { app: 'd' };
+    const deployment = {
+      metadata: { name: 'd' },
+      spec: {
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+      },
+    };
+    const create = () => cluster.client.resource(deployments).namespace('default').create(deployment);
+    await create();
+    await client().patch(
+      'q',
+      'application/merge-patch+json',
+      { status: { used: { 'count/deployments.apps': '2' } } },
+      { subresource: 'status' },
+    );
+    await cluster.clock.advance('5m');
+    expect((await status()).used).toEqual({ 'count/deployments.apps': '1' });
+  });
+});
+
+test('quotas end the same, whatever goes wrong', { timeout: 60_000 }, async () => {
+  const { outcome, disturbed } = await disturb({
+    subject: (config) => new ResourceQuotaController(config),
+    steps: [
+      async ({ client }) => {
+        await client.resource(pods).create(pod('one'));
+        await client.resource(resourceQuotas).create({
+          metadata: { name: 'q', namespace: 'default' },
+          spec: { hard: { pods: '5', cpu: '2', configmaps: '9' } },
+        });
+      },
+      async ({ client }) => {
+        await client.resource(pods).create(pod('two'));
+        await client.resource(configMaps).create({ metadata: { name: 'cm', namespace: 'default' } });
+      },
+      async ({ client }) => void (await client.resource(pods).namespace('default').delete('one', { gracePeriodSeconds: 0 })),
+    ],
+    outcome: [resourceQuotas],
+  });
+  expect(outcome).toMatchObject([{ status: { used: { pods: '1', cpu: '250m', configmaps: '1' } } }]);
+  for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
+});

@@ -1,0 +1,195 @@
+// ResourceQuotas: what is in force, and how much of it is used. Admission charges what is made; here is counted what there is, so
+// that what is deleted, has ended, or was charged and never made is given back.
+//
+// That last leaves no trace in any object. So, unlike elsewhere, every quota is counted again from time to time.
+
+import { pods, resourceQuotas } from '../../api/core/v1/index.ts';
+import type { Pod, ResourceQuota } from '../../api/core/v1/index.ts';
+import {
+  addAmounts,
+  amountsOf,
+  type Amounts,
+  countName,
+  evaluatorOf,
+  growth,
+  type GroupResource,
+  isInScopes,
+  isUncounted,
+  listOf,
+  only,
+  resourceOfLimit,
+  sameAmounts,
+} from '../../api/core/v1/quota/index.ts';
+import type { ResourceType } from '../../api/descriptor.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { allResources } from '../../api/schema/compile.ts';
+import type { KubeObject } from '../../client/client.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { newQuantity } from '../../machinery/quantity.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { isPodTerminal } from '../pod-state.ts';
+
+type ReadQuota = Immutable<ResourceQuota>;
+type ReadObject = Immutable<KubeObject>;
+
+export interface ResourceQuotaControllerConfig extends ControllerConfig {
+  /** Keys that are reconciled at once. Default: 5. */
+  readonly workers?: number;
+  /** How often a quota is counted again though nothing seems to have changed. Default: 5 minutes. */
+  readonly recountMs?: number;
+}
+
+/** So many objects may be deleted at once, and are then counted once. */
+const COLLECT_MS = 100;
+/** What has been charged is in the cache a moment later only; until then the count is not believed to be less. */
+const SETTLE_MS = 1000;
+
+interface Counted {
+  readonly resource: GroupResource;
+  readonly informer: SharedInformer<ReadObject>;
+}
+
+export class ResourceQuotaController implements Controller {
+  readonly name = 'resourcequota-controller';
+  readonly #config: ResourceQuotaControllerConfig;
+  readonly #quotas: SharedInformer<ReadQuota>;
+  readonly #queue: RateLimitingQueue;
+  /** By `countName`: the resources that some quota limits. Informers are made when the first does. */
+  readonly #counted = new Map<string, Counted>();
+  readonly #types: ReadonlyMap<string, ResourceType>;
+  /** Quota's UID → when its use last grew, on the clock's monotonic scale. */
+  readonly #chargedAt = new Map<string, number>();
+  /** For informers that are made later. */
+  #running: AbortSignal = AbortSignal.abort();
+
+  constructor(config: ResourceQuotaControllerConfig) {
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#quotas = config.informers.informerFor(resourceQuotas);
+    const types = new Map<string, ResourceType>();
+    // Of several versions the first is the preferred one.
+    for (const type of allResources()) {
+      if (!type.namespaced || isUncounted(type) || types.has(countName(type))) continue;
+      types.set(countName(type), type);
+    }
+    this.#types = types;
+    this.#quotas.addEventHandler({
+      onAdd: (quota) => this.#queue.add(objectKey(quota)),
+      onUpdate: (before, quota) => {
+        const charged = growth(amountsOf(quota.status.used), amountsOf(before.status.used));
+        if (charged.size > 0) this.#chargedAt.set(quota.metadata.uid, config.clock.monotonic());
+        // What admission charges is right as it is.
+        if (before.metadata.uid !== quota.metadata.uid || !sameLists(before.spec.hard, quota.spec.hard)) {
+          this.#queue.add(objectKey(quota));
+        }
+      },
+      onDelete: ({ metadata }) => this.#chargedAt.delete(metadata.uid),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { workers = 5, logger } = this.#config;
+    this.#running = signal;
+    await this.#quotas.waitForSync(signal);
+    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const quota = this.#quotas.lister.getByKey(key);
+    if (quota === undefined) return reconciled;
+    const counted = await this.#countedBy(quota, signal);
+    const hard = amountsOf(quota.spec.hard);
+    const counts = this.#count(quota, counted);
+    // What nobody counts keeps what somebody else says of it.
+    const used = only(new Map([...amountsOf(quota.status.used), ...counts]), new Set(hard.keys()));
+    const { recountMs = 5 * 60_000, clock } = this.#config;
+    const sameHard = quota.status.hard !== undefined && sameAmounts(amountsOf(quota.status.hard), hard);
+    const sameUsed = quota.status.used !== undefined && sameAmounts(amountsOf(quota.status.used), used);
+    if (sameHard && sameUsed) return requeueAfter(recountMs);
+    const settlesInMs = (this.#chargedAt.get(quota.metadata.uid) ?? Number.NEGATIVE_INFINITY) + SETTLE_MS - clock.monotonic();
+    const isLess = growth(amountsOf(quota.status.used), used).size > 0;
+    if (sameHard && isLess && settlesInMs > 0) return requeueAfter(settlesInMs);
+    const status = { ...(quota.spec.hard !== undefined && { hard: quota.spec.hard }), used: listOf(used) };
+    try {
+      await this.#config.client.resource(resourceQuotas).updateStatus({ ...quota, status }, { signal });
+    } catch (err) {
+      // Something was charged meanwhile: it has to be counted too.
+      if (apierrors.isConflict(err)) return requeue;
+      if (apierrors.isNotFound(err)) return reconciled;
+      throw err;
+    }
+    return requeueAfter(recountMs);
+  }
+
+  #count({ metadata, spec }: ReadQuota, counted: readonly Counted[]): Amounts {
+    const nowMs = this.#config.clock.now();
+    const limits = Object.keys(spec.hard ?? {});
+    let sum: Amounts = new Map();
+    for (const { resource, informer } of counted) {
+      const evaluator = evaluatorOf(resource);
+      const names = new Set(limits.filter(evaluator.tracks));
+      sum = addAmounts(sum, new Map([...names].map((name) => [name, newQuantity(0, 'DecimalSI')])));
+      for (const object of informer.lister.list(metadata.namespace ?? '')) {
+        if (isInScopes(spec, resource, object)) sum = addAmounts(sum, only(evaluator.usage(object, nowMs), names));
+      }
+    }
+    return sum;
+  }
+
+  /** The resources that the quota limits, with all that there is of them in the cache. */
+  async #countedBy({ spec }: ReadQuota, signal: AbortSignal): Promise<readonly Counted[]> {
+    const found = new Map<string, Counted>();
+    for (const limit of Object.keys(spec.hard ?? {})) {
+      const resource = resourceOfLimit(limit);
+      const counted = resource === undefined ? undefined : this.#watch(countName(resource), resource);
+      if (counted !== undefined) found.set(countName(counted.resource), counted);
+    }
+    await Promise.all([...found.values()].map(({ informer }) => informer.waitForSync(signal)));
+    return [...found.values()];
+  }
+
+  #watch(name: string, resource: GroupResource): Counted | undefined {
+    const present = this.#counted.get(name);
+    if (present !== undefined) return present;
+    const type = this.#types.get(name);
+    if (type === undefined) return undefined;
+    const informer = this.#config.informers.informerFor<KubeObject>(type as ResourceType<KubeObject>);
+    informer.addEventHandler({
+      onUpdate: (before, object) => {
+        if (tookMore(type, before, object)) this.#wake(object, resource);
+      },
+      onDelete: (object) => this.#wake(object, resource),
+    });
+    this.#config.informers.start(this.#running);
+    const counted = { resource, informer };
+    this.#counted.set(name, counted);
+    return counted;
+  }
+
+  /** Something of the resource is given back in the object's namespace. */
+  #wake(object: ReadObject, resource: GroupResource): void {
+    const { tracks } = evaluatorOf(resource);
+    for (const quota of this.#quotas.lister.list(object.metadata.namespace ?? '')) {
+      if (Object.keys(quota.spec.hard ?? {}).some(tracks)) this.#queue.addAfter(objectKey(quota), COLLECT_MS);
+    }
+  }
+}
+
+/** Whether the object took more before than it does now. */
+function tookMore(type: GroupResource, before: ReadObject, object: ReadObject): boolean {
+  if (type.group !== '') return false;
+  if (type.resource === pods.resource) {
+    const [then, now] = [before as Immutable<Pod>, object as Immutable<Pod>];
+    return isPodTerminal(now) && !isPodTerminal(then);
+  }
+  const { usage } = evaluatorOf(type);
+  return !sameAmounts(usage(before, 0), usage(object, 0));
+}
+
+function sameLists(a: ReadQuota['spec']['hard'], b: ReadQuota['spec']['hard']): boolean {
+  return sameAmounts(amountsOf(a), amountsOf(b));
+}
