@@ -12,6 +12,7 @@ import { DaemonSetController } from './daemonset/index.ts';
 import { DeploymentController } from './deployment/index.ts';
 import { DisruptionController } from './disruption/index.ts';
 import { EndpointsController } from './endpoints/index.ts';
+import { EndpointSliceMirroringController } from './endpointslice-mirroring/index.ts';
 import { EndpointSliceController } from './endpointslice/index.ts';
 import { GarbageCollector } from './garbage-collector/index.ts';
 import type { GarbageCollectorConfig } from './garbage-collector/index.ts';
@@ -42,6 +43,7 @@ export interface ControllerSettings {
   readonly replicationcontroller?: { readonly workers?: number; readonly burstReplicas?: number };
   readonly endpoints?: { readonly workers?: number };
   readonly endpointslice?: { readonly workers?: number; readonly maxEndpointsPerSlice?: number };
+  readonly 'endpointslice-mirroring'?: { readonly workers?: number };
   readonly 'garbage-collector'?: Pick<GarbageCollectorConfig, 'workers' | 'discoveryPeriodMs'>;
   readonly resourcequota?: { readonly workers?: number; readonly recountMs?: number };
   readonly namespace?: { readonly workers?: number };
@@ -83,6 +85,8 @@ const CONTROLLERS = {
     new ReplicaManager({ ...config, ...settings?.replicationcontroller, kind: replicationControllerKind }),
   endpoints: (config, { settings }) => new EndpointsController({ ...config, ...settings?.endpoints }),
   endpointslice: (config, { settings }) => new EndpointSliceController({ ...config, ...settings?.endpointslice }),
+  'endpointslice-mirroring': (config, { settings }) =>
+    new EndpointSliceMirroringController({ ...config, ...settings?.['endpointslice-mirroring'] }),
   'garbage-collector': (config, { settings }) => new GarbageCollector({ ...config, ...settings?.['garbage-collector'] }),
   resourcequota: (config, { settings }) => new ResourceQuotaController({ ...config, ...settings?.resourcequota }),
   namespace: (config, { settings }) => new NamespaceController({ ...config, ...settings?.namespace }),

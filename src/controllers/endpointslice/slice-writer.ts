@@ -33,6 +33,8 @@ export interface SliceFrame {
   readonly generateName: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
+  /** Annotations of others go. Default: they stay. */
+  readonly replaceAnnotations?: boolean;
   readonly ownerReferences: Immutable<ObjectMeta>['ownerReferences'];
 }
 
@@ -122,7 +124,8 @@ export class SliceWriter {
   async #update(slice: ReadSlice, content: Content, frame: SliceFrame, signal: AbortSignal): Promise<void> {
     const { namespace = '' } = slice.metadata;
     const { labels, ownerReferences } = frame;
-    const annotations = { ...slice.metadata.annotations, ...frame.annotations };
+    const annotations =
+      frame.replaceAnnotations === true ? frame.annotations : { ...slice.metadata.annotations, ...frame.annotations };
     const metadata = { ...slice.metadata, labels, annotations, ownerReferences };
     const updated = { ...slice, metadata, ...content } as ReadSlice;
     this.#wrote(frame.key, await this.#in(namespace).update(updated, { signal }));

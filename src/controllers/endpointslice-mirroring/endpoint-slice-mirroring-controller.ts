@@ -1,0 +1,113 @@
+// Endpoints that somebody wrote by hand for a service without a selector, as slices: so that who reads slices knows of them too.
+
+import { endpoints, services } from '../../api/core/v1/index.ts';
+import type { Endpoints, Service } from '../../api/core/v1/index.ts';
+import type { EndpointSlice } from '../../api/discovery/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { semanticEqual } from '../../machinery/deep.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { newControllerRef } from '../controller-ref.ts';
+import { planSlices } from '../endpointslice/plan.ts';
+import { sliceNamePrefix } from '../endpointslice/slice-metadata.ts';
+import { SliceWriter } from '../endpointslice/slice-writer.ts';
+import { isMirrored, mirroredAnnotations, mirroredGroups, mirroredLabels } from './mirrored.ts';
+
+const MANAGER = 'endpointslicemirroring-controller.k8s.io';
+
+export interface EndpointSliceMirroringConfig extends ControllerConfig {
+  /** Default: 5. */
+  readonly workers?: number;
+  /** Addresses of a subset that are mirrored at most. Default: 1000. */
+  readonly maxEndpointsPerSubset?: number;
+}
+
+export class EndpointSliceMirroringController implements Controller {
+  readonly name = 'endpoint-slice-mirroring-controller';
+  readonly #config: EndpointSliceMirroringConfig;
+  readonly #services: SharedInformer<Immutable<Service>>;
+  readonly #endpoints: SharedInformer<Immutable<Endpoints>>;
+  readonly #writer: SliceWriter;
+  readonly #queue: RateLimitingQueue;
+  readonly #recorder: EventRecorder;
+
+  constructor(config: EndpointSliceMirroringConfig) {
+    const { client, clock, random, informers, logger } = config;
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: this.name });
+    this.#services = informers.informerFor(services);
+    this.#endpoints = informers.informerFor(endpoints);
+    this.#writer = new SliceWriter({ client, clock, informers, managedBy: MANAGER, onChange: (key) => this.#queue.add(key) });
+    const add = (object: Immutable<Service> | Immutable<Endpoints>): void => this.#queue.add(objectKey(object));
+    this.#services.addEventHandler({ onAdd: add, onUpdate: (_, service) => add(service), onDelete: add });
+    this.#endpoints.addEventHandler({ onAdd: add, onUpdate: (_, object) => add(object), onDelete: add });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { workers = 5, logger } = this.#config;
+    await Promise.all([this.#services, this.#endpoints, this.#writer.slices].map((informer) => informer.waitForSync(signal)));
+    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+    this.#recorder.stop();
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const waitMs = this.#writer.remainingMs(key);
+    if (waitMs > 0) return requeueAfter(waitMs);
+    const object = this.#endpoints.lister.getByKey(key);
+    const existing = this.#writer.slicesOf(key);
+    try {
+      if (object === undefined || !isMirrored(object, this.#services.lister.getByKey(key))) {
+        for (const slice of existing) await this.#writer.remove(slice, signal);
+        if (object === undefined) this.#writer.forget(key);
+      } else await this.#mirror(key, object, existing, signal);
+      return reconciled;
+    } catch (err) {
+      // Decided on what has changed meanwhile.
+      if (apierrors.isConflict(err) || apierrors.isNotFound(err)) return requeue;
+      throw err;
+    }
+  }
+
+  async #mirror(
+    key: string,
+    object: Immutable<Endpoints>,
+    existing: readonly Immutable<EndpointSlice>[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { maxEndpointsPerSubset = 1000 } = this.#config;
+    const { groups, invalid, skipped } = mirroredGroups(object, maxEndpointsPerSubset);
+    const warn = (reason: string, message: string): void => this.#recorder.event(object, 'Warning', reason, message);
+    if (invalid > 0) warn('InvalidIPAddress', `Skipped ${invalid} invalid IP addresses when mirroring to EndpointSlices`);
+    if (skipped > invalid) {
+      const most = `A max of ${maxEndpointsPerSubset} addresses can be mirrored to EndpointSlices per Endpoints subset.`;
+      warn('TooManyAddressesToMirror', `${most} ${skipped} addresses were skipped`);
+    }
+    const labels = mirroredLabels(object, MANAGER);
+    const annotations = mirroredAnnotations(object);
+    const frame = {
+      key,
+      generateName: sliceNamePrefix(object.metadata.name),
+      labels,
+      annotations,
+      ownerReferences: [newControllerRef(object.metadata, { apiVersion: 'v1', kind: 'Endpoints' })],
+    };
+    const isOutdated = ({ metadata }: Immutable<EndpointSlice>): boolean =>
+      !semanticEqual(metadata.labels, labels) || !semanticEqual(metadata.annotations ?? {}, annotations);
+    for (const addressType of ['IPv4', 'IPv6'] as const) {
+      const own = existing.filter((slice) => slice.addressType === addressType);
+      // Without endpoints there is nothing to be mirrored, not even an empty slice.
+      if (groups[addressType].length === 0) {
+        for (const slice of own) await this.#writer.remove(slice, signal);
+        continue;
+      }
+      const plan = planSlices({ groups: groups[addressType], existing: own, maxEndpoints: maxEndpointsPerSubset, isOutdated });
+      await this.#writer.carryOut(plan, { ...frame, addressType, replaceAnnotations: true }, signal);
+    }
+  }
+}
