@@ -86,7 +86,7 @@ function decide(
     cache.putNode(makeNode(`node-${i}`, { labels: { 'topology.kubernetes.io/zone': `zone-${i % 3}` } }));
   }
   const snapshot = new Snapshot();
-  const nominator = { nominatedPodsForNode: () => [], nominatedNode: () => undefined };
+  const nominator = { nominatedPodsForNode: () => [], version: () => 0, nominatedNode: () => undefined };
   const [profile] = readConfiguration(undefined).profiles;
   if (profile === undefined) throw new Error('there is a default profile');
   const framework = new Framework({

@@ -38,7 +38,11 @@ function setUp({ nodes = [], plugins = {}, defaults = true, nominated = {}, perc
   for (const node of nodes) cache.putNode(node);
   const snapshot = new Snapshot();
   cache.updateSnapshot(snapshot);
-  const nominator = { nominatedPodsForNode: (node: string) => nominated[node] ?? [], nominatedNode: () => undefined };
+  const nominator = {
+    nominatedPodsForNode: (node: string) => nominated[node] ?? [],
+    version: (node: string) => (nominated[node] === undefined ? 0 : 1),
+    nominatedNode: () => undefined,
+  };
   const registry = registryOf([
     ...inTreeRegistry.values(),
     ...Object.entries(plugins).map(([name, plugin]) => ({ name, create: () => ({ name, ...plugin }) })),

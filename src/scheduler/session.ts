@@ -75,6 +75,7 @@ export class Session {
     // Profiles need the queue's nominations, and the queue the profiles' order.
     const nominator: PodNominator = {
       nominatedPodsForNode: (node) => this.#queue.nominatedPodsForNode(node),
+      version: (node) => this.#queue.version(node),
       nominatedNode: (uid) => this.#queue.nominatedNode(uid),
     };
     const recorders = new Map(configuration.profiles.map(({ schedulerName: name }) => [name, config.recorder(name)] as const));

@@ -176,7 +176,8 @@ export class Framework {
   nodeFilter(state: CycleState, pod: PodInfo, layout: Layout): NodeFilter {
     const filters = this.activeFilters(state);
     // The first plugin that refuses decides: what comes after one that has to be asked cannot be answered before it.
-    let template = '';
+    // Pods of another priority have to make room for others that were promised a node.
+    let template = `${pod.priority}${SEPARATOR}`;
     let count = 0;
     for (const plugin of filters) {
       const own = plugin.filterTemplate?.(pod);
@@ -204,15 +205,19 @@ export class Framework {
   /** As runFiltersWithNominatedPods, for the node at this position of the snapshot. */
   runNodeFilter(filter: NodeFilter, state: CycleState, pod: PodInfo, node: NodeInfo, position: number): Answer {
     const { answers } = filter;
-    if (answers === undefined || this.#nominator.nominatedPodsForNode(node.name).length > 0) {
-      return this.runFiltersWithNominatedPods(filter.filters, state, pod, node);
-    }
+    const promises = this.#nominator.version(node.name);
+    // What is promised to the pod itself does not stand in its way; what asks each time has to be asked with the others there.
+    const own = promises !== 0 && (filter.asked.length > 0 || this.#nominator.nominatedNode(pod.uid) === node.name);
+    if (answers === undefined || own) return this.runFiltersWithNominatedPods(filter.filters, state, pod, node);
     let answer: Answer;
-    if (answers.has(position, node)) {
+    if (answers.has(position, node, promises)) {
       answer = answers.get(position);
     } else {
-      answer = this.runFilters(filter.remembered, state, pod, node);
-      if (answer?.code !== 'Error') answers.set(position, node, answer);
+      answer =
+        promises === 0
+          ? this.runFilters(filter.remembered, state, pod, node)
+          : this.runFiltersWithNominatedPods(filter.remembered, state, pod, node);
+      if (answer?.code !== 'Error') answers.set(position, node, answer, promises);
     }
     if (answer !== undefined || filter.asked.length === 0) return answer;
     return this.runFilters(filter.asked, state, pod, node);

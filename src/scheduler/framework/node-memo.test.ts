@@ -73,7 +73,7 @@ test('a scheduler that remembers decides as one that has forgotten everything', 
     const cache = new SchedulerCache({ clock, logger: new RecordingLogger() });
     NODES.forEach((name) => cache.putNode(makeNode(name)));
     const snapshot = new Snapshot();
-    const nominator = { nominatedPodsForNode: () => [], nominatedNode: () => undefined };
+    const nominator = { nominatedPodsForNode: () => [], version: () => 0, nominatedNode: () => undefined };
     const makeFramework = (): Framework =>
       new Framework({
         profileName: 'default-scheduler',
@@ -148,4 +148,16 @@ test('forgets what was not used for long', () => {
   // 32 are kept: `first` was used after t20, t0 was not used since.
   expect(meet('first')).toBe(first);
   expect(meet('t0')).toBeUndefined();
+});
+
+test('answers that count promises in hold as long as the promises do', () => {
+  const answers = new NodeMemo<string>('');
+  answers.of('t', { structure: 1, size: 1 });
+  const table = answers.of('t', { structure: 1, size: 1 })!;
+  const node = makeNodeInfo('n');
+  node.generation = 5;
+  table.set(0, node, 'free');
+  expect([table.has(0, node), table.has(0, node, 3)]).toEqual([true, false]);
+  table.set(0, node, 'promised', 3);
+  expect([table.has(0, node), table.has(0, node, 3), table.has(0, node, 4)]).toEqual([false, true, false]);
 });

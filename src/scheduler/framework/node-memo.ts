@@ -13,24 +13,28 @@ const NEVER = -1;
 /** Answers about the nodes of a snapshot, by position. */
 export class NodeAnswers<T> {
   readonly #generations: Float64Array;
+  /** As far as somebody is promised the node: which promises were counted in. */
+  readonly #promises: Float64Array;
   readonly #answers: T[];
 
   constructor(size: number, none: T) {
     this.#generations = new Float64Array(size).fill(NEVER);
+    this.#promises = new Float64Array(size);
     this.#answers = Array.from({ length: size }, () => none);
   }
 
-  /** Whether `get` answers for the node as it is now. */
-  has(position: number, node: NodeInfo): boolean {
-    return this.#generations[position] === node.generation;
+  /** Whether `get` answers for the node as it is now. `promises`: PodNominator.version of the node. */
+  has(position: number, node: NodeInfo, promises = 0): boolean {
+    return this.#generations[position] === node.generation && this.#promises[position] === promises;
   }
 
   get(position: number): T {
     return this.#answers[position] as T;
   }
 
-  set(position: number, node: NodeInfo, answer: T): void {
+  set(position: number, node: NodeInfo, answer: T, promises = 0): void {
     this.#generations[position] = node.generation;
+    this.#promises[position] = promises;
     this.#answers[position] = answer;
   }
 }

@@ -10,6 +10,9 @@ export class Nominator implements PodNominator {
   readonly #nodeOf = new Map<string, string>();
   /** Node → UID → pod. No empty maps at the inner level. */
   readonly #byNode = new Map<string, Map<string, PodInfo>>();
+  /** Of the nodes in #byNode. */
+  readonly #versions = new Map<string, number>();
+  #lastVersion = 0;
 
   /** Replaces an earlier nomination. '' takes it back. */
   nominate(pod: PodInfo, node: string): void {
@@ -19,6 +22,7 @@ export class Nominator implements PodNominator {
     const pods = this.#byNode.get(node);
     if (pods === undefined) this.#byNode.set(node, new Map([[pod.uid, pod]]));
     else pods.set(pod.uid, pod);
+    this.#versions.set(node, ++this.#lastVersion);
   }
 
   /**
@@ -36,7 +40,10 @@ export class Nominator implements PodNominator {
     this.#nodeOf.delete(uid);
     const pods = this.#byNode.get(node);
     pods?.delete(uid);
-    if (pods?.size === 0) this.#byNode.delete(node);
+    this.#versions.set(node, ++this.#lastVersion);
+    if (pods?.size !== 0) return;
+    this.#byNode.delete(node);
+    this.#versions.delete(node);
   }
 
   nominatedNode(uid: string): string | undefined {
@@ -47,5 +54,9 @@ export class Nominator implements PodNominator {
     if (this.#byNode.size === 0) return NONE;
     const pods = this.#byNode.get(node);
     return pods === undefined ? NONE : [...pods.values()];
+  }
+
+  version(node: string): number {
+    return this.#versions.size === 0 ? 0 : (this.#versions.get(node) ?? 0);
   }
 }

@@ -230,6 +230,11 @@ export class SchedulingQueue implements PodNominator {
     this.#nominator.nominate(info, node);
   }
 
+  /** PodNominator.version. */
+  version(node: string): number {
+    return this.#nominator.version(node);
+  }
+
   nominatedPodsForNode(node: string): readonly PodInfo[] {
     return this.#nominator.nominatedPodsForNode(node);
   }

@@ -78,7 +78,7 @@ export function makeHandle(overrides: Partial<Handle> = {}): Handle {
     random,
     logger,
     snapshot: snapshotOf([]),
-    nominator: { nominatedPodsForNode: () => [], nominatedNode: () => undefined },
+    nominator: { nominatedPodsForNode: () => [], version: () => 0, nominatedNode: () => undefined },
     recorderOf: () => undefined,
     waitingPods: new WaitingPods(),
     activate: () => undefined,

@@ -115,7 +115,7 @@ class DefaultPreemption implements PostFilterPlugin {
     const find = (): Victims => selectVictims(state.clone(), pod, node.clone(), trial);
     const { snapshot, nominator } = this.#handle;
     const position = snapshot.positionOf(node.name);
-    if (known === undefined || position === undefined || nominator.nominatedPodsForNode(node.name).length > 0) return find();
+    if (known === undefined || position === undefined || nominator.version(node.name) !== 0) return find();
     if (!known.has(position, node)) known.set(position, node, find());
     return known.get(position);
   }
