@@ -105,7 +105,11 @@ function deployment(name: string, replicas: number) {
       selector: { matchLabels: labels },
       template: {
         metadata: { labels },
-        spec: { containers: [{ name: 'main', image: 'busybox', resources: { requests: { cpu: '10m', memory: '16Mi' } } }] },
+        spec: {
+          containers: [
+            { name: 'main', image: 'registry.k8s.io/pause:3.10', resources: { requests: { cpu: '10m', memory: '16Mi' } } },
+          ],
+        },
       },
     },
   };

@@ -75,7 +75,11 @@ async function scale(pid: number, client: Client, replicas: number): Promise<Rou
       selector: { matchLabels: labels },
       template: {
         metadata: { labels },
-        spec: { containers: [{ name: 'main', image: 'busybox', resources: { requests: { cpu: '10m', memory: '16Mi' } } }] },
+        spec: {
+          containers: [
+            { name: 'main', image: 'registry.k8s.io/pause:3.10', resources: { requests: { cpu: '10m', memory: '16Mi' } } },
+          ],
+        },
       },
     },
   });
