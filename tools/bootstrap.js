@@ -163,12 +163,15 @@ const commands = {
     ensureBuilt();
     run(bin('tsx'), [inRoot('test', 'conformance', 'main.ts'), ...args]);
   },
+  torture() {
+    run(bin('tsx'), [inRoot('test', 'torture', 'main.ts'), ...args]);
+  },
   clean() {
     for (const path of ['dist', '.cache', 'coverage']) rmSync(inRoot(path), { recursive: true, force: true });
     say('removed dist, .cache and coverage (node_modules and .coxswain are kept)');
   },
   help() {
-    process.stdout.write('usage: npm run up | test | check | build | dev | bench | golden DIR | fuzz | conformance | clean\n');
+    process.stdout.write('usage: npm run up | test | check | build | dev | bench | golden DIR | fuzz | conformance | torture | clean\n');
   },
 };
 

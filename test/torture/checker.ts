@@ -1,0 +1,146 @@
+// Whether a history of operations on one key could have happened one at a time, each at some moment between its call and its
+// answer: linearizability.
+//
+// The algorithm is Wing and Gong's search with Lowe's memory of what was tried («Testing for linearizability», 2017), as
+// Porcupine has it. Keys are independent, so each is checked alone (Herlihy and Wing: linearizability is local), which keeps
+// the search small. The state of a key is the name of its value, unique to the write; '' where the key does not exist.
+
+export type KeyInput =
+  | { readonly type: 'get' }
+  | { readonly type: 'put'; readonly value: string }
+  | { readonly type: 'create'; readonly value: string }
+  /** Writes if the key has this value. */
+  | { readonly type: 'swap'; readonly expected: string; readonly value: string }
+  | { readonly type: 'delete' };
+
+/** What was answered; `read`: the value found (for a delete: the value deleted). Unknown: it may have been done, or be done later. */
+export type KeyOutput =
+  | { readonly type: 'done'; readonly read?: string }
+  /** The precondition did not hold: the key existed, had another value, or did not exist. */
+  | { readonly type: 'refused' }
+  | { readonly type: 'unknown' };
+
+export interface KeyOperation {
+  readonly client: number;
+  readonly input: KeyInput;
+  readonly output: KeyOutput;
+  /** Moments, any that grow. An operation of unknown outcome never returned. */
+  readonly called: number;
+  readonly returned: number;
+}
+
+/** The state after the operation; undefined if it could not have been answered so in this state. */
+export function step(state: string, input: KeyInput, output: KeyOutput): string | undefined {
+  const [holds, next] = effect(state, input);
+  switch (output.type) {
+    case 'unknown':
+      return holds ? next : state;
+    case 'refused':
+      return holds ? undefined : state;
+    case 'done':
+      return holds && (output.read === undefined || output.read === state) ? next : undefined;
+  }
+}
+
+function effect(state: string, input: KeyInput): [holds: boolean, next: string] {
+  switch (input.type) {
+    case 'get':
+      return [true, state];
+    case 'put':
+      return [true, input.value];
+    case 'create':
+      return [state === '', input.value];
+    case 'swap':
+      return [state === input.expected, input.value];
+    case 'delete':
+      return [state !== '', ''];
+  }
+}
+
+/** A call or a return in the order of time, in a list from which they are taken out and put back. */
+interface Entry {
+  readonly operation: KeyOperation;
+  readonly index: number;
+  /** Of a call, its return. */
+  readonly match: Entry | undefined;
+  previous: Entry | undefined;
+  next: Entry | undefined;
+}
+
+export function isLinearizable(operations: readonly KeyOperation[], initial = ''): boolean {
+  const head = listOf(operations);
+  let taken = 0n;
+  let state = initial;
+  /** What was tried: which operations had taken effect, and the state after them. */
+  const seen = new Set<string>();
+  const stack: { readonly entry: Entry; readonly state: string }[] = [];
+  // Operations of unknown outcome need not have taken effect.
+  let answersLeft = operations.filter((operation) => operation.output.type !== 'unknown').length;
+  let entry = head.next;
+  while (answersLeft > 0) {
+    if (entry?.match !== undefined) {
+      const { operation, index } = entry;
+      const next = step(state, operation.input, operation.output);
+      const after = taken | (1n << BigInt(index));
+      const memory = `${after.toString(36)} ${next}`;
+      if (next !== undefined && !seen.has(memory)) {
+        seen.add(memory);
+        stack.push({ entry, state });
+        state = next;
+        taken = after;
+        if (operation.output.type !== 'unknown') answersLeft--;
+        lift(entry);
+        entry = head.next;
+      } else entry = entry.next;
+      continue;
+    }
+    // A return, before which its call must take effect and cannot; or, with only unknown ones left, the end.
+    const last = stack.pop();
+    if (last === undefined) return false;
+    state = last.state;
+    taken &= ~(1n << BigInt(last.entry.index));
+    if (last.entry.operation.output.type !== 'unknown') answersLeft++;
+    unlift(last.entry);
+    entry = last.entry.next;
+  }
+  return true;
+}
+
+function listOf(operations: readonly KeyOperation[]): Entry {
+  const moments = operations.flatMap((operation, index) => {
+    const returned: Entry = { operation, index, match: undefined, previous: undefined, next: undefined };
+    const called: Entry = { operation, index, match: returned, previous: undefined, next: undefined };
+    const end = operation.output.type === 'unknown' ? Number.POSITIVE_INFINITY : operation.returned;
+    return [
+      { at: operation.called, entry: called },
+      { at: end, entry: returned },
+    ];
+  });
+  moments.sort((a, b) => (a.at === b.at ? 0 : a.at - b.at));
+  const head: Entry = { operation: {} as KeyOperation, index: -1, match: undefined, previous: undefined, next: undefined };
+  let last = head;
+  for (const { entry } of moments) {
+    last.next = entry;
+    entry.previous = last;
+    last = entry;
+  }
+  return head;
+}
+
+function lift(call: Entry): void {
+  unlink(call);
+  unlink(call.match as Entry);
+}
+
+function unlink(entry: Entry): void {
+  if (entry.previous !== undefined) entry.previous.next = entry.next;
+  if (entry.next !== undefined) entry.next.previous = entry.previous;
+}
+
+/** In the opposite order, so that each finds its neighbours where they were. */
+function unlift(call: Entry): void {
+  for (const entry of [call.match as Entry, call]) {
+    if (entry.previous !== undefined) entry.previous.next = entry;
+    if (entry.next !== undefined) entry.next.previous = entry;
+  }
+}

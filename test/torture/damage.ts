@@ -1,0 +1,169 @@
+// Damage: a write that was torn at any offset, and any bit that flipped in any file of the store. A store that was torn opens
+// with all that was acknowledged; one that rotted opens with it too, or is refused with a message that says what to do. No
+// value that nobody wrote, and no older state, is ever served.
+
+import { cpSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Random } from '../../src/machinery/random.ts';
+import { SeededRandom } from '../../src/machinery/random.ts';
+import type { FileLayer, FileOperation } from './file-layer.ts';
+import { readTrace } from './file-layer.ts';
+import type { Ack } from './read-store.ts';
+import { compare, parseAcks, readStore } from './read-store.ts';
+import { buildServer, Server } from './server.ts';
+import { makeValue } from './values.ts';
+
+const KEYS = 10;
+const WRITES = 60;
+const VALUE_BYTES = 300;
+const LOG_FILE = 'storage.db-wal';
+
+export interface DamageResult {
+  readonly cases: number;
+  /** Of them, the stores that were refused. */
+  readonly refused: number;
+  readonly problems: readonly string[];
+}
+
+/**
+ * Cuts the writes of the last transactions at every `step`th offset, with nothing or with garbage where the rest should be.
+ */
+export async function tearWrites(options: {
+  readonly step: number;
+  readonly transactions: number;
+  readonly seed: string;
+  readonly layer: FileLayer;
+}): Promise<DamageResult> {
+  const random = new SeededRandom(options.seed);
+  const dir = newDirectory();
+  const trace = `${dir}.trace`;
+  const problems: string[] = [];
+  let cases = 0;
+  try {
+    const server = Server.start(await buildServer(), dir, options.layer.env({ dir, trace }));
+    await write(server, random);
+    await server.kill();
+    const operations = readTrace(readFileSync(trace));
+    const log = join(dir, 'store', LOG_FILE);
+    const syncs = operations.flatMap((operation, i) => (operation.kind === 'sync' && operation.path === log ? [i] : []));
+    for (const [n, end] of syncs.slice(-options.transactions).entries()) {
+      const begin = syncs[syncs.length - options.transactions + n - 1] ?? 0;
+      const before = operations.slice(0, begin + 1);
+      const torn = operations.slice(begin + 1, end).filter(isWriteTo(log));
+      const content = replay(before, log);
+      const acks = acksOf(before, join(dir, 'acks'));
+      for (const [i, last] of torn.entries()) {
+        for (let offset = 0; offset <= last.data.length; offset += options.step) {
+          let bytes = content;
+          for (const whole of torn.slice(0, i)) bytes = overlay(bytes, whole.offset, whole.data);
+          bytes = overlay(bytes, last.offset, last.data.subarray(0, offset));
+          // What a disk had there before, or never finished.
+          if (random.int(2) === 0)
+            bytes = overlay(bytes, last.offset + offset, Buffer.from(random.bytes(last.data.length - offset)));
+          const left = join(dir, `left-${cases++}`);
+          cpSync(join(dir, 'store'), left, { recursive: true });
+          writeFileSync(join(left, LOG_FILE), bytes);
+          writeFileSync(join(left, 'storage.head'), replay(before, join(dir, 'store', 'storage.head')));
+          const wrong = compare(await readStore(left), acks);
+          rmSync(left, { recursive: true, force: true });
+          if (wrong.length > 0) problems.push(`torn at ${last.offset} + ${offset} of the log: ${wrong[0]}`);
+        }
+      }
+    }
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+    rmSync(trace, { force: true });
+  }
+  return { cases, refused: 0, problems: problems.slice(0, 10) };
+}
+
+/** Flips one bit, in about every `step`th byte of every file of a store that was killed and of one that was closed. */
+export async function flipBits(options: { readonly step: number; readonly seed: string }): Promise<DamageResult> {
+  const random = new SeededRandom(options.seed);
+  const dir = newDirectory();
+  const problems: string[] = [];
+  let cases = 0;
+  let refused = 0;
+  try {
+    const server = Server.start(await buildServer(), dir);
+    await write(server, random);
+    await server.kill();
+    const acks = parseAcks(readFileSync(join(dir, 'acks'), 'utf8'));
+    const closed = join(dir, 'closed');
+    cpSync(join(dir, 'store'), closed, { recursive: true });
+    const intact = compare(await readStore(closed), acks);
+    if (intact.length > 0) return { cases, refused, problems: [`without damage: ${intact[0]}`] };
+    for (const source of [join(dir, 'store'), closed]) {
+      for (const name of readdirSync(source)) {
+        if (name === 'storage.pid') continue;
+        const bytes = readFileSync(join(source, name));
+        // The log is much the longest.
+        const step = Math.max(1, Math.min(options.step, Math.ceil(bytes.length / 40)));
+        for (let at = random.int(Math.min(step, bytes.length + 1)); at < bytes.length; at += 1 + random.int(2 * step - 1)) {
+          const left = join(dir, `left-${cases++}`);
+          cpSync(source, left, { recursive: true });
+          const bit = random.int(8);
+          const flipped = Buffer.from(bytes);
+          flipped[at] = (flipped[at] ?? 0) ^ (1 << bit);
+          writeFileSync(join(left, name), flipped);
+          const found = await readStore(left);
+          rmSync(left, { recursive: true, force: true });
+          if (found.refused !== undefined) {
+            refused++;
+            if (found.refused.reason !== 'Corrupt')
+              problems.push(`bit ${bit} of byte ${at} of ${name}: ${found.refused.message}`);
+            continue;
+          }
+          const wrong = compare(found, acks);
+          if (wrong.length > 0) problems.push(`bit ${bit} of byte ${at} of ${name}: ${wrong[0]}`);
+        }
+      }
+    }
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+  return { cases, refused, problems: problems.slice(0, 10) };
+}
+
+function newDirectory(): string {
+  return realpathSync(mkdtempSync(join(tmpdir(), 'torture-damage-')));
+}
+
+async function write(server: Server, random: Random): Promise<void> {
+  if ((await server.ready) === undefined) throw new Error(`the server does not start: ${server.errors}`);
+  for (let i = 0; i < WRITES; i++) {
+    const key = `/t/${i % KEYS}`;
+    // The keys are there from their first round on.
+    if (i > KEYS && random.int(8) === 0) await server.request({ op: 'delete', key: `/t/${(i - 1) % KEYS}` });
+    await server.request({ op: 'put', key, value: makeValue(`${key}#${i}`, VALUE_BYTES) });
+    if (i === WRITES / 2) await server.request({ op: 'compact', revision: i - 5 });
+  }
+}
+
+function isWriteTo(path: string) {
+  return (operation: FileOperation): operation is Extract<FileOperation, { readonly kind: 'write' }> =>
+    operation.kind === 'write' && operation.path === path;
+}
+
+/** The file after these operations. */
+function replay(operations: readonly FileOperation[], path: string): Buffer {
+  let bytes: Buffer = Buffer.alloc(0);
+  for (const operation of operations) {
+    if (operation.path !== path) continue;
+    if (operation.kind === 'write') bytes = overlay(bytes, operation.offset, operation.data);
+    if (operation.kind === 'truncate') bytes = bytes.subarray(0, operation.length);
+  }
+  return bytes;
+}
+
+function acksOf(operations: readonly FileOperation[], path: string): Ack[] {
+  return parseAcks(replay(operations, path).toString('utf8'));
+}
+
+function overlay(bytes: Buffer, offset: number, data: Buffer): Buffer {
+  const result = Buffer.alloc(Math.max(bytes.length, offset + data.length));
+  bytes.copy(result);
+  data.copy(result, offset);
+  return result;
+}

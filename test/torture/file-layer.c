@@ -1,0 +1,217 @@
+// A layer between a process and its files, loaded with LD_PRELOAD: it writes down every change of the files under a directory,
+// in order, and fails or ends the process where it is told to. It sees what the process does, SQLite included, and changes
+// nothing else. file-layer.ts builds it, sets the variables, and reads what it wrote.
+//
+//   COX_FILES_DIR     the directory (an absolute path without links)
+//   COX_FILES_TRACE   where to write the trace; absent: nowhere
+//   COX_FILES_FAIL    what to do at which operation, all counted from 1:
+//                       kill:N      end the process (SIGKILL) instead of the Nth change or sync
+//                       half:N      the same, but if it is a write, after half of it
+//                       sync:N:END  the Nth sync of a file whose path ends in END fails with EIO; later ones work again
+//                       nosync      syncs do nothing
+//
+// A record of the trace: u8 kind, u8 0, u16 bytes of the path, u32 bytes of data, u64 offset (or new length), path, data.
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+enum kind { CREATE = 1, WRITE = 2, TRUNCATE = 3, SYNC = 4, UNLINK = 5 };
+
+#define MAX_FILES 4096
+static char *paths[MAX_FILES];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int ready, trace = -1, no_sync;
+static const char *directory;
+static size_t directory_length;
+static long operations, kill_at, half_at, sync_at, syncs;
+static char sync_end[256];
+
+static void prepare(void) {
+  if (ready) return;
+  ready = 1;
+  directory = getenv("COX_FILES_DIR");
+  directory_length = directory == NULL ? 0 : strlen(directory);
+  const char *name = getenv("COX_FILES_TRACE");
+  if (directory != NULL && name != NULL) trace = syscall(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const char *fail = getenv("COX_FILES_FAIL");
+  if (fail == NULL) return;
+  sscanf(fail, "kill:%ld", &kill_at);
+  sscanf(fail, "half:%ld", &half_at);
+  sscanf(fail, "sync:%ld:%255s", &sync_at, sync_end);
+  no_sync = strcmp(fail, "nosync") == 0;
+}
+
+static int ours(const char *path) {
+  return directory != NULL && path != NULL && strncmp(path, directory, directory_length) == 0 &&
+         (path[directory_length] == '/' || path[directory_length] == 0);
+}
+
+static const char *path_of(int fd) { return fd >= 0 && fd < MAX_FILES ? paths[fd] : NULL; }
+
+static void put(const void *data, size_t length) {
+  const char *at = data;
+  while (length > 0) {
+    ssize_t written = syscall(SYS_write, trace, at, length);
+    if (written <= 0) abort();
+    at += written;
+    length -= written;
+  }
+}
+
+static void record(enum kind kind, const char *path, uint64_t offset, const void *data, uint32_t length) {
+  if (trace < 0) return;
+  uint8_t header[16] = {kind, 0};
+  uint16_t path_length = strlen(path);
+  memcpy(header + 2, &path_length, 2);
+  memcpy(header + 4, &length, 4);
+  memcpy(header + 8, &offset, 8);
+  put(header, sizeof header);
+  put(path, path_length);
+  if (length > 0) put(data, length);
+}
+
+static void end_process(void) {
+  syscall(SYS_kill, getpid(), SIGKILL);
+  for (;;) pause();
+}
+
+// Counts an operation that is about to happen. What tells of acknowledgements is an observer's, and never fails.
+static int due(const char *path) {
+  size_t length = strlen(path);
+  if (length >= 5 && strcmp(path + length - 5, "/acks") == 0) return 0;
+  operations++;
+  if (operations == kill_at) end_process();
+  return operations == half_at;
+}
+
+static int opened(int fd, const char *path, int existed) {
+  if (fd < 0 || fd >= MAX_FILES) return fd;
+  pthread_mutex_lock(&lock);
+  free(paths[fd]);
+  paths[fd] = NULL;
+  if (ours(path)) {
+    paths[fd] = strdup(path);
+    if (!existed) record(CREATE, path, 0, NULL, 0);
+  }
+  pthread_mutex_unlock(&lock);
+  return fd;
+}
+
+static int open_file(int at, const char *path, int flags, mode_t mode) {
+  prepare();
+  struct stat found;
+  int existed = !ours(path) || !(flags & O_CREAT) || syscall(SYS_newfstatat, AT_FDCWD, path, &found, 0) == 0;
+  int fd = syscall(SYS_openat, at, path, flags, mode);
+  return opened(fd, path, existed);
+}
+
+#define MODE(flags) \
+  mode_t mode = 0; \
+  if ((flags) & (O_CREAT | O_TMPFILE)) { va_list list; va_start(list, flags); mode = va_arg(list, mode_t); va_end(list); }
+
+int open(const char *path, int flags, ...) { MODE(flags) return open_file(AT_FDCWD, path, flags, mode); }
+int open64(const char *path, int flags, ...) { MODE(flags) return open_file(AT_FDCWD, path, flags | O_LARGEFILE, mode); }
+int openat(int at, const char *path, int flags, ...) { MODE(flags) return open_file(at, path, flags, mode); }
+int openat64(int at, const char *path, int flags, ...) { MODE(flags) return open_file(at, path, flags | O_LARGEFILE, mode); }
+
+int close(int fd) {
+  pthread_mutex_lock(&lock);
+  if (fd >= 0 && fd < MAX_FILES) {
+    free(paths[fd]);
+    paths[fd] = NULL;
+  }
+  int result = syscall(SYS_close, fd);
+  pthread_mutex_unlock(&lock);
+  return result;
+}
+
+static ssize_t write_at(int fd, const void *data, size_t length, off_t offset) {
+  if (path_of(fd) == NULL) return syscall(SYS_pwrite64, fd, data, length, offset);
+  pthread_mutex_lock(&lock);
+  const char *path = path_of(fd);
+  if (due(path)) {
+    syscall(SYS_pwrite64, fd, data, length / 2, offset);
+    end_process();
+  }
+  ssize_t written = syscall(SYS_pwrite64, fd, data, length, offset);
+  int saved = errno;
+  if (written > 0) record(WRITE, path, offset, data, written);
+  pthread_mutex_unlock(&lock);
+  errno = saved;
+  return written;
+}
+
+ssize_t pwrite(int fd, const void *data, size_t length, off_t offset) { return write_at(fd, data, length, offset); }
+ssize_t pwrite64(int fd, const void *data, size_t length, off64_t offset) { return write_at(fd, data, length, offset); }
+
+ssize_t write(int fd, const void *data, size_t length) {
+  if (path_of(fd) == NULL) return syscall(SYS_write, fd, data, length);
+  off_t offset = syscall(SYS_lseek, fd, 0, SEEK_CUR);
+  ssize_t written = write_at(fd, data, length, offset);
+  if (written > 0) syscall(SYS_lseek, fd, offset + written, SEEK_SET);
+  return written;
+}
+
+static int truncate_to(int fd, off_t length) {
+  if (path_of(fd) == NULL) return syscall(SYS_ftruncate, fd, length);
+  pthread_mutex_lock(&lock);
+  if (due(path_of(fd))) end_process();
+  int result = syscall(SYS_ftruncate, fd, length);
+  int saved = errno;
+  if (result == 0) record(TRUNCATE, path_of(fd), length, NULL, 0);
+  pthread_mutex_unlock(&lock);
+  errno = saved;
+  return result;
+}
+
+int ftruncate(int fd, off_t length) { return truncate_to(fd, length); }
+int ftruncate64(int fd, off64_t length) { return truncate_to(fd, length); }
+
+static int sync_file(int fd, long call) {
+  if (path_of(fd) == NULL) return syscall(call, fd);
+  pthread_mutex_lock(&lock);
+  const char *path = path_of(fd);
+  size_t length = strlen(path), end = strlen(sync_end);
+  int result = 0, saved = 0;
+  if (due(path)) end_process();
+  if (sync_at > 0 && length >= end && strcmp(path + length - end, sync_end) == 0 && ++syncs == sync_at) {
+    result = -1;
+    saved = EIO;
+  } else if (!no_sync) {
+    // The disk of the test is the trace: what the machine does in truth would only take time.
+    record(SYNC, path, 0, NULL, 0);
+  }
+  pthread_mutex_unlock(&lock);
+  errno = saved;
+  return result;
+}
+
+int fsync(int fd) { return sync_file(fd, SYS_fsync); }
+int fdatasync(int fd) { return sync_file(fd, SYS_fdatasync); }
+
+int unlink(const char *path) {
+  prepare();
+  if (!ours(path)) return syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+  pthread_mutex_lock(&lock);
+  if (due(path)) end_process();
+  int result = syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+  int saved = errno;
+  if (result == 0) record(UNLINK, path, 0, NULL, 0);
+  pthread_mutex_unlock(&lock);
+  errno = saved;
+  return result;
+}

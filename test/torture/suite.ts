@@ -1,0 +1,166 @@
+// The parts of `npm run torture`, each with its two forms: short enough for every run of the tests, and long.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../src/machinery/clock.ts';
+import { silentLogger } from '../../src/machinery/log.ts';
+import { SeededRandom } from '../../src/machinery/random.ts';
+import { openEmbeddedStorage } from '../../src/storage/embedded/index.ts';
+import type { Storage } from '../../src/storage/interface.ts';
+import { createMemoryStorage } from '../../src/storage/memory/index.ts';
+import { flipBits, tearWrites } from './damage.ts';
+import { failSyncs } from './failed-sync.ts';
+import { fileLayer, type FileLayer } from './file-layer.ts';
+import { killRepeatedly } from './kill.ts';
+import { exercise } from './linearizable.ts';
+import { MUTANTS, MutantStorage } from './mutants.ts';
+import { losePower } from './power-loss.ts';
+
+export interface PartOptions {
+  readonly short: boolean;
+  readonly seed: string;
+}
+
+export interface PartResult {
+  /** What was done, with numbers. */
+  readonly summary: string;
+  /** Empty: it holds. */
+  readonly problems: readonly string[];
+}
+
+export interface Part {
+  readonly name: string;
+  /** Why it cannot be run here, with what to install; undefined: it can. */
+  missing?(): string | undefined;
+  run(options: PartOptions): Promise<PartResult>;
+}
+
+const engine = { clock: systemClock, logger: silentLogger };
+
+/** Several runs on stores of their own, each with its seed. */
+async function histories(
+  options: PartOptions & { readonly runs: number; readonly operations: number },
+  open: (run: number) => Promise<Storage>,
+): Promise<PartResult> {
+  const problems: string[] = [];
+  let operations = 0;
+  let unknown = 0;
+  for (let run = 0; run < options.runs; run++) {
+    const storage = await open(run);
+    try {
+      const seed = `${options.seed}/${run}`;
+      const result = await exercise({ operations: options.operations, seed, storage });
+      operations += result.operations;
+      unknown += result.unknown;
+      problems.push(...result.problems.map((problem) => `seed ${seed}: ${problem}`));
+    } finally {
+      await storage.close();
+    }
+  }
+  return { summary: `${operations} operations in ${options.runs} histories, ${unknown} of unknown outcome`, problems };
+}
+
+const needsLayer = (): string | undefined => {
+  const layer = fileLayer();
+  return typeof layer === 'string' ? layer : undefined;
+};
+
+function theLayer(): FileLayer {
+  const layer = fileLayer();
+  if (typeof layer === 'string') throw new Error(layer);
+  return layer;
+}
+
+export const PARTS: readonly Part[] = [
+  {
+    name: 'linearizable: memory',
+    run: (options) =>
+      histories({ ...options, runs: options.short ? 5 : 200, operations: 1500 }, async () => createMemoryStorage(engine)),
+  },
+  {
+    name: 'linearizable: embedded',
+    async run(options) {
+      const dir = mkdtempSync(join(tmpdir(), 'torture-history-'));
+      try {
+        return await histories({ ...options, runs: options.short ? 2 : 100, operations: 1500 }, (run) =>
+          openEmbeddedStorage({ ...engine, dataDir: join(dir, String(run)) }),
+        );
+      } finally {
+        rmSync(dir, { recursive: true, force: true });
+      }
+    },
+  },
+  {
+    name: 'mutants are caught',
+    async run({ short, seed }) {
+      const problems: string[] = [];
+      const rounds = short ? 3 : 50;
+      for (const mutant of MUTANTS) {
+        for (let round = 0; round < rounds; round++) {
+          const name = `${seed}/${mutant}/${round}`;
+          const storage = new MutantStorage(createMemoryStorage(engine), mutant, new SeededRandom(name));
+          const result = await exercise({ operations: 2500, seed: name, storage });
+          await storage.close();
+          if (result.problems.length === 0) problems.push(`a store with a ${mutant} was not noticed, seed ${name}`);
+        }
+      }
+      return { summary: `${MUTANTS.length} faults, ${rounds} times each`, problems };
+    },
+  },
+  {
+    name: 'kill -9',
+    async run({ short, seed }) {
+      const layer = fileLayer();
+      const { kills, acknowledged, problems } = await killRepeatedly({
+        kills: short ? 50 : 1000,
+        seed,
+        layer: typeof layer === 'string' ? undefined : layer,
+      });
+      const where = typeof layer === 'string' ? `at random moments only: ${layer}` : 'half of them at an operation on a file';
+      return { summary: `${kills} kills (${where}), ${acknowledged} writes acknowledged`, problems };
+    },
+  },
+  {
+    name: 'power loss',
+    missing: needsLayer,
+    async run({ short, seed }) {
+      const result = await losePower({ losses: short ? 40 : 2000, seed, layer: theLayer(), sync: true });
+      return { summary: `${result.losses} losses, ${result.acknowledged} writes acknowledged`, problems: result.problems };
+    },
+  },
+  {
+    name: 'power loss without syncs is noticed',
+    missing: needsLayer,
+    async run({ short, seed }) {
+      const result = await losePower({ losses: short ? 5 : 50, seed, layer: theLayer(), sync: false });
+      return {
+        summary: `${result.failed} of ${result.losses} losses lost writes`,
+        problems: result.failed > 0 ? [] : ['with syncs turned off nothing was lost: the test sees nothing'],
+      };
+    },
+  },
+  {
+    name: 'failed sync',
+    missing: needsLayer,
+    async run({ short, seed }) {
+      const { failures, problems } = await failSyncs({ rounds: short ? 4 : 40, seed, layer: theLayer() });
+      return { summary: `${failures} failures, each ended the writing`, problems };
+    },
+  },
+  {
+    name: 'torn writes',
+    missing: needsLayer,
+    async run({ short, seed }) {
+      const { cases, problems } = await tearWrites({ step: short ? 331 : 1, transactions: 3, seed, layer: theLayer() });
+      return { summary: `${cases} cuts in the last 3 transactions, each mended`, problems };
+    },
+  },
+  {
+    name: 'flipped bits',
+    async run({ short, seed }) {
+      const { cases, refused, problems } = await flipBits({ step: short ? 8000 : 40, seed });
+      return { summary: `${cases} flips, ${refused} refused, wrong values served: ${problems.length}`, problems };
+    },
+  },
+];

@@ -1,0 +1,15 @@
+// Values that tell whether they are whole: a name, and bytes that follow from it.
+
+import { createHash } from 'node:crypto';
+
+export function makeValue(name: string, bytes: number): string {
+  const digest = createHash('sha256').update(name).digest('hex');
+  return `${name}|${bytes}|${digest.repeat(Math.ceil(bytes / digest.length)).slice(0, bytes)}`;
+}
+
+/** The name in the value; throws if the value is not exactly what was made for that name. */
+export function nameOf(value: string): string {
+  const [name = '', bytes = ''] = value.split('|', 2);
+  if (makeValue(name, Number(bytes)) !== value) throw new Error(`a value that nobody wrote: ${value.slice(0, 100)}`);
+  return name;
+}
