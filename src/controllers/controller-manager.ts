@@ -27,6 +27,7 @@ import type { PodGcConfig } from './pod-gc/index.ts';
 import { ReplicaManager, replicaSetKind, replicationControllerKind } from './replicaset/index.ts';
 import { ResourceQuotaController } from './resourcequota/index.ts';
 import { RootCaPublisher } from './root-ca-publisher/index.ts';
+import { ServiceLbController } from './service-lb/index.ts';
 import { ServiceAccountsController } from './serviceaccount/index.ts';
 import { StatefulSetController } from './statefulset/index.ts';
 import { TaintEvictionController } from './taint-eviction/index.ts';
@@ -47,6 +48,7 @@ export interface ControllerSettings {
   readonly 'garbage-collector'?: Pick<GarbageCollectorConfig, 'workers' | 'discoveryPeriodMs'>;
   readonly resourcequota?: { readonly workers?: number; readonly recountMs?: number };
   readonly namespace?: { readonly workers?: number };
+  readonly 'service-lb'?: { readonly maxAddresses?: number };
   readonly serviceaccount?: { readonly serviceAccounts?: readonly string[] };
   readonly 'node-lifecycle'?: Omit<NodeLifecycleConfig, keyof ControllerConfig>;
   readonly 'taint-eviction'?: { readonly workers?: number };
@@ -90,6 +92,7 @@ const CONTROLLERS = {
   'garbage-collector': (config, { settings }) => new GarbageCollector({ ...config, ...settings?.['garbage-collector'] }),
   resourcequota: (config, { settings }) => new ResourceQuotaController({ ...config, ...settings?.resourcequota }),
   namespace: (config, { settings }) => new NamespaceController({ ...config, ...settings?.namespace }),
+  'service-lb': (config, { settings }) => new ServiceLbController({ ...config, ...settings?.['service-lb'] }),
   serviceaccount: (config, { settings }) => new ServiceAccountsController({ ...config, ...settings?.serviceaccount }),
   'root-ca-publisher': (config, { rootCa }) => (rootCa === undefined ? undefined : new RootCaPublisher({ ...config, rootCa })),
   'node-lifecycle': (config, { settings }) => new NodeLifecycleController({ ...config, ...settings?.['node-lifecycle'] }),

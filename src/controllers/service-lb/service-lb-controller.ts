@@ -1,0 +1,236 @@
+// A load balancer for clusters without a cloud: a service of type LoadBalancer gets addresses of nodes, which the service proxy
+// of each node serves. Services with a loadBalancerClass are somebody else's.
+
+import { nodes, services } from '../../api/core/v1/index.ts';
+import type { Node, Service } from '../../api/core/v1/index.ts';
+import { endpointSlices } from '../../api/discovery/v1/index.ts';
+import type { EndpointSlice } from '../../api/discovery/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { semanticEqual } from '../../machinery/deep.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { SERVICE_NAME } from '../endpointslice/slice-metadata.ts';
+import { messageOf } from '../pod-control.ts';
+import { assign } from './assignment.ts';
+import type { Wish } from './assignment.ts';
+
+type ReadNode = Immutable<Node>;
+type ReadService = Immutable<Service>;
+type ReadSlice = Immutable<EndpointSlice>;
+
+export interface ServiceLbConfig extends ControllerConfig {
+  /** Addresses that a service gets at most: so many nodes may be lost before clients have to look again. Default: 8. */
+  readonly maxAddresses?: number;
+}
+
+const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
+/** Services share addresses, so they are all reconciled together: the queue's one key. */
+const ALL = 'services';
+/** So many changes as come within this time are looked at together. */
+const COLLECT_MS = 50;
+const BY_SERVICE = 'service-name';
+
+export class ServiceLbController implements Controller {
+  readonly name = 'service-lb-controller';
+  readonly #config: ServiceLbConfig;
+  readonly #services: SharedInformer<ReadService>;
+  readonly #nodes: SharedInformer<ReadNode>;
+  readonly #slices: SharedInformer<ReadSlice>;
+  readonly #queue: RateLimitingQueue;
+  readonly #recorder: EventRecorder;
+  /** By key: why a service has no address, as it was last told. */
+  readonly #told = new Map<string, string>();
+
+  constructor(config: ServiceLbConfig) {
+    const { client, clock, random, informers, logger } = config;
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'service-controller' });
+    this.#services = informers.informerFor(services);
+    this.#nodes = informers.informerFor(nodes);
+    this.#slices = informers.informerFor(endpointSlices);
+    this.#slices.addIndexers({
+      [BY_SERVICE]: ({ metadata }) => [`${metadata.namespace ?? ''}/${metadata.labels?.[SERVICE_NAME] ?? ''}`],
+    });
+    const wake = (): void => this.#queue.addAfter(ALL, COLLECT_MS);
+    const wakeFor = (service: ReadService): void => {
+      if (isBalanced(service)) wake();
+    };
+    this.#services.addEventHandler({
+      onAdd: wakeFor,
+      onUpdate: (before, service) => {
+        if (isBalanced(before) || isBalanced(service)) wake();
+      },
+      onDelete: wakeFor,
+    });
+    this.#nodes.addEventHandler({
+      onAdd: wake,
+      onUpdate: (before, node) => {
+        if (!semanticEqual([isEligible(before), addressesOf(before)], [isEligible(node), addressesOf(node)])) wake();
+      },
+      onDelete: wake,
+    });
+    const sliceChanged = (slice: ReadSlice): void => {
+      const service = this.#services.lister.get(slice.metadata.namespace ?? '', slice.metadata.labels?.[SERVICE_NAME] ?? '');
+      // The endpoints of the API server say which ports are not for services.
+      if (service !== undefined && (isLocal(service) || isApiServer(service))) wake();
+    };
+    this.#slices.addEventHandler({ onAdd: sliceChanged, onUpdate: (_, slice) => sliceChanged(slice), onDelete: sliceChanged });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger } = this.#config;
+    await Promise.all([this.#services, this.#nodes, this.#slices].map((informer) => informer.waitForSync(signal)));
+    await runWorkers(this.#queue, 1, (_, stop) => this.#reconcile(stop), signal, { logger });
+    this.#recorder.stop();
+  }
+
+  async #reconcile(signal: AbortSignal): Promise<ReconcileResult> {
+    const balanced = this.#services.lister.list().filter(isBalanced).sort(byAge);
+    const wishes = balanced.map((service) => ({ service, wish: this.#wishOf(service) }));
+    const given = assign(
+      wishes.map(({ wish }) => wish),
+      this.#reserved(),
+      this.#config.maxAddresses ?? 8,
+    );
+    const known = new Set(wishes.map(({ wish }) => wish.key));
+    for (const key of this.#told.keys()) if (!known.has(key)) this.#told.delete(key);
+    let failure: unknown;
+    let conflict = false;
+    for (const { service, wish } of wishes) {
+      try {
+        await this.#write(service, given.get(wish.key) ?? [], wish, signal);
+      } catch (err) {
+        if (apierrors.isNotFound(err)) continue;
+        if (apierrors.isConflict(err)) conflict = true;
+        else failure ??= err;
+      }
+    }
+    if (failure !== undefined) throw failure;
+    return conflict ? requeue : reconciled;
+  }
+
+  #wishOf(service: ReadService): Wish {
+    const { ports = [], ipFamilies = [], loadBalancerIP = '' } = service.spec;
+    const fits = (address: string): boolean =>
+      ipFamilies.length === 0 || ipFamilies.includes(address.includes(':') ? 'IPv6' : 'IPv4');
+    const eligible = this.#nodesFor(service)
+      .flatMap(addressesOf)
+      .filter((address) => fits(address) && (loadBalancerIP === '' || address === loadBalancerIP));
+    return {
+      key: objectKey(service),
+      ports: ports.map(({ protocol = 'TCP', port }) => `${protocol}/${port}`),
+      eligible: [...new Set(eligible)],
+      held: heldBy(service),
+    };
+  }
+
+  #nodesFor(service: ReadService): readonly ReadNode[] {
+    const eligible = this.#nodes.lister.list().filter(isEligible);
+    eligible.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+    if (!isLocal(service)) return eligible;
+    const slices = this.#slices.lister.byIndex(BY_SERVICE, objectKey(service));
+    const ready = slices.flatMap(({ endpoints }) => (endpoints ?? []).filter(({ conditions }) => conditions.ready !== false));
+    const serving = new Set(ready.map(({ nodeName }) => nodeName));
+    return eligible.filter(({ metadata }) => serving.has(metadata.name));
+  }
+
+  /** What the API server and the kubelets listen on. */
+  #reserved(): ReadonlySet<string> {
+    const reserved = new Set<string>();
+    for (const { endpoints, ports } of this.#slices.lister.byIndex(BY_SERVICE, 'default/kubernetes')) {
+      for (const address of (endpoints ?? []).flatMap(({ addresses }) => addresses)) {
+        for (const { protocol = 'TCP', port } of ports ?? []) reserved.add(`${address} ${protocol}/${port}`);
+      }
+    }
+    for (const node of this.#nodes.lister.list()) {
+      const port = node.status.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
+      if (port !== 0) for (const address of addressesOf(node)) reserved.add(`${address} TCP/${port}`);
+    }
+    return reserved;
+  }
+
+  async #write(service: ReadService, addresses: readonly string[], wish: Wish, signal: AbortSignal): Promise<void> {
+    const before = service.status.loadBalancer.ingress ?? [];
+    const ingress = addresses.map((ip) => ({ ip, ipMode: 'VIP' as const }));
+    if (addresses.length === 0) this.#tellWhy(service, wish);
+    else this.#told.delete(wish.key);
+    if (semanticEqual(before, ingress)) return;
+    const first = before.length === 0 && ingress.length > 0;
+    if (first) this.#recorder.event(service, 'Normal', 'EnsuringLoadBalancer', 'Ensuring load balancer');
+    const { namespace = '' } = service.metadata;
+    const status = { ...service.status, loadBalancer: ingress.length === 0 ? {} : { ingress } };
+    try {
+      await this.#config.client
+        .resource(services)
+        .namespace(namespace)
+        .updateStatus({ ...service, status }, { signal });
+    } catch (err) {
+      if (!apierrors.isConflict(err) && !apierrors.isNotFound(err)) this.#failed(service, messageOf(err));
+      throw err;
+    }
+    if (first) this.#recorder.event(service, 'Normal', 'EnsuredLoadBalancer', 'Ensured load balancer');
+    else if (ingress.length > 0)
+      this.#recorder.event(service, 'Normal', 'UpdatedLoadBalancer', 'Updated load balancer with new hosts');
+  }
+
+  #tellWhy(service: ReadService, wish: Wish): void {
+    const { loadBalancerIP = '' } = service.spec;
+    const why =
+      wish.eligible.length > 0
+        ? `port ${wish.ports.join(', ')} is in use at every address`
+        : loadBalancerIP === ''
+          ? 'there are no available nodes'
+          : `no available node has the address ${loadBalancerIP}`;
+    if (this.#told.get(wish.key) === why) return;
+    this.#told.set(wish.key, why);
+    if (wish.eligible.length === 0 && loadBalancerIP === '') {
+      this.#recorder.event(service, 'Warning', 'UnAvailableLoadBalancer', 'There are no available nodes for LoadBalancer');
+    } else this.#failed(service, why);
+  }
+
+  #failed(service: ReadService, why: string): void {
+    const message = `Error syncing load balancer: failed to ensure load balancer: ${why}`;
+    this.#recorder.event(service, 'Warning', 'SyncLoadBalancerFailed', message);
+  }
+}
+
+function isBalanced({ metadata, spec }: ReadService): boolean {
+  return spec.type === 'LoadBalancer' && spec.loadBalancerClass === undefined && metadata.deletionTimestamp === undefined;
+}
+
+/** Only nodes with a pod of its own serve it. */
+function isLocal({ spec }: ReadService): boolean {
+  return spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
+}
+
+function isApiServer({ metadata }: ReadService): boolean {
+  return metadata.namespace === 'default' && metadata.name === 'kubernetes';
+}
+
+function heldBy({ status }: ReadService): readonly string[] {
+  return (status.loadBalancer.ingress ?? []).flatMap(({ ip = '' }) => (ip === '' ? [] : [ip]));
+}
+
+function isEligible({ metadata, status }: ReadNode): boolean {
+  if (metadata.deletionTimestamp !== undefined || Object.hasOwn(metadata.labels ?? {}, EXCLUDED)) return false;
+  return status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+}
+
+/** Those for the outside, if it has any. */
+function addressesOf({ status }: ReadNode): readonly string[] {
+  const of = (wanted: string): string[] =>
+    (status.addresses ?? []).flatMap(({ type, address }) => (type === wanted ? [address] : []));
+  const external = of('ExternalIP');
+  return external.length > 0 ? external : of('InternalIP');
+}
+
+function byAge(a: ReadService, b: ReadService): number {
+  const [of, to] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp} ${metadata.namespace ?? ''}/${metadata.name}`);
+  return (of ?? '') < (to ?? '') ? -1 : 1;
+}
