@@ -31,6 +31,7 @@ import { ServiceLbController } from './service-lb/index.ts';
 import { ServiceAccountsController } from './serviceaccount/index.ts';
 import { StatefulSetController } from './statefulset/index.ts';
 import { TaintEvictionController } from './taint-eviction/index.ts';
+import { TtlController } from './ttl/index.ts';
 import { TtlAfterFinishedController } from './ttl-after-finished/index.ts';
 
 /** The settings of single controllers that may be changed. */
@@ -99,6 +100,7 @@ const CONTROLLERS = {
   'node-ipam': (config, { clusterCidrs, settings }) =>
     clusterCidrs === undefined ? undefined : new NodeIpamController({ ...config, clusterCidrs, ...settings?.['node-ipam'] }),
   'taint-eviction': (config, { settings }) => new TaintEvictionController({ ...config, ...settings?.['taint-eviction'] }),
+  ttl: (config) => new TtlController(config),
   'ttl-after-finished': (config) => new TtlAfterFinishedController(config),
   'pod-gc': (config, { settings }) => new PodGcController({ ...config, ...settings?.['pod-gc'] }),
 } as const satisfies Record<string, Make>;

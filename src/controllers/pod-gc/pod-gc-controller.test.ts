@@ -86,6 +86,11 @@ describe('terminatedOverLimit', () => {
       pod('c', 'Failed', '2026-01-03T00:00:00Z'),
     ];
     expect(terminatedOverLimit(all, 1).map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
+    const evicted = {
+      ...pod('e', 'Failed', '2026-01-04T00:00:00Z'),
+      status: { phase: 'Failed', reason: 'Evicted' },
+    } as Immutable<Pod>;
+    expect(terminatedOverLimit([...all, evicted], 2).map(({ metadata }) => metadata.name)).toEqual(['e', 'a']);
     expect(terminatedOverLimit(all, 3)).toEqual([]);
     expect(terminatedOverLimit(all, 0)).toEqual([]);
   });

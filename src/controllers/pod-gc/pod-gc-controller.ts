@@ -118,13 +118,14 @@ export class PodGcController implements Controller {
   }
 }
 
-/** The oldest of the finished pods that are more than `threshold`. */
+/** Of the finished pods those that are more than `threshold`: first those that were evicted, then the oldest. */
 export function terminatedOverLimit(all: readonly ReadPod[], threshold: number): readonly ReadPod[] {
   if (threshold <= 0) return [];
   const finished = all.filter(isPodTerminal);
   if (finished.length <= threshold) return [];
   const created = (pod: ReadPod): number => parseTime(pod.metadata.creationTimestamp) ?? 0;
-  return finished.sort((a, b) => created(a) - created(b)).slice(0, finished.length - threshold);
+  const rank = ({ status }: ReadPod): number => (status.reason === 'Evicted' ? 0 : 1);
+  return finished.sort((a, b) => rank(a) - rank(b) || created(a) - created(b)).slice(0, finished.length - threshold);
 }
 
 async function exists(get: () => Promise<unknown>): Promise<boolean> {

@@ -1,0 +1,3 @@
+// The TTL controller.
+
+export { TTL_ANNOTATION, TtlController } from './ttl-controller.ts';
