@@ -24,6 +24,16 @@ function selects({ metadata, spec }: ReadService, pod: ReadPod): boolean {
   return Object.entries(spec.selector ?? {}).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
 }
 
+/** Any one of a selector's pairs will do: what it selects has all of them. */
+function bySelector(service: ReadService): readonly string[] {
+  const [first] = Object.entries(service.spec.selector ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  return first === undefined || !hasSelector(service) ? [] : [label(service.metadata.namespace ?? '', first)];
+}
+
+function byLabel({ metadata }: ReadPod): readonly string[] {
+  return Object.entries(metadata.labels ?? {}).map((pair) => label(metadata.namespace ?? '', pair));
+}
+
 export class ServicePods {
   readonly services: SharedInformer<ReadService>;
   readonly pods: SharedInformer<ReadPod>;
@@ -31,16 +41,8 @@ export class ServicePods {
   constructor(informers: SharedInformerFactory) {
     this.services = informers.informerFor(services);
     this.pods = informers.informerFor(pods);
-    this.services.addIndexers({
-      [BY_SELECTOR]: (service) => {
-        // Any one of its pairs will do: what it selects has all of them.
-        const [first] = Object.entries(service.spec.selector ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-        return first === undefined || !hasSelector(service) ? [] : [label(service.metadata.namespace ?? '', first)];
-      },
-    });
-    this.pods.addIndexers({
-      [BY_LABEL]: ({ metadata }) => Object.entries(metadata.labels ?? {}).map((pair) => label(metadata.namespace ?? '', pair)),
-    });
+    this.services.addIndexers({ [BY_SELECTOR]: bySelector });
+    this.pods.addIndexers({ [BY_LABEL]: byLabel });
   }
 
   /** In the order of their names. */
