@@ -78,6 +78,8 @@ export function messageDescriptor(key: string): MessageDescriptor {
  * (Status), or in all of them (DeleteOptions), is found in each.
  */
 export function messageOfKind(apiVersion: string, kind: string): MessageDescriptor | undefined {
+  // Discovery of the core group is older than versions of what it consists of, and names none.
+  if (apiVersion === '') return ungroupedKinds.has(kind) ? messageDescriptor(`meta/v1.${kind}`) : undefined;
   const schema = schemasByApiVersion.get(apiVersion);
   if (schema === undefined) return undefined;
   const spec = Object.hasOwn(schema.types, kind) ? schema.types[kind] : undefined;

@@ -2,6 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
+import { decodeMessage, openEnvelope } from '../../api/codec/protobuf/index.ts';
+import { messageOfKind } from '../../api/schema/compile.ts';
 import { send } from '../testing/requests.ts';
 import type { RawResponse } from '../testing/requests.ts';
 import { startTestServer } from '../testing/server.ts';
@@ -151,6 +153,26 @@ describe('the older form', () => {
     expect(protobuf.headers['content-type']).toBe('application/vnd.kubernetes.protobuf');
     expect(protobuf.bytes.subarray(0, 4)).toEqual(Buffer.from('k8s\0'));
     expect((await get('/apis/apps', 'text/html')).code).toBe(406);
+  });
+
+  // What is about no group names no version of itself.
+  test.each(['/api', '/api/v1', '/apis', '/apis/apps', '/apis/apps/v1'])(
+    '%s in protobuf is the same as in JSON',
+    async (path) => {
+      const { json } = await get(path);
+      const { code, bytes } = await get(path, 'application/vnd.kubernetes.protobuf');
+      expect(code).toBe(200);
+      const { apiVersion, kind, raw } = openEnvelope(bytes);
+      expect({ apiVersion, kind }).toEqual({ apiVersion: (json as { apiVersion?: string }).apiVersion ?? '', kind: json.kind });
+      const message = messageOfKind(apiVersion, kind);
+      if (message === undefined) throw new Error(`no message for ${kind}`);
+      expect(json).toMatchObject(decodeMessage(message, raw) as object);
+    },
+  );
+
+  test('the index of paths is JSON for everybody', async () => {
+    const index = await get('/', 'application/vnd.kubernetes.protobuf');
+    expect([index.code, index.headers['content-type']]).toEqual([200, 'application/json']);
   });
 });
 

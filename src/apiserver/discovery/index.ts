@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { PROTOBUF_CONTENT_TYPE } from '../../api/codec/protobuf/index.ts';
+import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { negotiate, parseAccept } from '../endpoints/negotiation.ts';
 import { FreshObject } from '../registry/encoded-object.ts';
@@ -123,7 +124,10 @@ function documentOf(made: object): Document {
 }
 
 function answer(request: ApiRequest, { object, etag }: Document): ApiResponse {
-  const { format } = negotiate(request, { transforms: false });
+  const negotiated = negotiate(request, { transforms: false }).format;
+  // The index of paths is of no kind, so there is no message for it.
+  const untyped = (object.object() as Partial<KubeObject>).kind === undefined;
+  const format = untyped && negotiated.mediaType === PROTOBUF_CONTENT_TYPE ? ({ mediaType: JSON_TYPE } as const) : negotiated;
   const headers = { etag, vary: 'Accept' };
   if (request.headers['if-none-match'] === etag) return { code: 304, headers, body: { kind: 'none' } };
   return { code: 200, headers, body: { kind: 'object', object }, format };
