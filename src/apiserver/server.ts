@@ -93,6 +93,7 @@ export class ApiServer {
         updateStatus: updateStatusIn(this.resources),
         clock,
         random,
+        authorizer,
         mountTokens,
       },
       config.disableAdmissionPlugins ?? [],

@@ -3,6 +3,8 @@
 import type { Clock } from '../../machinery/clock.ts';
 import type { Random } from '../../machinery/random.ts';
 import type { Find, FindAll, UpdateStatus } from '../registry/find.ts';
+import type { Authorizer } from '../authorization/authorizer.ts';
+import { CertificateApproval, CertificateSigning, CertificateSubjectRestriction } from './certificates/index.ts';
 import { DefaultStorageClass } from './default-storage-class.ts';
 import { DefaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { LimitRanger } from './limit-ranger.ts';
@@ -23,6 +25,8 @@ export interface AdmissionServices {
   readonly updateStatus: UpdateStatus;
   readonly clock: Clock;
   readonly random: Random;
+  /** For what is asked beyond the request itself: whether its user may approve, sign … */
+  readonly authorizer: Authorizer;
   /** Pods get a volume with a token of their ServiceAccount. */
   readonly mountTokens: boolean;
 }
@@ -38,6 +42,9 @@ export function defaultAdmissionPlugins(services: AdmissionServices, disabled: r
     new DefaultStorageClass(services),
     new PersistentVolumeClaimResize(services),
     new RuntimeClassAdmission(services),
+    new CertificateApproval(services.authorizer),
+    new CertificateSigning(services.authorizer),
+    new CertificateSubjectRestriction(),
     // The last: whatever is refused for another reason is not charged.
     new ResourceQuotaAdmission(services),
   ];

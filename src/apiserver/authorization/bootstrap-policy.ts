@@ -65,6 +65,18 @@ const CONTROLLER_MANAGER: readonly ResourceRule[] = [
   rule('batch', ['jobs'], ['create']),
   rule('discovery.k8s.io', ['endpointslices'], ['create']),
   rule('coordination.k8s.io', ['leases'], ['create']),
+  rule('certificates.k8s.io', ['signers'], ['approve'], ['kubernetes.io/kube-apiserver-client-kubelet']),
+  rule(
+    'certificates.k8s.io',
+    ['signers'],
+    ['sign'],
+    [
+      'kubernetes.io/kube-apiserver-client',
+      'kubernetes.io/kube-apiserver-client-kubelet',
+      'kubernetes.io/kubelet-serving',
+      'kubernetes.io/legacy-unknown',
+    ],
+  ),
   rule('authentication.k8s.io', ['tokenreviews'], ['create']),
   rule('authorization.k8s.io', ['subjectaccessreviews'], ['create']),
 ];

@@ -3,6 +3,7 @@
 import { admissionRegistrationResources } from './admissionregistration/index.ts';
 import { identityReviewResources } from './authentication/identity-reviews.ts';
 import { accessReviewResources } from './authorization/access-reviews.ts';
+import { certificateSigningRequestResource } from './certificates/certificate-signing-request/index.ts';
 import { componentStatusResource } from './core/component-status/index.ts';
 import { configMapResource } from './core/config-map/index.ts';
 import { endpointsResource } from './core/endpoints/index.ts';
@@ -43,6 +44,7 @@ export function buildRegistry(services: RegistryServices): readonly ServedResour
   return [
     componentStatusResource(services),
     configMapResource(services),
+    certificateSigningRequestResource(services),
     endpointsResource(services),
     ...eventResources(services),
     limitRangeResource(services),

@@ -1,0 +1,48 @@
+// As much of DER as certificate requests need: values with a tag and a length, one within the other.
+
+export interface Der {
+  readonly tag: number;
+  /** The value alone. */
+  readonly value: Buffer;
+  /** Tag, length and value. */
+  readonly whole: Buffer;
+}
+
+export class DerError extends Error {}
+
+/** The one value that the bytes are. Throws DerError if they are none, or more. */
+export function readDer(bytes: Buffer): Der {
+  const [first, ...more] = readAll(bytes);
+  if (first === undefined || more.length > 0) throw new DerError('asn1: syntax error: trailing data');
+  return first;
+}
+
+/** The values within a constructed one. */
+export function childrenOf({ value }: Der): readonly Der[] {
+  return readAll(value);
+}
+
+function readAll(bytes: Buffer): readonly Der[] {
+  const found: Der[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const tag = bytes[at] as number;
+    if ((tag & 0x1f) === 0x1f) throw new DerError('asn1: structure error: base 128 integer too large');
+    const { length, start } = readLength(bytes, at + 1);
+    const end = start + length;
+    if (end > bytes.length) throw new DerError('asn1: syntax error: data truncated');
+    found.push({ tag, value: bytes.subarray(start, end), whole: bytes.subarray(at, end) });
+    at = end;
+  }
+  return found;
+}
+
+function readLength(bytes: Buffer, at: number): { readonly length: number; readonly start: number } {
+  const first = bytes[at];
+  if (first === undefined) throw new DerError('asn1: syntax error: truncated tag or length');
+  if (first < 0x80) return { length: first, start: at + 1 };
+  const count = first & 0x7f;
+  if (count === 0) throw new DerError('asn1: syntax error: indefinite length found (not DER)');
+  if (count > 4) throw new DerError('asn1: structure error: length too large');
+  if (at + 1 + count > bytes.length) throw new DerError('asn1: syntax error: truncated tag or length');
+  return { length: bytes.readUIntBE(at + 1, count), start: at + 1 + count };
+}

@@ -1,0 +1,112 @@
+// Who may approve and who may sign requests of a signer is a question of its own, asked of the authorizer by the signer's name;
+// and some requests are made by nobody.
+
+import type { CertificateSigningRequest as Mutable } from '../../../api/certificates/v1/index.ts';
+import { parseCertificateRequest } from '../../../api/certificates/v1/request.ts';
+import { KUBE_API_SERVER_CLIENT } from '../../../api/certificates/v1/signers.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import * as apierrors from '../../../machinery/apierrors.ts';
+import { deepEqual } from '../../../machinery/deep.ts';
+import { quote } from '../../../machinery/go-format.ts';
+import type { Authorizer } from '../../authorization/authorizer.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../plugin.ts';
+
+type CertificateSigningRequest = Immutable<Mutable>;
+
+const GROUP = 'certificates.k8s.io';
+
+function isRequest({ resource, subresource }: AdmissionAttributes, wanted: string): boolean {
+  return resource.group === GROUP && resource.resource === 'certificatesigningrequests' && subresource === wanted;
+}
+
+abstract class SignerPermission {
+  readonly #authorizer: Authorizer;
+  readonly #verb: 'approve' | 'sign';
+
+  constructor(authorizer: Authorizer, verb: 'approve' | 'sign') {
+    this.#authorizer = authorizer;
+    this.#verb = verb;
+  }
+
+  /** By the signer's name, or by 'domain/*' for all of a domain. */
+  protected async mustBePermitted(attributes: AdmissionAttributes): Promise<void> {
+    // The signer is that of the request as it is, not as somebody would have it.
+    const { signerName } = (attributes.oldObject as CertificateSigningRequest).spec;
+    for (const name of [signerName, `${signerName.split('/')[0]}/*`]) {
+      const { decision } = await this.#authorizer.authorize({
+        user: attributes.user,
+        isResourceRequest: true,
+        path: '',
+        verb: this.#verb,
+        apiGroup: GROUP,
+        apiVersion: '*',
+        namespace: '',
+        resource: 'signers',
+        subresource: '',
+        name,
+      });
+      if (decision === 'allow') return;
+    }
+    const why = `user not permitted to ${this.#verb} requests with signerName ${quote(signerName)}`;
+    throw apierrors.forbidden(attributes.resource, attributes.name, why);
+  }
+}
+
+export class CertificateApproval extends SignerPermission implements AdmissionPlugin {
+  readonly name = 'CertificateApproval';
+
+  constructor(authorizer: Authorizer) {
+    super(authorizer, 'approve');
+  }
+
+  handles(attributes: AdmissionAttributes): boolean {
+    return attributes.operation === 'UPDATE' && isRequest(attributes, 'approval');
+  }
+
+  async validate(attributes: AdmissionAttributes): Promise<void> {
+    await this.mustBePermitted(attributes);
+  }
+}
+
+export class CertificateSigning extends SignerPermission implements AdmissionPlugin {
+  readonly name = 'CertificateSigning';
+
+  constructor(authorizer: Authorizer) {
+    super(authorizer, 'sign');
+  }
+
+  handles(attributes: AdmissionAttributes): boolean {
+    return attributes.operation === 'UPDATE' && isRequest(attributes, 'status');
+  }
+
+  async validate(attributes: AdmissionAttributes): Promise<void> {
+    const { status } = attributes.object as CertificateSigningRequest;
+    const { status: old } = attributes.oldObject as CertificateSigningRequest;
+    const unchanged = status.certificate === old.certificate && deepEqual(status.conditions, old.conditions);
+    if (!unchanged) await this.mustBePermitted(attributes);
+  }
+}
+
+/** Nobody becomes an administrator by a certificate. */
+export class CertificateSubjectRestriction implements AdmissionPlugin {
+  readonly name = 'CertificateSubjectRestriction';
+
+  handles(attributes: AdmissionAttributes): boolean {
+    return attributes.operation === 'CREATE' && isRequest(attributes, '');
+  }
+
+  validate(attributes: AdmissionAttributes): void {
+    const { spec } = attributes.object as CertificateSigningRequest;
+    if (spec.signerName !== KUBE_API_SERVER_CLIENT) return;
+    let organizations: readonly string[];
+    try {
+      ({ organizations } = parseCertificateRequest(spec.request));
+    } catch (error) {
+      const why = `failed to parse CSR: ${error instanceof Error ? error.message : String(error)}`;
+      throw apierrors.forbidden(attributes.resource, attributes.name, why);
+    }
+    if (!organizations.includes('system:masters')) return;
+    const why = `use of ${KUBE_API_SERVER_CLIENT} signer with system:masters group is not allowed`;
+    throw apierrors.forbidden(attributes.resource, attributes.name, why);
+  }
+}
