@@ -5,6 +5,7 @@ import type { Random } from '../../machinery/random.ts';
 import type { Find, FindAll, UpdateStatus } from '../registry/find.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import { CertificateApproval, CertificateSigning, CertificateSubjectRestriction } from './certificates/index.ts';
+import { DefaultIngressClass } from './default-ingress-class.ts';
 import { DefaultStorageClass } from './default-storage-class.ts';
 import { DefaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { LimitRanger } from './limit-ranger.ts';
@@ -45,6 +46,7 @@ export function defaultAdmissionPlugins(services: AdmissionServices, disabled: r
     new CertificateApproval(services.authorizer),
     new CertificateSigning(services.authorizer),
     new CertificateSubjectRestriction(),
+    new DefaultIngressClass(services),
     // The last: whatever is refused for another reason is not charged.
     new ResourceQuotaAdmission(services),
   ];

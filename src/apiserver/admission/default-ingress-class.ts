@@ -1,0 +1,45 @@
+// An ingress that does not say who implements it gets the default class, if there is one: of several the newest.
+
+import type { Ingress, IngressClass } from '../../api/networking/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { KubeObject } from '../../client/client.ts';
+import type { AdmissionServices } from './defaults.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from './plugin.ts';
+
+const MARK = 'ingressclass.kubernetes.io/is-default-class';
+/** What said the class before there was a field for it. */
+const CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
+
+export class DefaultIngressClass implements AdmissionPlugin {
+  readonly name = 'DefaultIngressClass';
+  readonly #services: Pick<AdmissionServices, 'findAll'>;
+
+  constructor(services: Pick<AdmissionServices, 'findAll'>) {
+    this.#services = services;
+  }
+
+  handles({ operation, resource, subresource }: AdmissionAttributes): boolean {
+    return (
+      operation === 'CREATE' && resource.group === 'networking.k8s.io' && resource.resource === 'ingresses' && subresource === ''
+    );
+  }
+
+  async admit({ object }: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
+    const ingress = object as Immutable<Ingress>;
+    if (ingress.spec.ingressClassName !== undefined || ingress.metadata.annotations?.[CLASS_ANNOTATION] !== undefined)
+      return ingress;
+    const classes = await this.#services.findAll<Immutable<IngressClass>>('networking.k8s.io', 'ingressclasses', '');
+    const [newest] = classes
+      .filter(({ metadata }) => metadata.annotations?.[MARK] === 'true')
+      .sort(
+        (a, b) => order(b.metadata.creationTimestamp, a.metadata.creationTimestamp) || order(a.metadata.name, b.metadata.name),
+      );
+    if (newest === undefined) return ingress;
+    const changed: Immutable<Ingress> = { ...ingress, spec: { ...ingress.spec, ingressClassName: newest.metadata.name } };
+    return changed;
+  }
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
