@@ -145,7 +145,8 @@ export class ApiServer {
       createInProcessTransport({ handler: this.inProcess(LOOPBACK_USER), userAgent: 'coxswain-apiserver' }),
     );
     const port = this.#port ?? this.#config.port ?? DEFAULT_PORT;
-    await createBootstrapObjects({ client, serviceIp: firstAddress(this.#config.serviceCidr ?? '10.96.0.0/12'), port });
+    const serviceIp = firstAddress(this.#config.serviceCidr ?? '10.96.0.0/12');
+    await createBootstrapObjects({ client, resources: this.resources, serviceIp, port });
     const address = this.#config.advertiseAddress ?? advertisedAddress(this.#config.bindAddress ?? '127.0.0.1');
     // A server that nobody can reach has no endpoints.
     if (this.#port !== undefined && address !== undefined) await publishOwnEndpoints({ client, address, port });

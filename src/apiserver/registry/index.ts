@@ -1,6 +1,7 @@
 // Every resource that the API server serves. To add one: write its folder, and add it here.
 
 import { admissionRegistrationResources } from './admissionregistration/index.ts';
+import { apiServiceResource } from './apiregistration/api-service/index.ts';
 import { identityReviewResources } from './authentication/identity-reviews.ts';
 import { accessReviewResources } from './authorization/access-reviews.ts';
 import { certificateSigningRequestResource } from './certificates/certificate-signing-request/index.ts';
@@ -26,6 +27,7 @@ import { networkingResources } from './networking/index.ts';
 import { runtimeClassResource } from './node/runtime-class/index.ts';
 import { podDisruptionBudgetResource, podDisruptionBudgetStore } from './policy/pod-disruption-budget/index.ts';
 import { rbacResources } from './rbac/index.ts';
+import { deviceResources } from './resource/index.ts';
 import { priorityClassResource } from './scheduling/priority-class/index.ts';
 import { leaseResource } from './coordination/lease/index.ts';
 import { controllerRevisionResource } from './apps/controller-revision/index.ts';
@@ -75,6 +77,8 @@ export function buildRegistry(services: RegistryServices): readonly ServedResour
     priorityClassResource(services),
     ...storageResources(services),
     ...admissionRegistrationResources(services),
+    apiServiceResource(services),
+    ...deviceResources(services),
     ...flowControlResources(services),
     ...accessReviewResources(services),
     ...identityReviewResources(services),

@@ -176,11 +176,15 @@ function certificateProblem(pem: string): string | undefined {
     if (type !== 'CERTIFICATE') return `only CERTIFICATE PEM blocks are allowed, found ${quote(type)}`;
     if (body.includes(':')) return 'no PEM block headers are permitted';
     blocks++;
-    try {
-      new X509Certificate(whole);
-    } catch {
-      return 'x509: malformed certificate';
-    }
+    if (!isCertificate(whole)) return 'x509: malformed certificate';
   }
   return blocks === 0 ? 'must contain one or more CERTIFICATE PEM blocks' : undefined;
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.length > 0;
+  } catch {
+    return false;
+  }
 }

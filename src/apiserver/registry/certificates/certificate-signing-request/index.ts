@@ -85,7 +85,7 @@ export function certificateSigningRequestResource(services: RegistryServices): S
 }
 
 function withConditions(
-  { conditions: _, ...status }: CertificateSigningRequest['status'],
+  { conditions: _replaced, ...status }: CertificateSigningRequest['status'],
   conditions: readonly Condition[],
 ): CertificateSigningRequest['status'] {
   return { ...(conditions.length > 0 && { conditions }), ...status };
