@@ -10,6 +10,7 @@ import type { Duplex } from 'node:stream';
 import { DEFAULT_CIPHERS } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 
+import * as apierrors from '../../machinery/apierrors.ts';
 import type { Logger } from '../../machinery/log.ts';
 import type { ApiRequest, ApiResponse, Handler, PeerCertificate, Upgrade } from '../request.ts';
 import { RequestState } from '../request-state.ts';
@@ -218,7 +219,7 @@ export class Listener {
       await respond(request, response, sink);
     } catch (error) {
       this.#config.logger.error('a response could not be sent', { method: request.method, path: request.path, err: error });
-      sink.writable.destroy();
+      giveUp(sink);
     } finally {
       this.#requests.delete(request);
     }
@@ -290,6 +291,17 @@ async function answerWithoutUpgrade(
   await respond(request, answer, new Http1Sink(response));
 }
 
+/** What cannot be sent is still answered, while that can be done; afterwards only a broken stream tells that something is missing. */
+function giveUp(sink: ResponseSink): void {
+  if (!sink.open) return;
+  if (sink.begun) {
+    sink.writable.destroy(new Error('the response could not be sent entirely'));
+    return;
+  }
+  const { status } = apierrors.internalError('the response could not be sent; the log of the API server says why');
+  sink.whole(500, { 'content-type': 'application/json' }, Buffer.from(JSON.stringify(status), 'utf8'));
+}
+
 class Http2Sink implements ResponseSink {
   readonly writable: ServerHttp2Stream;
 
@@ -299,6 +311,10 @@ class Http2Sink implements ResponseSink {
 
   get open(): boolean {
     return !this.writable.destroyed && !this.writable.closed;
+  }
+
+  get begun(): boolean {
+    return this.writable.headersSent;
   }
 
   begin(code: number, headers: Record<string, string | readonly string[]>, length: number | undefined): void {
@@ -327,6 +343,10 @@ class Http1Sink implements ResponseSink {
 
   get open(): boolean {
     return !this.writable.destroyed && this.writable.writable;
+  }
+
+  get begun(): boolean {
+    return this.writable.headersSent;
   }
 
   begin(code: number, headers: Record<string, string | readonly string[]>, length: number | undefined): void {

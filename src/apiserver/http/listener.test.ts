@@ -1,0 +1,83 @@
+// What clients see when an answer turns out to be one that cannot be sent.
+
+import { connect as http2Connect } from 'node:http2';
+import { request as httpsRequest } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import type { ApiResponse } from '../request.ts';
+import { makeTestAuthority } from '../testing/certificates.ts';
+import { RecordingLogger } from '../testing/server.ts';
+import { Listener } from './listener.ts';
+
+let listener: Listener;
+let port: number;
+let ca: string;
+const logger = new RecordingLogger();
+const broken = (): never => {
+  throw new Error('it has no form');
+};
+
+beforeAll(async () => {
+  const authority = await makeTestAuthority();
+  ca = authority.cert;
+  const answers: Readonly<Record<string, ApiResponse['body']>> = {
+    '/object': {
+      kind: 'object',
+      object: { json: broken, protobuf: broken, object: broken, itemLength: broken, copyItem: broken },
+    },
+    '/stream': {
+      kind: 'watch',
+      events: Object.assign(
+        (async function* () {
+          yield await Promise.resolve(broken());
+        })(),
+        { stop: () => undefined },
+      ),
+    },
+  };
+  listener = new Listener({
+    handler: ({ path }) => Promise.resolve({ code: 200, body: answers[path] ?? { kind: 'none' } }),
+    logger,
+    bindAddress: '127.0.0.1',
+    port: 0,
+    ...(await authority.server()),
+  });
+  port = await listener.start();
+});
+afterAll(async () => {
+  const stopped = listener.stop();
+  listener.abort(new Error('over'));
+  await stopped;
+});
+
+test('before it began, over HTTP/1.1: an error that says so', async () => {
+  const [code, body] = await new Promise<[number | undefined, string]>((resolve, reject) => {
+    const request = httpsRequest({ host: '127.0.0.1', port, ca, path: '/object', agent: false }, (response) => {
+      text(response).then((received) => resolve([response.statusCode, received]), reject);
+    });
+    request.on('error', reject).end();
+  });
+  expect(code).toBe(500);
+  expect(JSON.parse(body)).toMatchObject({ kind: 'Status', reason: 'InternalError' });
+});
+
+test('over HTTP/2: the same, and once it began a stream that ends in error', async () => {
+  const session = http2Connect(`https://127.0.0.1:${port}`, { ca });
+  const ask = async (path: string): Promise<[unknown, string]> => {
+    const stream = session.request({ ':path': path });
+    let code: unknown;
+    stream.on('response', (headers) => (code = headers[':status']));
+    const received = await text(stream).catch((error: NodeJS.ErrnoException) => String(error.code));
+    return [code, received];
+  };
+  try {
+    const [code, body] = await ask('/object');
+    expect(code).toBe(500);
+    expect(JSON.parse(body)).toMatchObject({ kind: 'Status', code: 500 });
+    expect(await ask('/stream')).toEqual([200, 'ERR_HTTP2_STREAM_ERROR']);
+  } finally {
+    session.destroy();
+  }
+  expect(logger.errors.length).toBe(3);
+});
