@@ -8,12 +8,16 @@ import {
   setValidatingAdmissionPolicyDefaults,
   setValidatingWebhookConfigurationDefaults,
 } from './admissionregistration/v1/defaults.ts';
+import { setAPIServiceDefaults } from './apiregistration/v1/defaults.ts';
 import {
   setDaemonSetDefaults,
   setDeploymentDefaults,
   setReplicaSetDefaults,
   setStatefulSetDefaults,
 } from './apps/v1/defaults.ts';
+import { fromV1 as autoscalerFromV1, toV1 as autoscalerToV1 } from './autoscaling/v1/conversion.ts';
+import { setHorizontalPodAutoscalerDefaults as setFirstAutoscalerDefaults } from './autoscaling/v1/defaults.ts';
+import { setHorizontalPodAutoscalerDefaults } from './autoscaling/v2/defaults.ts';
 import { setCronJobDefaults, setJobDefaults } from './batch/v1/defaults.ts';
 import {
   setLimitRangeDefaults,
@@ -37,6 +41,7 @@ import { Scheme } from './scheme.ts';
 import { setEndpointSliceDefaults } from './discovery/v1/defaults.ts';
 import { setFlowSchemaDefaults, setPriorityLevelConfigurationDefaults } from './flowcontrol/v1/defaults.ts';
 import { setIngressClassDefaults, setNetworkPolicyDefaults } from './networking/v1/defaults.ts';
+import { setResourceClaimDefaults, setResourceClaimTemplateDefaults } from './resource/v1/defaults.ts';
 import { setRoleBindingDefaults } from './rbac/v1/defaults.ts';
 import { setPriorityClassDefaults } from './scheduling/v1/defaults.ts';
 import { setCSIDriverDefaults, setStorageClassDefaults, setVolumeAttachmentDefaults } from './storage/v1/defaults.ts';
@@ -63,6 +68,11 @@ export function newDefaultScheme(): Scheme {
   scheme.addDefaulter(apps('Deployment'), setDeploymentDefaults);
   scheme.addDefaulter(apps('ReplicaSet'), setReplicaSetDefaults);
   scheme.addDefaulter(apps('StatefulSet'), setStatefulSetDefaults);
+  const autoscaler = (version: string): GroupVersionKind => ({ group: 'autoscaling', version, kind: 'HorizontalPodAutoscaler' });
+  scheme.addDefaulter(autoscaler('v1'), setFirstAutoscalerDefaults);
+  scheme.addDefaulter(autoscaler('v2'), setHorizontalPodAutoscalerDefaults);
+  scheme.addConversion(autoscaler('v1'), autoscaler('v2'), autoscalerFromV1);
+  scheme.addConversion(autoscaler('v2'), autoscaler('v1'), autoscalerToV1);
   scheme.addDefaulter({ group: 'batch', version: 'v1', kind: 'CronJob' }, setCronJobDefaults);
   scheme.addDefaulter({ group: 'batch', version: 'v1', kind: 'Job' }, setJobDefaults);
   scheme.addDefaulter({ group: 'discovery.k8s.io', version: 'v1', kind: 'EndpointSlice' }, setEndpointSliceDefaults);
@@ -73,6 +83,10 @@ export function newDefaultScheme(): Scheme {
   scheme.addDefaulter(admission('ValidatingAdmissionPolicy'), setValidatingAdmissionPolicyDefaults);
   scheme.addDefaulter(admission('ValidatingAdmissionPolicyBinding'), setPolicyBindingDefaults);
   scheme.addDefaulter(admission('ValidatingWebhookConfiguration'), setValidatingWebhookConfigurationDefaults);
+  scheme.addDefaulter({ group: 'apiregistration.k8s.io', version: 'v1', kind: 'APIService' }, setAPIServiceDefaults);
+  const resource = (kind: string): GroupVersionKind => ({ group: 'resource.k8s.io', version: 'v1', kind });
+  scheme.addDefaulter(resource('ResourceClaim'), setResourceClaimDefaults);
+  scheme.addDefaulter(resource('ResourceClaimTemplate'), setResourceClaimTemplateDefaults);
   const flowcontrol = (kind: string): GroupVersionKind => ({ group: 'flowcontrol.apiserver.k8s.io', version: 'v1', kind });
   scheme.addDefaulter(flowcontrol('FlowSchema'), setFlowSchemaDefaults);
   scheme.addDefaulter(flowcontrol('PriorityLevelConfiguration'), setPriorityLevelConfigurationDefaults);

@@ -29,6 +29,7 @@ export const fieldLabels: readonly FieldLabels[] = [
     ],
     renamed: { 'spec.host': 'spec.nodeName' },
   },
+  { gvk: { group: 'resource.k8s.io', version: 'v1', kind: 'ResourceSlice' }, labels: ['spec.nodeName', 'spec.driver'] },
   { gvk: core('Node'), labels: ['spec.unschedulable'] },
   { gvk: core('ReplicationController'), labels: ['status.replicas'] },
   { gvk: core('Namespace'), labels: ['status.phase'] },

@@ -1,18 +1,22 @@
 // The objects that every cluster begins with: its namespaces, the system's priority classes, its flow schemas and priority
-// levels, and the Service by which pods reach the API server.
+// levels, an API service of each of its groups, and the Service by which pods reach the API server.
 
 import { namespaces, services } from '../api/core/v1/index.ts';
 import { priorityClasses } from '../api/scheduling/v1/index.ts';
 import { SYSTEM_PRIORITY_CLASSES } from '../api/scheduling/v1/system-classes.ts';
 import type { Client } from '../client/client.ts';
 import * as apierrors from '../machinery/apierrors.ts';
+import { createLocalApiServices } from './registry/apiregistration/bootstrap.ts';
 import { keepFlowControlObjects } from './registry/flowcontrol/bootstrap.ts';
+import type { ServedResource } from './registry/rest.ts';
 
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'] as const;
 
 export interface BootstrapConfig {
   /** As system:masters. */
   readonly client: Client;
+  /** What the server answers for itself. */
+  readonly resources: readonly ServedResource[];
   /** The first address of the service range. */
   readonly serviceIp: string;
   /** Where the API server listens. */
@@ -26,6 +30,10 @@ export async function createBootstrapObjects(config: BootstrapConfig): Promise<v
     SYSTEM_PRIORITY_CLASSES.map(({ name, value, description }) =>
       unlessExists(config.client.resource(priorityClasses).create({ metadata: { name }, value, description })),
     ),
+  );
+  await createLocalApiServices(
+    config.client,
+    config.resources.map(({ type }) => type),
   );
   await keepFlowControlObjects(config.client);
   await createKubernetesService(config);

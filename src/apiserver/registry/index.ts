@@ -4,6 +4,7 @@ import { admissionRegistrationResources } from './admissionregistration/index.ts
 import { apiServiceResource } from './apiregistration/api-service/index.ts';
 import { identityReviewResources } from './authentication/identity-reviews.ts';
 import { accessReviewResources } from './authorization/access-reviews.ts';
+import { horizontalPodAutoscalerResources } from './autoscaling/horizontal-pod-autoscaler/index.ts';
 import { certificateSigningRequestResource } from './certificates/certificate-signing-request/index.ts';
 import { componentStatusResource } from './core/component-status/index.ts';
 import { configMapResource } from './core/config-map/index.ts';
@@ -47,6 +48,7 @@ export function buildRegistry(services: RegistryServices): readonly ServedResour
     componentStatusResource(services),
     configMapResource(services),
     certificateSigningRequestResource(services),
+    ...horizontalPodAutoscalerResources(services),
     endpointsResource(services),
     ...eventResources(services),
     limitRangeResource(services),

@@ -1,0 +1,9 @@
+// Defaults of API services.
+
+import type { APIService } from './types.ts';
+
+const HTTPS_PORT = 443;
+
+export function setAPIServiceDefaults({ spec: { service } }: APIService): void {
+  if (service !== undefined) service.port ??= HTTPS_PORT;
+}

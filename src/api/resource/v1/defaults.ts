@@ -1,0 +1,36 @@
+// Defaults of claims to devices, and of their templates. (When a taint was added is filled in by the registry: it needs the time.)
+
+import type {
+  DeviceSubRequest,
+  DeviceToleration,
+  ExactDeviceRequest,
+  ResourceClaim,
+  ResourceClaimSpec,
+  ResourceClaimTemplate,
+} from './types.ts';
+
+export function setResourceClaimDefaults({ spec, status }: ResourceClaim): void {
+  setClaimSpecDefaults(spec);
+  for (const { tolerations } of status.allocation?.devices.results ?? []) setTolerationDefaults(tolerations);
+}
+
+export function setResourceClaimTemplateDefaults({ spec }: ResourceClaimTemplate): void {
+  setClaimSpecDefaults(spec.spec);
+}
+
+function setClaimSpecDefaults({ devices }: ResourceClaimSpec): void {
+  for (const { exactly, firstAvailable } of devices.requests ?? []) {
+    if (exactly !== undefined) setRequestDefaults(exactly);
+    firstAvailable?.forEach(setRequestDefaults);
+  }
+}
+
+function setRequestDefaults(request: ExactDeviceRequest | DeviceSubRequest): void {
+  request.allocationMode ??= 'ExactCount';
+  if (request.allocationMode === 'ExactCount') request.count ??= 1;
+  setTolerationDefaults(request.tolerations);
+}
+
+function setTolerationDefaults(tolerations: DeviceToleration[] | undefined): void {
+  for (const toleration of tolerations ?? []) toleration.operator ??= 'Equal';
+}

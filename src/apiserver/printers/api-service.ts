@@ -1,0 +1,30 @@
+// The table of API services.
+
+import type * as apiregistration from '../../api/apiregistration/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { TableConvertor } from '../registry/table.ts';
+import { since } from './age.ts';
+import { AGE, column, NAME } from './columns.ts';
+
+type APIService = Immutable<apiregistration.APIService>;
+
+export const apiServiceTable: TableConvertor<APIService> = {
+  columns: [
+    NAME,
+    column('Service', 'The service that answers for it, or Local.'),
+    column('Available', 'Whether it answers.'),
+    AGE,
+  ],
+  cells: ({ metadata, spec: { service }, status }, now) => [
+    metadata.name,
+    service === undefined ? 'Local' : `${service.namespace ?? ''}/${service.name ?? ''}`,
+    available(status),
+    since(metadata.creationTimestamp, now),
+  ],
+};
+
+function available({ conditions = [] }: APIService['status']): string {
+  const condition = conditions.find(({ type }) => type === 'Available');
+  if (condition === undefined) return 'Unknown';
+  return condition.status === 'True' ? 'True' : `${condition.status} (${condition.reason ?? ''})`;
+}

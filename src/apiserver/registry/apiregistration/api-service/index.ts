@@ -1,0 +1,53 @@
+// The resource apiservices: which groups and versions there are, and who answers for each.
+
+import { apiServices } from '../../../../api/apiregistration/v1/index.ts';
+import type * as apiregistration from '../../../../api/apiregistration/v1/index.ts';
+import { validateAPIService, validateAPIServiceStatus } from '../../../../api/apiregistration/v1/validation.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { apiServiceTable } from '../../../printers/api-service.ts';
+import { pathSegmentName } from '../../metadata-validation.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
+import { formatTime } from '../../time.ts';
+
+type APIService = Immutable<apiregistration.APIService>;
+const KIND = { group: 'apiregistration.k8s.io', version: 'v1', kind: 'APIService' };
+
+export const apiServiceStrategy: ResourceStrategy<APIService> = {
+  allowUnconditionalUpdate: false,
+  validateName: pathSegmentName,
+  // What this server answers for itself is there at once.
+  prepareForCreate: (service, { now }) => ({ ...service, status: service.spec.service === undefined ? local(now) : {} }),
+  validate: (service) => validateAPIService(service),
+  prepareForUpdate: (service, old) => ({ ...service, status: old.status }),
+  validateUpdate: (service) => validateAPIService(service),
+};
+
+export const apiServiceStatusStrategy: SubresourceStrategy<APIService> = {
+  allowUnconditionalUpdate: false,
+  prepareForUpdate: (service, old) => ({ ...service, spec: old.spec }),
+  validateUpdate: (service) => validateAPIServiceStatus(service),
+};
+
+function local(now: number): APIService['status'] {
+  const condition = {
+    type: 'Available',
+    status: 'True',
+    lastTransitionTime: formatTime(now),
+    reason: 'Local',
+    message: 'Local APIServices are always available',
+  } as const;
+  return { conditions: [condition] };
+}
+
+export function apiServiceResource(services: RegistryServices): ServedResource {
+  const store = new ResourceStore<APIService>({ ...services, type: apiServices, strategy: apiServiceStrategy });
+  return {
+    type: apiServices,
+    rest: store,
+    table: apiServiceTable,
+    subresources: [{ name: 'status', kind: KIND, rest: store.view(apiServiceStatusStrategy) }],
+  };
+}

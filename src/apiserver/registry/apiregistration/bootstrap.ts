@@ -1,0 +1,72 @@
+// Makes an API service of each group and version that this server itself answers for, at every start.
+
+import { apiServices } from '../../../api/apiregistration/v1/index.ts';
+import type { Client } from '../../../client/client.ts';
+import * as apierrors from '../../../machinery/apierrors.ts';
+
+interface GroupVersion {
+  readonly group: string;
+  readonly version: string;
+}
+
+/** In which order clients see the groups: the highest first. */
+const GROUP_PRIORITIES: Readonly<Record<string, number>> = {
+  '': 18_000,
+  apps: 17_800,
+  'events.k8s.io': 17_750,
+  'authentication.k8s.io': 17_700,
+  'authorization.k8s.io': 17_600,
+  autoscaling: 17_500,
+  batch: 17_400,
+  'certificates.k8s.io': 17_300,
+  'networking.k8s.io': 17_200,
+  policy: 17_100,
+  'rbac.authorization.k8s.io': 17_000,
+  'storage.k8s.io': 16_800,
+  'apiextensions.k8s.io': 16_700,
+  'admissionregistration.k8s.io': 16_700,
+  'scheduling.k8s.io': 16_600,
+  'coordination.k8s.io': 16_500,
+  'node.k8s.io': 16_300,
+  'discovery.k8s.io': 16_200,
+  'resource.k8s.io': 16_200,
+  'flowcontrol.apiserver.k8s.io': 16_100,
+};
+const OTHERS = 15_000;
+/** Within a group: which version is shown first. */
+const VERSION_PRIORITIES: Readonly<Record<string, number>> = {
+  '/v1': 1,
+  'autoscaling/v2': 30,
+  'discovery.k8s.io/v1': 12,
+  'flowcontrol.apiserver.k8s.io/v1': 21,
+  'resource.k8s.io/v1': 20,
+};
+const FIRST_VERSION = 15;
+const LABELS = { 'kube-aggregator.kubernetes.io/automanaged': 'onstart' };
+
+/** Safe to be run at every start: what is there stays as it is. */
+export async function createLocalApiServices(client: Client, served: Iterable<GroupVersion>): Promise<void> {
+  const names = new Set<string>();
+  const making: Promise<unknown>[] = [];
+  for (const { group, version } of served) {
+    const name = `${version}.${group}`;
+    if (group === 'apiregistration.k8s.io' || names.has(name)) continue;
+    names.add(name);
+    const spec = {
+      ...(group !== '' && { group }),
+      version,
+      groupPriorityMinimum: GROUP_PRIORITIES[group] ?? OTHERS,
+      versionPriority: VERSION_PRIORITIES[`${group}/${version}`] ?? FIRST_VERSION,
+    };
+    making.push(unlessExists(client.resource(apiServices).create({ metadata: { name, labels: LABELS }, spec })));
+  }
+  await Promise.all(making);
+}
+
+async function unlessExists(creation: Promise<unknown>): Promise<void> {
+  try {
+    await creation;
+  } catch (error) {
+    if (!apierrors.isAlreadyExists(error)) throw error;
+  }
+}

@@ -1,0 +1,40 @@
+// The resource resourceclaimtemplates.
+
+import { resourceClaimTemplates } from '../../../../api/resource/v1/index.ts';
+import type * as resource from '../../../../api/resource/v1/index.ts';
+import {
+  validateResourceClaimTemplate,
+  validateResourceClaimTemplateUpdate,
+} from '../../../../api/resource/v1/validation/index.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { namedTable } from '../../../printers/devices.ts';
+import type { Find } from '../../find.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import type { ResourceStrategy } from '../../strategy.ts';
+import { authorizeAdminAccess } from '../admin-access.ts';
+
+type ResourceClaimTemplate = Immutable<resource.ResourceClaimTemplate>;
+const KIND = { group: 'resource.k8s.io', version: 'v1', kind: 'ResourceClaimTemplate' };
+
+export const resourceClaimTemplateStrategy = (find: Find): ResourceStrategy<ResourceClaimTemplate> => ({
+  reserveForCreate: (template) =>
+    authorizeAdminAccess(
+      find,
+      KIND,
+      template,
+      (template.spec.spec.devices.requests ?? []).map(({ exactly }) => exactly),
+    ),
+  validate: (template) => validateResourceClaimTemplate(template),
+  validateUpdate: (template, old) => validateResourceClaimTemplateUpdate(template, old),
+});
+
+export function resourceClaimTemplateResource(services: RegistryServices): ServedResource {
+  const strategy = resourceClaimTemplateStrategy(services.find);
+  return {
+    type: resourceClaimTemplates,
+    rest: new ResourceStore<ResourceClaimTemplate>({ ...services, type: resourceClaimTemplates, strategy }),
+    table: namedTable,
+  };
+}

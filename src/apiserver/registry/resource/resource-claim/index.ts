@@ -1,0 +1,72 @@
+// The resource resourceclaims.
+
+import { resourceClaims } from '../../../../api/resource/v1/index.ts';
+import type * as resource from '../../../../api/resource/v1/index.ts';
+import {
+  deviceKey,
+  validateResourceClaim,
+  validateResourceClaimStatus,
+  validateResourceClaimUpdate,
+} from '../../../../api/resource/v1/validation/index.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { resourceClaimTable } from '../../../printers/devices.ts';
+import type { Find } from '../../find.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import { withMetadataForStatus } from '../../status-metadata.ts';
+import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
+import { authorizeAdminAccess } from '../admin-access.ts';
+
+type ResourceClaim = Immutable<resource.ResourceClaim>;
+const KIND = { group: 'resource.k8s.io', version: 'v1', kind: 'ResourceClaim' };
+
+export const resourceClaimStrategy = (find: Find): ResourceStrategy<ResourceClaim> => ({
+  prepareForCreate: (claim) => ({ ...claim, status: {} }),
+  reserveForCreate: (claim) =>
+    authorizeAdminAccess(
+      find,
+      KIND,
+      claim,
+      (claim.spec.devices.requests ?? []).map(({ exactly }) => exactly),
+    ),
+  validate: (claim) => validateResourceClaim(claim),
+  prepareForUpdate: (claim, old) => ({ ...claim, status: old.status }),
+  validateUpdate: (claim, old) => validateResourceClaimUpdate(claim, old),
+});
+
+export const resourceClaimStatusStrategy = (find: Find): SubresourceStrategy<ResourceClaim> => ({
+  resetFields: [['metadata'], ['spec']],
+  prepareForUpdate: (claim, old) => withoutFreedDevices({ ...withMetadataForStatus(claim, old), spec: old.spec }, old),
+  reserveForUpdate: (claim, old) => {
+    const before = old.status.allocation !== undefined;
+    return authorizeAdminAccess(find, KIND, claim, before ? [] : (claim.status.allocation?.devices.results ?? []));
+  },
+  validateUpdate: (claim, old) => validateResourceClaimStatus(claim, old),
+});
+
+/** What is told of a device goes when the device is given back. */
+function withoutFreedDevices(claim: ResourceClaim, old: ResourceClaim): ResourceClaim {
+  const { devices, ...status } = claim.status;
+  if (devices === undefined) return claim;
+  const results = (of: ResourceClaim): readonly string[] => (of.status.allocation?.devices.results ?? []).map(unshared);
+  const kept = new Set(results(claim));
+  const freed = new Set(results(old).filter((key) => !kept.has(key)));
+  const left = devices.filter((device) => !freed.has(unshared(device)));
+  return { ...claim, status: { ...status, ...(left.length > 0 && { devices: left }) } };
+}
+
+function unshared({ driver, pool, device }: { readonly driver: string; readonly pool: string; readonly device: string }): string {
+  return deviceKey({ driver, pool, device });
+}
+
+export function resourceClaimResource(services: RegistryServices): ServedResource {
+  const { find } = services;
+  const store = new ResourceStore<ResourceClaim>({ ...services, type: resourceClaims, strategy: resourceClaimStrategy(find) });
+  return {
+    type: resourceClaims,
+    rest: store,
+    table: resourceClaimTable,
+    subresources: [{ name: 'status', kind: KIND, rest: store.view(resourceClaimStatusStrategy(find)) }],
+  };
+}

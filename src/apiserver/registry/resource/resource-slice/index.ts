@@ -1,0 +1,58 @@
+// The resource resourceslices.
+
+import { resourceSlices } from '../../../../api/resource/v1/index.ts';
+import type * as resource from '../../../../api/resource/v1/index.ts';
+import { validateResourceSlice } from '../../../../api/resource/v1/validation/index.ts';
+import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { resourceSliceTable } from '../../../printers/devices.ts';
+import { ResourceStore } from '../../resource-store.ts';
+import type { ServedResource } from '../../rest.ts';
+import type { RegistryServices } from '../../services.ts';
+import type { ResourceStrategy } from '../../strategy.ts';
+import { formatTime } from '../../time.ts';
+
+type ResourceSlice = Immutable<resource.ResourceSlice>;
+type Device = Immutable<resource.Device>;
+type Attribute = Immutable<resource.DeviceAttribute>;
+
+export const resourceSliceStrategy: ResourceStrategy<ResourceSlice> = {
+  generation: true,
+  prepareForCreate: (slice, { now }) => prepared(slice, now),
+  validate: (slice) => validateResourceSlice(slice),
+  prepareForUpdate: (slice, _old, { now }) => prepared(slice, now),
+  validateUpdate: (slice, old) => validateResourceSlice(slice, old),
+  selectableFieldNames: ['spec.nodeName', 'spec.driver'],
+  selectableFields: ({ spec }) => ({ 'spec.nodeName': spec.nodeName ?? '', 'spec.driver': spec.driver }),
+};
+
+function prepared(slice: ResourceSlice, now: number): ResourceSlice {
+  const { devices, ...spec } = slice.spec;
+  if (devices === undefined) return slice;
+  return { ...slice, spec: { ...spec, devices: devices.map((device) => preparedDevice(device, now)) } };
+}
+
+/** With the time in taints that have none, and without fields of features that Kubernetes has not turned on. */
+function preparedDevice(given: Device, now: number): Device {
+  const { nodeAllocatableResourceMappings: _, ...device } = given;
+  const { attributes, taints } = device;
+  return {
+    ...device,
+    ...(attributes !== undefined && {
+      attributes: Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, withoutLists(value)])),
+    }),
+    ...(taints !== undefined && { taints: taints.map((taint) => ({ ...taint, timeAdded: taint.timeAdded ?? formatTime(now) })) }),
+  };
+}
+
+function withoutLists(given: Attribute): Attribute {
+  const { ints: _, bools: __, strings: ___, versions: ____, ...attribute } = given;
+  return attribute;
+}
+
+export function resourceSliceResource(services: RegistryServices): ServedResource {
+  return {
+    type: resourceSlices,
+    rest: new ResourceStore<ResourceSlice>({ ...services, type: resourceSlices, strategy: resourceSliceStrategy }),
+    table: resourceSliceTable,
+  };
+}
