@@ -45,9 +45,25 @@ export interface ListResult {
 
 export type StorageEvent =
   /** `previous` is absent exactly when the key was created. */
-  | { readonly type: 'put'; readonly revision: Revision; readonly kv: KeyValue; readonly previous?: KeyValue }
+  | {
+      readonly type: 'put';
+      readonly revision: Revision;
+      readonly kv: KeyValue;
+      readonly previous?: KeyValue;
+      readonly more?: boolean;
+    }
   /** `previous` is the last value before the deletion. */
-  | { readonly type: 'delete'; readonly revision: Revision; readonly key: string; readonly previous: KeyValue }
+  | {
+      readonly type: 'delete';
+      readonly revision: Revision;
+      readonly key: string;
+      readonly previous: KeyValue;
+      /**
+       * True: another event with the same revision follows, so whoever resumes must do so from before it. Only expiry does that
+       * (on etcd keys that share a lease go at once), and only in a watch of everything that a lease may have is it sure to end.
+       */
+      readonly more?: boolean;
+    }
   /** Nothing under the prefix up to and including `revision` is still to come. */
   | { readonly type: 'progress'; readonly revision: Revision };
 
@@ -111,6 +127,8 @@ export interface Storage {
   compact(revision: Revision): Promise<void>;
   /** The latest committed revision. */
   currentRevision(): Promise<Revision>;
+  /** Asks that watches with progress are told it soon, even if nothing happens. Absent: they know all there is to know. */
+  readonly requestProgress?: () => void;
   /** Throws StorageError if writes could not be served now (for /readyz). */
   health(): Promise<void>;
   /** Acknowledged writes are kept; operations still under way fail with Closed. Idempotent. */

@@ -278,6 +278,10 @@ class EtcdStorage implements Storage {
     }
   }
 
+  requestProgress(): void {
+    for (const watcher of this.#watchers) watcher.requestProgress();
+  }
+
   async health(): Promise<void> {
     this.#checkOpen();
     try {

@@ -52,6 +52,8 @@ export class Watcher {
   #parts: EtcdEvent[] = [];
   #pauseMs = RECONNECT_MS;
   #toldProgress = false;
+  /** Progress was asked for by requestProgress, and has not been told since. */
+  #asked = false;
   readonly #timers = new Set<Timer>();
 
   constructor(config: WatcherConfig) {
@@ -122,7 +124,10 @@ export class Watcher {
     if (response.created) {
       this.#pauseMs = RECONNECT_MS;
       this.#begun ??= revision;
-      if (this.#config.progressIntervalMs !== undefined) this.#askForProgress();
+      if (this.#config.progressIntervalMs === undefined) return;
+      // Nothing can be missing where nothing has happened since.
+      if (this.#seen >= revision) this.#progress(revision);
+      else this.#askForProgress();
       return;
     }
     if (response.events.length === 0 && !response.fragment && this.#parts.length === 0) {
@@ -133,25 +138,28 @@ export class Watcher {
     if (response.fragment) return;
     const events = this.#parts;
     this.#parts = [];
-    for (const event of events) {
+    for (const [index, event] of events.entries()) {
       if (this.queue.ended) return;
-      this.#tell(event);
+      const next = events[index + 1];
+      this.#tell(event, next !== undefined && next.kv.modRevision === event.kv.modRevision && this.#concerns(next));
     }
     const last = events.at(-1);
-    if (last !== undefined) this.#seen = Math.max(this.#seen, last.kv.modRevision);
+    if (last === undefined) return;
+    const known = this.#seen;
+    this.#seen = Math.max(known, last.kv.modRevision);
+    // The engine's own key, or another prefix: whatever was before it has been told.
+    if (last.kv.modRevision > known && !this.#concerns(last)) this.#progress(last.kv.modRevision);
   }
 
-  #tell(event: EtcdEvent): void {
+  #concerns(event: EtcdEvent): boolean {
+    return startsWith(event.kv.key, this.#prefixBytes);
+  }
+
+  #tell(event: EtcdEvent, more: boolean): void {
     const { keys, prefix } = this.#config;
     const revision = event.kv.modRevision;
     if (revision <= this.#seen) return;
-    if (!startsWith(event.kv.key, this.#prefixBytes)) {
-      // The engine's own key, or another prefix: what was before it has been told.
-      if (this.#config.progressIntervalMs !== undefined && !this.#config.progressRequests && event.type === 0) {
-        if (decode(event.kv.value) === 'progress') this.#progress(revision);
-      }
-      return;
-    }
+    if (!this.#concerns(event)) return;
     const created = event.type === 0 && event.kv.createRevision === revision;
     const previous = event.prevKv === null ? undefined : keys.keyValue(event.prevKv);
     if (!created && previous === undefined) {
@@ -169,7 +177,8 @@ export class Watcher {
       const kv = keys.keyValue(event.kv);
       this.queue.push(previous === undefined ? { type: 'put', revision, kv } : { type: 'put', revision, kv, previous });
     } else if (previous !== undefined) {
-      this.queue.push({ type: 'delete', revision, key: keys.decode(event.kv.key), previous });
+      const key = keys.decode(event.kv.key);
+      this.queue.push({ type: 'delete', revision, key, previous, ...(more && { more }) });
     }
   }
 
@@ -178,7 +187,18 @@ export class Watcher {
     this.#seen = Math.max(this.#seen, revision);
     if (this.#config.progressIntervalMs === undefined) return;
     this.#toldProgress = true;
+    this.#asked = false;
     this.queue.push({ type: 'progress', revision });
+  }
+
+  /** Asks for progress now, if it is told at all; once for all who ask in the meantime. */
+  requestProgress(): void {
+    if (this.#config.progressIntervalMs === undefined || this.#asked) return;
+    this.#asked = true;
+    this.#askForProgress();
+    this.#later(ASK_AGAIN_MS, () => {
+      this.#asked = false;
+    });
   }
 
   #askForProgress(): void {
@@ -233,8 +253,4 @@ function startsWith(key: Uint8Array, prefix: Uint8Array): boolean {
   // From the end: keys of one store differ there.
   for (let i = prefix.length - 1; i >= 0; i--) if (key[i] !== prefix[i]) return false;
   return true;
-}
-
-function decode(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
 }

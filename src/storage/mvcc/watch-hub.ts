@@ -29,6 +29,8 @@ export interface SubscribeOptions {
   /** Events from the past, which come first. */
   readonly replay: readonly ChangeEvent[];
   readonly progressIntervalMs: number | undefined;
+  /** The first progress is told after this. Absent: at once. */
+  readonly ready?: Promise<unknown>;
 }
 
 export class WatchHub {
@@ -65,7 +67,8 @@ export class WatchHub {
         const revision = currentRevision();
         if (revision >= watcher.afterRevision) queue.push({ type: 'progress', revision });
       };
-      tell();
+      if (options.ready === undefined) tell();
+      else void options.ready.then(tell, tell);
       watcher.progressTimer = clock.setInterval(options.progressIntervalMs, () => {
         // A consumer that has events to read is not idle, and must not drown in progress.
         if (queue.length === 0) tell();

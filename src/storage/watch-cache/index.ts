@@ -1,0 +1,298 @@
+// A store behind a copy of itself in memory. One watch keeps the copy; gets, lists and watches are answered from it, however many
+// there are, and still nobody reads anything old: before an answer the store is asked for its revision (one question for all who
+// wait), and the answer waits until the copy has come that far. Writes go to the store, with the copy as the first guess.
+//
+// What the copy cannot answer (a revision of the past, anything while it is being filled) is asked of the store itself.
+
+import type { Clock } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import type { WatchStream } from '../../machinery/watch.ts';
+import type {
+  GetOptions,
+  KeyValue,
+  ListOptions,
+  ListResult,
+  Revision,
+  Storage,
+  StorageEvent,
+  UpdateDecision,
+  UpdateResult,
+  WatchOptions,
+} from '../interface.ts';
+import { StorageError } from '../interface.ts';
+import { assertKey, assertPrefix } from '../mvcc/key-order.ts';
+import { WatchHub } from '../mvcc/watch-hub.ts';
+import { CacheState } from './state.ts';
+
+export interface WatchCacheConfig {
+  /** From now on the cache's: it closes it. */
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Only keys that begin with this are kept; it ends in '/'. Default: '/', all that begin with a slash. */
+  readonly prefix?: string;
+  /** How many events are remembered for watchers that come back. Default: 10,000. */
+  readonly maxEvents?: number;
+  /** Bytes of values that only these events keep. Default: 64 MiB. */
+  readonly maxEventBytes?: number;
+  /** Events that may wait for a watcher, beyond those from the past that it asked for, before it is cut off. Default: 10,000. */
+  readonly watchBufferEvents?: number;
+  /** How long an answer waits for the copy before it is fetched from the store. Default: 3 s. */
+  readonly maxWaitMs?: number;
+  /** How long it waits before it asks for progress: maybe nothing more comes of which the copy would learn. Default: 25 ms. */
+  readonly askAfterMs?: number;
+}
+
+interface Waiter {
+  readonly revision: Revision;
+  readonly resolve: (state: CacheState | undefined) => void;
+}
+
+const MAX_EVENTS = 10_000;
+const MAX_EVENT_BYTES = 64 * 1024 * 1024;
+const WATCH_BUFFER_EVENTS = 10_000;
+const MAX_WAIT_MS = 3000;
+const PROGRESS_MS = 60_000;
+const ASK_AFTER_MS = 25;
+const REFILL_PAUSE_MS = 1000;
+
+/** Resolves when the copy is filled. Throws the StorageError that keeps it from that; the store is then left open. */
+export async function openWatchCache(config: WatchCacheConfig): Promise<WatchCache> {
+  const cache = new WatchCache(config);
+  await cache.fill();
+  return cache;
+}
+
+export class WatchCache implements Storage {
+  readonly #config: WatchCacheConfig;
+  readonly #storage: Storage;
+  readonly #prefix: string;
+  readonly #hub: WatchHub;
+  /** Absent while it is being filled. */
+  #state: CacheState | undefined;
+  #watch: WatchStream<StorageEvent> | undefined;
+  /** The newest revision that an answer of this process has shown. */
+  #latest: Revision = 0;
+  #waiters = new Set<Waiter>();
+  /** The question for the revision that has not been sent yet, for all who come until then. */
+  #nextCheck: Promise<Revision> | undefined;
+  #check: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  constructor(config: WatchCacheConfig) {
+    this.#config = config;
+    this.#storage = config.storage;
+    this.#prefix = config.prefix ?? '/';
+    this.#hub = new WatchHub({
+      clock: config.clock,
+      bufferEvents: config.watchBufferEvents ?? WATCH_BUFFER_EVENTS,
+      currentRevision: () => this.#state?.revision ?? 0,
+    });
+  }
+
+  /** Objects and events in memory now, for measurements. */
+  get sizes(): { readonly objects: number; readonly events: number } {
+    return { objects: this.#state?.size ?? 0, events: this.#state?.remembered ?? 0 };
+  }
+
+  /** Lists everything and follows it from there. */
+  async fill(): Promise<void> {
+    const { items, revision } = await this.#storage.list(this.#prefix);
+    if (this.#closed) return;
+    this.#state = new CacheState(items, revision, {
+      events: this.#config.maxEvents ?? MAX_EVENTS,
+      bytes: this.#config.maxEventBytes ?? MAX_EVENT_BYTES,
+    });
+    this.#latest = Math.max(this.#latest, revision);
+    this.#watch = this.#storage.watch(this.#prefix, { afterRevision: revision, progressIntervalMs: PROGRESS_MS });
+    void this.#follow(this.#watch, this.#state);
+  }
+
+  async get(key: string, options: GetOptions = {}): Promise<KeyValue | undefined> {
+    assertKey(key);
+    this.#checkOpen();
+    const state = options.revision || !key.startsWith(this.#prefix) ? undefined : await this.#current();
+    return state === undefined ? await this.#storage.get(key, options) : state.get(key);
+  }
+
+  async list(prefix: string, options: ListOptions = {}): Promise<ListResult> {
+    assertPrefix(prefix);
+    this.#checkOpen();
+    if (prefix.startsWith(this.#prefix)) {
+      const state = await this.#current();
+      // A page of what has just been listed is the rule, and nothing has changed under it.
+      const at = options.revision || state?.revision;
+      if (state !== undefined && at !== undefined && at <= state.revision && unchanged(state, at, prefix)) {
+        return { ...state.list(prefix, options), revision: at };
+      }
+    }
+    return await this.#storage.list(prefix, options);
+  }
+
+  async count(prefix: string): Promise<number> {
+    assertPrefix(prefix);
+    this.#checkOpen();
+    const state = prefix.startsWith(this.#prefix) ? await this.#current() : undefined;
+    return state === undefined ? await this.#storage.count(prefix) : state.count(prefix);
+  }
+
+  async create(key: string, value: Uint8Array, options: { readonly ttlMs?: number } = {}): Promise<KeyValue> {
+    const kv = await this.#storage.create(key, value, options);
+    this.#saw(kv.modRevision);
+    return kv;
+  }
+
+  async guaranteedUpdate(
+    key: string,
+    update: (current: KeyValue | undefined) => UpdateDecision | Promise<UpdateDecision>,
+    options: { readonly guess?: KeyValue } = {},
+  ): Promise<UpdateResult> {
+    const guess = options.guess ?? this.#state?.get(key);
+    const result = await this.#storage.guaranteedUpdate(key, update, { guess });
+    this.#saw(result.revision);
+    return result;
+  }
+
+  async delete(
+    key: string,
+    options: { readonly expectedRevision?: Revision } = {},
+  ): Promise<{ readonly previous: KeyValue; readonly revision: Revision }> {
+    const result = await this.#storage.delete(key, options);
+    this.#saw(result.revision);
+    return result;
+  }
+
+  watch(prefix: string, options: WatchOptions = {}): WatchStream<StorageEvent> {
+    assertPrefix(prefix);
+    const state = this.#state;
+    const afterRevision = options.afterRevision || Math.max(this.#latest, state?.revision ?? 0);
+    if (this.#closed || state === undefined || !prefix.startsWith(this.#prefix)) {
+      return this.#storage.watch(prefix, { ...options, afterRevision });
+    }
+    const replay = state.eventsAfter(afterRevision, prefix);
+    if (replay === undefined) return this.#storage.watch(prefix, { ...options, afterRevision });
+    const { progressIntervalMs } = options;
+    // What this process has written already may not have come back yet: progress without it would say little.
+    const ready = progressIntervalMs === undefined ? undefined : this.#current();
+    return this.#hub.subscribe(prefix, { afterRevision, replay, progressIntervalMs, ready });
+  }
+
+  async compact(revision: Revision): Promise<void> {
+    await this.#storage.compact(revision);
+    this.#state?.compact(revision);
+  }
+
+  async currentRevision(): Promise<Revision> {
+    this.#checkOpen();
+    return await this.#askRevision();
+  }
+
+  requestProgress(): void {
+    this.#storage.requestProgress?.();
+  }
+
+  async health(): Promise<void> {
+    await this.#storage.health();
+  }
+
+  async close(): Promise<void> {
+    if (!this.#closed) {
+      this.#closed = true;
+      this.#watch?.stop();
+      this.#abandon();
+      this.#hub.failAll(new StorageError('Closed', 'the store is closed'));
+    }
+    await this.#storage.close();
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw new StorageError('Closed', 'the store is closed');
+  }
+
+  #saw(revision: Revision): void {
+    if (revision > this.#latest) this.#latest = revision;
+  }
+
+  /** The copy, at least as new as the store is at the time of the call; undefined: the store has to be asked. */
+  async #current(): Promise<CacheState | undefined> {
+    if (this.#state === undefined) return undefined;
+    const revision = await this.#askRevision();
+    return await this.#reached(revision);
+  }
+
+  #reached(revision: Revision): Promise<CacheState | undefined> | CacheState | undefined {
+    const state = this.#state;
+    if (state === undefined || state.revision >= revision) return state;
+    const { clock, maxWaitMs = MAX_WAIT_MS, askAfterMs = ASK_AFTER_MS } = this.#config;
+    return new Promise((resolve) => {
+      const end = (reached: CacheState | undefined): void => {
+        this.#waiters.delete(waiter);
+        asking.cancel();
+        giveUp.cancel();
+        resolve(reached);
+      };
+      const waiter: Waiter = { revision, resolve: end };
+      const asking = clock.setTimer(askAfterMs, () => this.#storage.requestProgress?.());
+      const giveUp = clock.setTimer(maxWaitMs, () => end(undefined));
+      this.#waiters.add(waiter);
+    });
+  }
+
+  /** A question that is under way may be answered with what was before this call, so it is not the one; the next one is. */
+  #askRevision(): Promise<Revision> {
+    this.#nextCheck ??= (async () => {
+      await this.#check;
+      const asked = this.#storage.currentRevision();
+      this.#check = asked.catch(() => undefined);
+      this.#nextCheck = undefined;
+      const revision = await asked;
+      this.#saw(revision);
+      return revision;
+    })();
+    return this.#nextCheck;
+  }
+
+  async #follow(watch: WatchStream<StorageEvent>, state: CacheState): Promise<void> {
+    let failure: unknown;
+    try {
+      for await (const event of watch) {
+        if (event.type === 'progress') state.reached(event.revision);
+        else this.#hub.publish(state.apply(event));
+        this.#wake(state);
+      }
+    } catch (error) {
+      failure = error;
+    }
+    if (this.#closed || this.#watch !== watch) return;
+    this.#config.logger.warn('the watch that keeps the cache ended, it is filled again', { err: failure });
+    this.#abandon();
+    // There may be a gap: whoever watches has to come back with what he saw last.
+    this.#hub.failAll(new StorageError('Unavailable', 'the watch on the store ended, and is begun again'));
+    await this.#refill();
+  }
+
+  async #refill(): Promise<void> {
+    const { clock, logger } = this.#config;
+    while (!this.#closed && this.#state === undefined) {
+      try {
+        await this.fill();
+      } catch (error) {
+        logger.debug('the cache could not be filled, once more in a moment', { err: error });
+        await clock.sleep(REFILL_PAUSE_MS);
+      }
+    }
+  }
+
+  #abandon(): void {
+    this.#state = undefined;
+    for (const waiter of this.#waiters) waiter.resolve(undefined);
+  }
+
+  #wake(state: CacheState): void {
+    for (const waiter of this.#waiters) if (waiter.revision <= state.revision) waiter.resolve(state);
+  }
+}
+
+function unchanged(state: CacheState, since: Revision, prefix: string): boolean {
+  return since === state.revision || state.eventsAfter(since, prefix)?.length === 0;
+}

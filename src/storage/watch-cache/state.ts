@@ -1,0 +1,153 @@
+// The latest values under a prefix, in order of key, and the last events: what the cache answers from. Purely a data structure.
+
+import type { KeyValue, ListOptions, Revision } from '../interface.ts';
+import { CountedTree } from '../mvcc/counted-tree.ts';
+import { endOfPrefix, lessFor, successor } from '../mvcc/key-order.ts';
+import type { ChangeEvent } from '../mvcc/store.ts';
+import { keyOf } from '../mvcc/store.ts';
+
+export interface RingLimits {
+  /** How many events are remembered. */
+  readonly events: number;
+  /** Bytes of values that only remembered events keep. */
+  readonly bytes: number;
+}
+
+interface Entry {
+  readonly key: string;
+  kv: KeyValue;
+}
+
+export class CacheState {
+  readonly #tree = new CountedTree<Entry>(() => true);
+  readonly #limits: RingLimits;
+  /** #events[#first …]: the last events, in order of revision; several may share one. */
+  #events: ChangeEvent[] = [];
+  #first = 0;
+  #bytes = 0;
+  /** Every event after this revision is remembered. */
+  #ringStart: Revision;
+  #revision: Revision;
+
+  /** The state as it was listed at `revision`. */
+  constructor(items: readonly KeyValue[], revision: Revision, limits: RingLimits) {
+    this.#limits = limits;
+    this.#revision = revision;
+    this.#ringStart = revision;
+    for (const kv of items) this.#tree.insert({ key: kv.key, kv: withValueOfItsOwn(kv) });
+  }
+
+  /** The state is complete up to here. */
+  get revision(): Revision {
+    return this.#revision;
+  }
+
+  get size(): number {
+    return this.#tree.size;
+  }
+
+  /** Events that are remembered. */
+  get remembered(): number {
+    return this.#events.length - this.#first;
+  }
+
+  get(key: string): KeyValue | undefined {
+    return this.#tree.get(key)?.kv;
+  }
+
+  count(prefix: string): number {
+    return this.#tree.countBefore(endOfPrefix(prefix)) - this.#tree.countBefore(prefix);
+  }
+
+  list(prefix: string, options: ListOptions): { readonly items: readonly KeyValue[]; readonly remaining: number } {
+    const limit = options.limit || Number.POSITIVE_INFINITY;
+    const after = options.startAfter === undefined ? prefix : successor(options.startAfter);
+    const from = lessFor(prefix)(after, prefix) ? prefix : after;
+    const items: KeyValue[] = [];
+    let more = false;
+    this.#tree.scan(from, endOfPrefix(prefix), ({ kv }) => {
+      more = items.length >= limit;
+      if (!more) items.push(kv);
+      return !more;
+    });
+    const last = items.at(-1);
+    if (!more || last === undefined) return { items, remaining: 0 };
+    return { items, remaining: this.#tree.countBefore(endOfPrefix(prefix)) - this.#tree.countBefore(successor(last.key)) };
+  }
+
+  /** Takes over a change; the revision is reached once all changes of it have come. Answers the event to tell. */
+  apply(told: ChangeEvent): ChangeEvent {
+    const key = keyOf(told);
+    const entry = this.#tree.get(key);
+    // The cache's own copy, so that a value is in memory once however many events have it.
+    const previous = entry?.kv.modRevision === told.previous?.modRevision ? entry?.kv : told.previous;
+    let event: ChangeEvent;
+    if (told.type === 'delete') {
+      this.#tree.delete(key);
+      event = { ...told, previous: previous ?? told.previous };
+    } else {
+      const kv = withValueOfItsOwn(told.kv);
+      if (entry === undefined) this.#tree.insert({ key, kv });
+      else entry.kv = kv;
+      event = previous === undefined ? { ...told, kv } : { ...told, kv, previous };
+    }
+    this.#events.push(event);
+    this.#bytes += previous?.value.length ?? 0;
+    if (told.more !== true) this.reached(told.revision);
+    return event;
+  }
+
+  /** Nothing up to this revision is still to come. */
+  reached(revision: Revision): void {
+    this.#revision = Math.max(this.#revision, revision);
+    this.#forget();
+  }
+
+  /** What happened under the prefix after the revision; undefined: it is not remembered any more. */
+  eventsAfter(revision: Revision, prefix: string): ChangeEvent[] | undefined {
+    if (revision < this.#ringStart) return undefined;
+    // The first event after the revision.
+    let low = this.#first;
+    let high = this.#events.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#events[middle] as ChangeEvent).revision <= revision) low = middle + 1;
+      else high = middle;
+    }
+    const found: ChangeEvent[] = [];
+    for (let i = low; i < this.#events.length; i++) {
+      const event = this.#events[i] as ChangeEvent;
+      if (keyOf(event).startsWith(prefix)) found.push(event);
+    }
+    return found;
+  }
+
+  /** What was before the revision is not answered any more. */
+  compact(revision: Revision): void {
+    this.#forget(revision);
+    this.#ringStart = Math.max(this.#ringStart, revision);
+  }
+
+  #forget(upTo: Revision = 0): void {
+    for (;;) {
+      const next = this.#events[this.#first];
+      const tooMany = this.remembered > this.#limits.events || (this.#bytes > this.#limits.bytes && this.remembered > 1);
+      if (next === undefined || (next.revision > upTo && !tooMany)) break;
+      const oldest = this.#events[this.#first] as ChangeEvent;
+      this.#first++;
+      this.#bytes -= oldest.previous?.value.length ?? 0;
+      this.#ringStart = oldest.revision;
+    }
+    if (this.#first >= 1024 && this.#first * 2 >= this.#events.length) {
+      this.#events = this.#events.slice(this.#first);
+      this.#first = 0;
+    }
+  }
+}
+
+/** Values that come over a connection are views of whole messages, which would stay in memory with them. */
+function withValueOfItsOwn(kv: KeyValue): KeyValue {
+  const { value } = kv;
+  if (value.byteLength === value.buffer.byteLength) return kv;
+  return { ...kv, value: Uint8Array.prototype.slice.call(value) };
+}

@@ -1,0 +1,163 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock, VirtualClock } from '../../machinery/clock.ts';
+import { silentLogger } from '../../machinery/log.ts';
+import { systemRandom } from '../../machinery/random.ts';
+import { WatchQueue } from '../../machinery/watch.ts';
+import { storageConformance } from '../conformance.ts';
+import { openEmbeddedStorage } from '../embedded/index.ts';
+import { openEtcdStorage } from '../etcd/index.ts';
+import { ETCD_HINT, hasEtcd, startEtcd } from '../etcd/testing/etcd-process.ts';
+import type { EtcdProcess } from '../etcd/testing/etcd-process.ts';
+import type { Storage, StorageEvent } from '../interface.ts';
+import { createMemoryStorage } from '../memory/index.ts';
+import { openWatchCache } from './index.ts';
+
+const logger = silentLogger;
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+storageConformance('memory behind the watch cache', async (options) => {
+  const clock = new VirtualClock();
+  const storage = await openWatchCache({
+    clock,
+    logger,
+    ...options,
+    storage: createMemoryStorage({ clock, logger, ...options }),
+  });
+  return { storage, advance: (ms) => clock.advance(ms), dispose: () => storage.close() };
+});
+
+storageConformance('embedded behind the watch cache', async (options) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-cache-'));
+  const scale = 40;
+  const open = async (): Promise<Storage> => {
+    const storage = await openEmbeddedStorage({ clock: systemClock, logger, dataDir, ...options });
+    return openWatchCache({ clock: systemClock, logger, storage, ...options });
+  };
+  let storage = await open();
+  return {
+    storage,
+    timeScale: scale,
+    advance: (ms) => systemClock.sleep(ms / scale),
+    reopen: async () => {
+      await storage.close();
+      storage = await open();
+      return storage;
+    },
+    dispose: async () => {
+      await storage.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+});
+
+describe.skipIf(!hasEtcd())(`etcd behind the watch cache (${ETCD_HINT})`, () => {
+  let etcd: EtcdProcess;
+  let stores = 0;
+  beforeAll(async () => {
+    etcd = await startEtcd();
+  });
+  afterAll(() => etcd.stop());
+  const openOn = async (prefix: string, options: { readonly watchBufferEvents?: number } = {}): Promise<Storage> => {
+    const storage = await openEtcdStorage({
+      clock: systemClock,
+      random: systemRandom,
+      logger,
+      endpoints: [etcd.endpoint],
+      prefix,
+      logicalPrefix: '',
+      compactionIntervalMs: 0,
+    });
+    // Old versions of etcd tell progress by a write, which the suite would take for one of its own.
+    return openWatchCache({ clock: systemClock, logger, storage, askAfterMs: 2500, ...options });
+  };
+
+  storageConformance('etcd behind the watch cache', async (options) => {
+    const prefix = `/cached-${++stores}`;
+    let storage = await openOn(prefix, options);
+    return {
+      storage,
+      timeScale: 60,
+      advance: (ms) => systemClock.sleep(ms / 60),
+      reopen: async () => {
+        await storage.close();
+        storage = await openOn(prefix, options);
+        return storage;
+      },
+      dispose: () => storage.close(),
+    };
+  });
+
+  it('never shows one server what is older than what another has written', async () => {
+    const [one, other] = [await openOn('/two'), await openOn('/two')] as const;
+    for (let i = 0; i < 100; i++) {
+      const { revision } = await one.guaranteedUpdate('/p/a', () => ({ action: 'put', value: bytes(String(i)) }));
+      const [kv, list] = await Promise.all([other.get('/p/a'), other.list('/p/')]);
+      expect(kv?.modRevision).toBe(revision);
+      expect(list.items[0]?.modRevision).toBe(revision);
+    }
+    await one.close();
+    await other.close();
+  });
+});
+
+describe('watch cache', () => {
+  /** A store whose watch tells only what the test passes on. */
+  const held = async (): Promise<{ storage: Storage; watches: WatchQueue<StorageEvent>[]; revision: number }> => {
+    const clock = new VirtualClock();
+    const storage = createMemoryStorage({ clock, logger });
+    const { modRevision: revision } = await storage.create('/p/a', bytes('1'));
+    const watches: WatchQueue<StorageEvent>[] = [];
+    const slow: Storage = {
+      get: (...args) => storage.get(...args),
+      list: (...args) => storage.list(...args),
+      count: (...args) => storage.count(...args),
+      create: (...args) => storage.create(...args),
+      guaranteedUpdate: (...args) => storage.guaranteedUpdate(...args),
+      delete: (...args) => storage.delete(...args),
+      compact: (...args) => storage.compact(...args),
+      currentRevision: () => storage.currentRevision(),
+      health: () => storage.health(),
+      close: () => storage.close(),
+      watch: () => {
+        const queue = new WatchQueue<StorageEvent>();
+        watches.push(queue);
+        return queue;
+      },
+    };
+    return { storage: await openWatchCache({ clock: systemClock, logger, storage: slow, maxWaitMs: 60_000 }), watches, revision };
+  };
+
+  it('waits for what was written before the question, and for nothing else', async () => {
+    const { storage, watches, revision } = await held();
+    expect((await storage.get('/p/a'))?.modRevision).toBe(revision);
+    const created = await storage.create('/p/b', bytes('2'));
+    let answered = false;
+    const reading = storage.get('/p/b').then((kv) => {
+      answered = true;
+      return kv;
+    });
+    await systemClock.sleep(10);
+    expect(answered).toBe(false);
+    watches[0]?.push({ type: 'put', revision: created.modRevision, kv: created });
+    expect(await reading).toEqual(created);
+    const { revision: gone } = await storage.delete('/p/b');
+    const counting = storage.count('/p/');
+    watches[0]?.push({ type: 'delete', revision: gone, key: '/p/b', previous: created, more: true });
+    watches[0]?.push({ type: 'progress', revision: gone });
+    expect(await counting).toBe(1);
+    await storage.close();
+  });
+
+  it('fills itself again when its watch ends, and sends watchers back', async () => {
+    const { storage, watches } = await held();
+    const stream = storage.watch('/p/');
+    watches[0]?.fail(new Error('broken'));
+    await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({ reason: 'Unavailable' });
+    expect(await storage.count('/p/')).toBe(1);
+    expect(watches).toHaveLength(2);
+    await storage.close();
+  });
+});
