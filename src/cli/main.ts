@@ -81,6 +81,51 @@ program
     await down(options);
   });
 
+const revisions = (text: string): number => {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value > 1e15) throw new InvalidArgumentError('a number of revisions is a whole number.');
+  return value;
+};
+
+const snapshot = program
+  .command('snapshot')
+  .description('the state of a cluster with an embedded store in one file: save it, look at it, put it back')
+  .addHelpText(
+    'after',
+    `
+A snapshot is the value of every object at one revision, with a checksum. It is taken while the cluster runs, or while it does
+not. Certificates and keys are not in it: keep DATA-DIR/pki as well, and the file of --encryption-provider-config if there is one.
+
+Examples:
+  $ cox snapshot save backup.snap                of the cluster in ./.coxswain
+  $ cox snapshot status backup.snap              whether it is whole, and what is in it
+  $ cox down && cox snapshot restore backup.snap && cox up`,
+  );
+
+snapshot
+  .command('save <file>')
+  .description('write a snapshot to FILE, which is there only once all of it is on the disk')
+  .option('--data-dir <dir>', 'the data directory of the cluster', '.coxswain')
+  .action(async (file, options) => (await import('./snapshot.ts')).save(file, options));
+
+snapshot
+  .command('status <file>')
+  .description('read all of FILE, and say what is in it; status 1 if it is damaged')
+  .addOption(new Option('-o, --output <format>', 'form of the answer').choices(['json']))
+  .action(async (file, options) => (await import('./snapshot.ts')).status(file, options));
+
+snapshot
+  .command('restore <file>')
+  .description('make FILE the store of a cluster that does not run; the store that it has is moved aside, not removed')
+  .option('--data-dir <dir>', 'the data directory of the cluster; made if it does not exist', '.coxswain')
+  .option(
+    '--bump-revision <count>',
+    'begin so many revisions after the snapshot, for clients that go on with what they know',
+    revisions,
+    0,
+  )
+  .action(async (file, options) => (await import('./snapshot.ts')).restore(file, options));
+
 try {
   await program.parseAsync();
 } catch (err) {

@@ -6,6 +6,8 @@ import type { EngineOptions } from '../mvcc/engine.ts';
 import { MvccEngine } from '../mvcc/engine.ts';
 import { load } from './load.ts';
 import type { WorkerConfig } from './protocol.ts';
+import { encodeSnapshot } from './snapshot-file.ts';
+import { serveSnapshots } from './snapshot-socket.ts';
 import { WorkerLog } from './worker-log.ts';
 import { workerSource } from './worker-source.ts';
 
@@ -21,6 +23,11 @@ export interface EmbeddedStorageConfig extends EngineOptions {
  * access), Corrupt (damaged, of another program, or of a newer version), NoSpace.
  */
 export async function openEmbeddedStorage(config: EmbeddedStorageConfig): Promise<Storage> {
+  return await openEmbeddedEngine(config);
+}
+
+/** As openEmbeddedStorage, for what takes snapshots itself. */
+export async function openEmbeddedEngine(config: EmbeddedStorageConfig): Promise<MvccEngine> {
   const { dataDir, maxBytes, logger, clock } = config;
   const source = workerSource();
   const workerData: WorkerConfig = { dataDir, maxBytes };
@@ -39,7 +46,7 @@ export async function openEmbeddedStorage(config: EmbeddedStorageConfig): Promis
     compactedRevision: store.compactedRevision,
     ms: Math.round(clock.monotonic() - began),
   });
-  return new MvccEngine({
+  const engine = new EmbeddedEngine({
     ...config,
     store,
     expirations,
@@ -53,4 +60,21 @@ export async function openEmbeddedStorage(config: EmbeddedStorageConfig): Promis
       return log;
     },
   });
+  engine.serve({ dataDir, logger, encode: () => encodeSnapshot(engine.snapshot(), clock.now()) });
+  return engine;
+}
+
+/** The engine, with the socket that snapshots are had from. */
+class EmbeddedEngine extends MvccEngine {
+  #stopServing: (() => void) | undefined;
+
+  serve(config: Parameters<typeof serveSnapshots>[0]): void {
+    this.#stopServing = serveSnapshots(config);
+  }
+
+  override close(): Promise<void> {
+    this.#stopServing?.();
+    this.#stopServing = undefined;
+    return super.close();
+  }
 }

@@ -133,6 +133,32 @@ export class LogDatabase {
     }
   }
 
+  /**
+   * Fills an empty database with the newest records of keys, in order of revision and sealed, as the state at `revision`: no
+   * revision before it can be read. Only what is finished is kept.
+   */
+  restore(): { add(revision: Revision, record: Uint8Array): void; finish(revision: Revision): void; abandon(): void } {
+    this.#database.exec('BEGIN IMMEDIATE');
+    let rows = 0;
+    let sum = 0;
+    return {
+      add: (revision, record) => {
+        this.#insert.run(revision, record);
+        rows++;
+        sum = (sum + revision) % SUM_MODULUS;
+      },
+      finish: (revision) => {
+        this.#setMeta.run(revision, 'compacted_revision');
+        this.#setMeta.run(rows, 'kept_rows');
+        this.#setMeta.run(sum, 'kept_sum');
+        this.#database.exec('COMMIT');
+        // The lock goes with the write-ahead log and the next access, without waiting for the thread to end (see close).
+        this.#database.exec('PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL; SELECT count(*) FROM meta');
+      },
+      abandon: () => this.#database.exec('ROLLBACK'),
+    };
+  }
+
   /** Reads every row in order of revision and hands them over in pieces. Throws Corrupt. */
   load(handOver: (records: Uint8Array<ArrayBuffer>) => void): void {
     try {

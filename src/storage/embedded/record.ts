@@ -37,6 +37,13 @@ export class RecordWriter {
     return this.#length;
   }
 
+  static readonly HEADER_BYTES = HEADER_BYTES;
+
+  /** As many bytes as a write takes. */
+  static exactSizeOf(write: PendingWrite): number {
+    return HEADER_BYTES + Buffer.byteLength(write.key) + (write.kv?.value.length ?? 0);
+  }
+
   /** At most this many bytes for a write. */
   static sizeOf(write: PendingWrite): number {
     return HEADER_BYTES + 3 * write.key.length + (write.kv?.value.length ?? 0);
@@ -114,6 +121,11 @@ export function* readWrites(buffer: Uint8Array): Generator<PendingWrite> {
 
 function viewOf(buffer: Uint8Array): DataView {
   return new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
+}
+
+/** The length of the record at the beginning of the buffer, which has at least its header. */
+export function recordLength(buffer: Uint8Array): number {
+  return recordBytes(viewOf(buffer), 0);
 }
 
 /** The length of the record that begins here, as its header has it. */

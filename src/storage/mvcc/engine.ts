@@ -234,6 +234,19 @@ export class MvccEngine implements Storage {
     await this.#log?.compact(this.#store.compactedRevision, obsolete);
   }
 
+  /** The committed state of this moment: its revision, and the newest write of each key, in order of revision. */
+  snapshot(): { readonly revision: Revision; readonly writes: readonly PendingWrite[] } {
+    this.#checkOpen();
+    const items = this.#store.all().sort((a, b) => a.modRevision - b.modRevision);
+    const writes = items.map((kv) => ({
+      key: kv.key,
+      revision: kv.modRevision,
+      kv,
+      expiresAt: this.#expiry.get(kv.key)?.deadline,
+    }));
+    return { revision: this.#store.revision, writes };
+  }
+
   async health(): Promise<void> {
     this.#checkWritable();
     if (this.#full) {

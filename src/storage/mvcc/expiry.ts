@@ -53,6 +53,11 @@ export class Expiry {
     this.#arm();
   }
 
+  /** When the key expires; undefined: never. */
+  get(key: string): Expiration | undefined {
+    return this.#heap.get(key);
+  }
+
   /** The key does not expire any more. */
   clear(key: string): void {
     if (this.#heap.size > 0) this.#heap.delete(key);

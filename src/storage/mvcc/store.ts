@@ -52,6 +52,9 @@ class Entry {
   }
 }
 
+/** After every key that anybody uses: the last code point there is. */
+const LAST_KEY = '\u{10ffff}';
+
 export class MvccStore {
   readonly #tree = new CountedTree<Entry>((entry) => entry.latest !== undefined);
   /** The events of revisions #compacted + 1 … #revision, one each, in order. */
@@ -94,6 +97,16 @@ export class MvccStore {
   getAt(key: string, revision: Revision): KeyValue | undefined {
     this.#checkReadable(revision);
     return this.#tree.get(key)?.at(revision);
+  }
+
+  /** Every key's value now, in order of key. */
+  all(): KeyValue[] {
+    const items: KeyValue[] = [];
+    this.#tree.scan('', LAST_KEY, (entry) => {
+      if (entry.latest !== undefined) items.push(entry.latest);
+      return true;
+    });
+    return items;
   }
 
   count(prefix: string): number {

@@ -1,0 +1,34 @@
+// `cox snapshot save|restore|status`: the state of a cluster in one file, taken while it runs, put back while it does not.
+
+import type { SnapshotStatus } from '../cluster/snapshot.ts';
+import { clusterSnapshotStatus, restoreClusterSnapshot, saveClusterSnapshot } from '../cluster/snapshot.ts';
+
+export async function save(file: string, options: { dataDir: string }): Promise<void> {
+  const status = await saveClusterSnapshot({ file, dataDir: options.dataDir });
+  process.stdout.write(`saved ${file}\n${describe(status)}`);
+}
+
+export async function status(file: string, options: { output?: 'json' }): Promise<void> {
+  const found = await clusterSnapshotStatus(file);
+  if (options.output === 'json') {
+    const { createdAt, ...rest } = found;
+    process.stdout.write(`${JSON.stringify({ ...rest, createdAt: new Date(createdAt).toISOString() })}\n`);
+  } else process.stdout.write(`${file} is whole\n${describe(found)}`);
+}
+
+export async function restore(file: string, options: { dataDir: string; bumpRevision: number }): Promise<void> {
+  const { status: restored, store, movedTo } = await restoreClusterSnapshot({ file, ...options });
+  process.stdout.write(`restored ${store} from ${file}\n${describe(restored)}`);
+  if (movedTo !== undefined) process.stdout.write(`the store that was there is now ${movedTo}\n`);
+}
+
+function describe({ revision, keys, fileBytes, hash, createdAt }: SnapshotStatus): string {
+  const rows = [
+    ['taken', new Date(createdAt).toISOString()],
+    ['revision', String(revision)],
+    ['keys', String(keys)],
+    ['size', `${fileBytes} bytes`],
+    ['sha-256', hash],
+  ];
+  return rows.map(([name = '', value]) => `  ${name.padEnd(9)} ${value}\n`).join('');
+}

@@ -1,0 +1,66 @@
+// Snapshots of a cluster's embedded store: which directories and files they are about, and what may be done to them when.
+
+import { existsSync, renameSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { systemClock } from '../machinery/clock.ts';
+import { silentLogger } from '../machinery/log.ts';
+import type { SnapshotStatus } from '../storage/embedded/snapshot.ts';
+import { StorageError } from '../storage/interface.ts';
+import { claimDataDir, dataDirLayout } from './data-dir.ts';
+import { UserError } from './user-error.ts';
+
+export type { SnapshotStatus } from '../storage/embedded/snapshot.ts';
+
+/** Of a cluster that runs, or does not. Throws UserError. */
+export async function saveClusterSnapshot(options: { readonly dataDir: string; readonly file: string }): Promise<SnapshotStatus> {
+  const { saveSnapshot } = await import('../storage/embedded/snapshot.ts');
+  const dataDir = dataDirLayout(options.dataDir).store;
+  return await asUserErrors(() =>
+    saveSnapshot({ clock: systemClock, logger: silentLogger, dataDir, file: resolve(options.file) }),
+  );
+}
+
+/** Throws UserError if the snapshot cannot be used. */
+export async function clusterSnapshotStatus(file: string): Promise<SnapshotStatus> {
+  const { snapshotStatus } = await import('../storage/embedded/snapshot.ts');
+  return await asUserErrors(() => snapshotStatus(resolve(file)));
+}
+
+/** The cluster must not run. The store that it has is moved aside, and the answer says where to. Throws UserError. */
+export async function restoreClusterSnapshot(options: {
+  readonly dataDir: string;
+  readonly file: string;
+  readonly bumpRevision: number;
+}): Promise<{ readonly status: SnapshotStatus; readonly store: string; readonly movedTo: string | undefined }> {
+  const { restoreSnapshot } = await import('../storage/embedded/snapshot.ts');
+  const layout = dataDirLayout(options.dataDir);
+  const release = claimDataDir(layout);
+  try {
+    return await asUserErrors(async () => {
+      // The whole snapshot becomes a store before anything is touched.
+      const made = `${layout.store}.restored`;
+      const status = await restoreSnapshot({ file: resolve(options.file), dataDir: made, bumpRevision: options.bumpRevision });
+      let movedTo: string | undefined;
+      if (existsSync(layout.store)) {
+        let number = 1;
+        while (existsSync(`${layout.store}.before-restore-${number}`)) number++;
+        movedTo = `${layout.store}.before-restore-${number}`;
+        renameSync(layout.store, movedTo);
+      }
+      renameSync(made, layout.store);
+      return { status, store: layout.store, movedTo };
+    });
+  } finally {
+    release();
+  }
+}
+
+async function asUserErrors<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (err) {
+    if (err instanceof StorageError) throw new UserError(err.message, { cause: err });
+    if (err instanceof Error && 'code' in err && 'path' in err) throw new UserError(err.message, { cause: err });
+    throw err;
+  }
+}
