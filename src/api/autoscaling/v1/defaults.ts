@@ -1,0 +1,8 @@
+// Defaults of autoscalers in their first version. Their metric is filled in when they are converted, for only then it is known
+// whether annotations have others.
+
+import type { HorizontalPodAutoscaler } from './types.ts';
+
+export function setHorizontalPodAutoscalerDefaults({ spec }: HorizontalPodAutoscaler): void {
+  spec.minReplicas ??= 1;
+}
