@@ -60,7 +60,7 @@ export async function openStorage(config: StoreConfig): Promise<Storage> {
   if ((certFile === undefined) !== (keyFile === undefined)) {
     throw new UserError('--etcd-certfile and --etcd-keyfile belong together: give both or neither');
   }
-  return openEtcdStorage({
+  const storage = await openEtcdStorage({
     clock,
     random,
     logger,
@@ -72,6 +72,13 @@ export async function openStorage(config: StoreConfig): Promise<Storage> {
     },
     prefix: prefixOf(etcd.prefix),
   });
+  const { openWatchCache } = await import('../storage/watch-cache/index.ts');
+  try {
+    return await openWatchCache({ storage, clock, logger, prefix: '/registry/' });
+  } catch (err) {
+    await storage.close();
+    throw err;
+  }
 }
 
 function pem(flag: string, path: string | undefined): string | undefined {

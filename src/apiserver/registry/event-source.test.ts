@@ -3,8 +3,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { KubeObject } from '../../client/client.ts';
 import { VirtualClock } from '../../machinery/clock.ts';
 import * as labels from '../../machinery/labels.ts';
+import { WatchQueue } from '../../machinery/watch.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
-import type { Storage } from '../../storage/interface.ts';
+import type { Storage, StorageEvent } from '../../storage/interface.ts';
 import { createMemoryStorage } from '../../storage/memory/index.ts';
 import type { EncodedWatchEvent } from '../request.ts';
 import { RecordingLogger } from '../testing/server.ts';
@@ -142,4 +143,49 @@ test('neither is what lies further back', async () => {
   await put('mine/c');
   await source.start();
   expect(await take(await subscribe({ afterRevision, namespace: 'mine' }), 1)).toEqual(['ADDED c']);
+});
+
+test('changes that share a revision are all told, also to who comes back from before it', async () => {
+  const [first, second] = [await put('a/one'), await put('a/two')];
+  const revision = second + 1;
+  const stored = async (key: string) => (await storage.get(PREFIX + key)) as NonNullable<Awaited<ReturnType<Storage['get']>>>;
+  const deletions: StorageEvent[] = [
+    { type: 'delete', revision, key: `${PREFIX}a/one`, previous: await stored('a/one'), more: true },
+    { type: 'delete', revision, key: `${PREFIX}a/two`, previous: await stored('a/two') },
+  ];
+  // Keys of one lease go at once, on etcd: told live, and again to a watch of the past.
+  const told: WatchQueue<StorageEvent>[] = [];
+  const clock = new VirtualClock();
+  const shared = new EventSource({
+    storage: {
+      currentRevision: async () => second,
+      watch: () => {
+        const queue = new WatchQueue<StorageEvent>();
+        told.push(queue);
+        return queue;
+      },
+    } satisfies Pick<Storage, 'currentRevision' | 'watch'> as unknown as Storage,
+    clock,
+    logger: new RecordingLogger(),
+    prefix: PREFIX,
+    cache: new ObjectCache({ format }),
+    namespaced: true,
+    apiVersion: 'v1',
+    kind: 'Thing',
+    selectableFields: undefined,
+  });
+  const ask = { namespace: '', selection: everything, bookmarks: false };
+  const live = await shared.subscribe({ ...ask, afterRevision: second });
+  const past = await shared.subscribe({ ...ask, afterRevision: first });
+  for (const event of deletions) {
+    told[0]?.push(event);
+    told[1]?.push(event);
+  }
+  await turns();
+  shared.close();
+  for (const stream of [live, past]) {
+    const types: string[] = [];
+    for await (const event of stream) types.push(event.type);
+    expect(types).toEqual(['DELETED', 'DELETED']);
+  }
 });

@@ -96,6 +96,8 @@ interface Subscriber {
   readonly bookmarks: boolean;
   /** The revision up to which it has been told everything. */
   sentRevision: number;
+  /** Changes up to here are not for it. Several changes may share a revision: what was sent last does not say what is due. */
+  afterRevision: number;
 }
 
 export class EventSource {
@@ -155,6 +157,7 @@ export class EventSource {
       indexKey: this.#indexKeyOf(subscription),
       bookmarks: subscription.bookmarks,
       sentRevision: subscription.afterRevision,
+      afterRevision: subscription.afterRevision,
     };
     for (const event of subscription.initial ?? []) subscriber.queue.push(event);
     if (this.#closed) {
@@ -254,7 +257,7 @@ export class EventSource {
   }
 
   #deliver(change: Change, subscriber: Subscriber): void {
-    if (change.revision <= subscriber.sentRevision || !change.indexKeys.has(subscriber.indexKey)) return;
+    if (change.revision <= subscriber.afterRevision || !change.indexKeys.has(subscriber.indexKey)) return;
     const event = change.seenThrough(subscriber.selection, this.#config.selectableFields);
     if (event === undefined) return;
     subscriber.sentRevision = change.revision;
@@ -263,13 +266,20 @@ export class EventSource {
 
   /** Tells what the source does not remember, until the two meet; from there on the watcher is one like all others. */
   async #replay(watch: WatchStream<StorageEvent>, subscriber: Subscriber): Promise<void> {
+    let replayed = subscriber.afterRevision;
     try {
       for await (const event of watch) {
-        if (event.type !== 'progress') this.#deliver(this.#changeOf(event), subscriber);
-        if (event.revision < this.#historyStart || this.#watch === undefined || subscriber.queue.ended) continue;
-        subscriber.sentRevision = Math.max(subscriber.sentRevision, event.revision);
-        this.#join(subscriber);
-        return;
+        // Of a revision that has begun to come there may be more to come: it is told from here, or from the history, as a whole.
+        const known = event.type === 'progress' ? event.revision : event.revision - 1;
+        if (known >= this.#historyStart && known >= replayed && this.#watch !== undefined && !subscriber.queue.ended) {
+          subscriber.afterRevision = Math.max(subscriber.afterRevision, known);
+          subscriber.sentRevision = Math.max(subscriber.sentRevision, known);
+          this.#join(subscriber);
+          return;
+        }
+        if (event.type === 'progress') continue;
+        replayed = event.revision;
+        this.#deliver(this.#changeOf(event), subscriber);
       }
       subscriber.queue.close();
     } catch (error) {
@@ -282,8 +292,7 @@ export class EventSource {
 
   /** All that is remembered after what the watcher knows, and then whatever comes. */
   #join(subscriber: Subscriber): void {
-    const known = subscriber.sentRevision;
-    for (const change of this.#history) if (change.revision > known) this.#deliver(change, subscriber);
+    for (const change of this.#history) this.#deliver(change, subscriber);
     if (!subscriber.queue.ended) this.#add(subscriber);
   }
 
