@@ -22,7 +22,7 @@ const node: Node = {
     },
   },
 };
-const allocatable = { cpu: '2', memory: '4Gi', pods: '2' };
+const allocatable = { cpu: '2', memory: '4Gi', pods: '2', 'example.com/fpga': '1' };
 const tolerations = [{ key: 'gone', operator: 'Exists' as const }];
 
 function judge(spec: Partial<PodSpec>, active: readonly Pod[] = []): string | undefined {
@@ -65,9 +65,16 @@ describe('resources', () => {
     ],
     [
       'what the node does not have',
-      asking({ 'example.com/gpu': '1' }),
+      asking({ 'hugepages-2Mi': '2Mi' }),
       [],
-      "OutOfexample.com/gpu: Node didn't have enough resource: example.com/gpu, requested: 1, used: 0, capacity: 0",
+      `OutOfhugepages-2Mi: Node didn't have enough resource: hugepages-2Mi, requested: ${2 * 2 ** 20}, used: 0, capacity: 0`,
+    ],
+    ['what others have put on the Node, of which the kubelet knows nothing', asking({ 'example.com/gpu': '1' }), [], undefined],
+    [
+      'extended resources of which it knows',
+      asking({ 'example.com/fpga': '2' }),
+      [],
+      "OutOfexample.com/fpga: Node didn't have enough resource: example.com/fpga, requested: 2, used: 0, capacity: 1",
     ],
     [
       'the number of pods',

@@ -51,11 +51,18 @@ function checkResources({ pod, active, activeAtMost, allocatable }: AdmissionInp
   for (const other of active())
     for (const [resource, amount] of podRequests(other)) used.set(resource, (used.get(resource) ?? 0) + amount);
   for (const [resource, amount] of wanted) {
+    // Somebody else may have put it on the Node without telling this kubelet: the scheduler has counted it.
+    if (isExtended(resource) && !capacity.has(resource)) continue;
     const total = capacity.get(resource) ?? 0;
     const taken = used.get(resource) ?? 0;
     if (amount > 0 && amount > total - taken) return lacking(`OutOf${resource}`, resource, amount, taken, total);
   }
   return undefined;
+}
+
+/** Resources that are not Kubernetes' own: they have a domain, which is not kubernetes.io. */
+function isExtended(resource: string): boolean {
+  return resource.includes('/') && !resource.includes('kubernetes.io/');
 }
 
 function checkNode({ pod, node }: AdmissionInput): Rejection | undefined {
