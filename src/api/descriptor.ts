@@ -96,6 +96,8 @@ export interface MessageDescriptor {
   readonly fields: readonly FieldDescriptor[];
   readonly byName: ReadonlyMap<string, FieldDescriptor>;
   readonly structType?: 'atomic';
+  /** At most one of its fields is set, beside the discriminator that may say which. */
+  readonly union?: { readonly discriminator?: string };
   /** Absent: it is no kind of its own. */
   readonly gvk?: GroupVersionKind;
   /** One sentence of our own for OpenAPI and explain, if somebody has written one. */

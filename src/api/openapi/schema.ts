@@ -112,6 +112,7 @@ class Builder {
     const kinds = this.#kinds(message);
     if (kinds.length > 0) schema['x-kubernetes-group-version-kind'] = kinds;
     if (message.structType === 'atomic') schema['x-kubernetes-map-type'] = 'atomic';
+    if (message.union !== undefined) schema['x-kubernetes-unions'] = [unionOf(message, message.union.discriminator)];
     return schema;
   }
 
@@ -217,4 +218,11 @@ function withDescription(schema: OpenApiSchema, description: string | undefined)
 
 function shortName(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);
+}
+
+/** Which fields exclude each other, by their names in Go. */
+function unionOf(message: MessageDescriptor, discriminator: string | undefined): OpenApiSchema {
+  const members = message.fields.map(({ name }) => name).filter((name) => name !== discriminator);
+  const goNames = members.toSorted().map((name) => [name, `${name.charAt(0).toUpperCase()}${name.slice(1)}`]);
+  return { ...(discriminator !== undefined && { discriminator }), 'fields-to-discriminateBy': Object.fromEntries(goNames) };
 }

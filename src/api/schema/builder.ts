@@ -57,12 +57,18 @@ export interface ResourceSpec {
 /** A function, so that only the types that are used are built. */
 export type FieldSpecs = () => readonly (FieldSpec | InlineSpec)[];
 
+/** `discriminator`: the field that says which of the others is set. */
+export interface UnionSpec {
+  readonly discriminator?: string;
+}
+
 export interface MessageSpec {
   /** Without kind and apiVersion. */
   readonly fields: FieldSpecs;
   /** It has kind and apiVersion, before all others. */
   readonly kind?: true;
   readonly structType?: 'atomic';
+  readonly union?: UnionSpec;
   readonly resource?: ResourceSpec;
 }
 
@@ -113,6 +119,11 @@ export function message(fields: FieldSpecs): MessageSpec {
 /** A struct that server-side apply treats as one value. */
 export function atomicMessage(fields: FieldSpecs): MessageSpec {
   return { fields, structType: 'atomic' };
+}
+
+/** A struct of which at most one field is set, beside one that may say which. */
+export function union(fields: FieldSpecs, discriminator?: string): MessageSpec {
+  return { fields, union: { ...(discriminator !== undefined && { discriminator }) } };
 }
 
 /** A type with kind and apiVersion. */

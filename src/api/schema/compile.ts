@@ -138,6 +138,7 @@ class LazyMessage implements MessageDescriptor {
   readonly shortName: string;
   readonly key: string;
   readonly structType?: 'atomic';
+  readonly union?: { readonly discriminator?: string };
   readonly gvk?: GroupVersionKind;
   readonly #schema: GroupVersionSchema;
   readonly #spec: MessageSpec;
@@ -149,6 +150,7 @@ class LazyMessage implements MessageDescriptor {
     this.shortName = name;
     this.key = `${schema.key}.${name}`;
     if (spec.structType !== undefined) this.structType = spec.structType;
+    if (spec.union !== undefined) this.union = spec.union;
     if (spec.kind)
       this.gvk = {
         group: schema.key === 'meta/v1' && ungroupedKinds.has(name) ? '' : schema.group,

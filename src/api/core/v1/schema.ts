@@ -21,6 +21,7 @@ import {
   resource,
   set,
   strategy,
+  union,
 } from '../../schema/builder.ts';
 
 export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
@@ -864,7 +865,7 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
   OSName: known('linux', 'windows'),
   PodOS: message(() => [f('name', 1, 'OSName')]),
   PodSchedulingGate: message(() => [f('name', 1, 'string')]),
-  PodSchedulingGroup: message(() => [f('podGroupName?', 1, '*string')]),
+  PodSchedulingGroup: union(() => [f('podGroupName?', 1, '*string')]),
   UnsatisfiableConstraintAction: oneOf('DoNotSchedule', 'ScheduleAnyway'),
   NodeInclusionPolicy: oneOf('Ignore', 'Honor'),
   TopologySpreadConstraint: message(() => [
@@ -896,9 +897,9 @@ export const schema = groupVersion('', 'v1', 'io.k8s.api.core.v1', {
     f('appArmorProfile?', 11, '*AppArmorProfile'),
     f('seLinuxChangePolicy?', 13, '*PodSELinuxChangePolicy'),
   ]),
-  SeccompProfile: message(() => [f('type', 1, 'SeccompProfileType'), f('localhostProfile?', 2, '*string')]),
+  SeccompProfile: union(() => [f('type', 1, 'SeccompProfileType'), f('localhostProfile?', 2, '*string')], 'type'),
   SeccompProfileType: oneOf('Unconfined', 'RuntimeDefault', 'Localhost'),
-  AppArmorProfile: message(() => [f('type', 1, 'AppArmorProfileType'), f('localhostProfile?', 2, '*string')]),
+  AppArmorProfile: union(() => [f('type', 1, 'AppArmorProfileType'), f('localhostProfile?', 2, '*string')], 'type'),
   AppArmorProfileType: oneOf('Unconfined', 'RuntimeDefault', 'Localhost'),
   PodQOSClass: oneOf('Guaranteed', 'Burstable', 'BestEffort'),
   PodDNSConfig: message(() => [

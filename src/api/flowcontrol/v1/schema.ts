@@ -1,6 +1,19 @@
 // Every type of flowcontrol.apiserver.k8s.io/v1: the only list of their fields. `npm run generate` makes types.ts and index.ts from it.
 
-import { atomic, f, groupVersion, kind, known, mapList, merge, message, optional, resource, set } from '../../schema/builder.ts';
+import {
+  atomic,
+  f,
+  groupVersion,
+  kind,
+  known,
+  mapList,
+  merge,
+  message,
+  optional,
+  resource,
+  set,
+  union,
+} from '../../schema/builder.ts';
 
 export const schema = groupVersion('flowcontrol.apiserver.k8s.io', 'v1', 'io.k8s.api.flowcontrol.v1', {
   FlowSchema: resource({ resource: 'flowschemas', scope: 'Cluster', subresources: ['status'] }, () => [
@@ -23,12 +36,15 @@ export const schema = groupVersion('flowcontrol.apiserver.k8s.io', 'v1', 'io.k8s
     f('resourceRules?', 2, '[]ResourcePolicyRule', atomic),
     f('nonResourceRules?', 3, '[]NonResourcePolicyRule', atomic),
   ]),
-  Subject: message(() => [
-    f('kind', 1, 'SubjectKind'),
-    f('user?', 2, '*UserSubject'),
-    f('group?', 3, '*GroupSubject'),
-    f('serviceAccount?', 4, '*ServiceAccountSubject'),
-  ]),
+  Subject: union(
+    () => [
+      f('kind', 1, 'SubjectKind'),
+      f('user?', 2, '*UserSubject'),
+      f('group?', 3, '*GroupSubject'),
+      f('serviceAccount?', 4, '*ServiceAccountSubject'),
+    ],
+    'kind',
+  ),
   SubjectKind: known('User', 'Group', 'ServiceAccount'),
   UserSubject: message(() => [f('name', 1, 'string')]),
   GroupSubject: message(() => [f('name', 1, 'string')]),
@@ -61,11 +77,14 @@ export const schema = groupVersion('flowcontrol.apiserver.k8s.io', 'v1', 'io.k8s
     f('metadata?', 1, 'meta/v1.ListMeta'),
     f('items', 2, '[]PriorityLevelConfiguration'),
   ]),
-  PriorityLevelConfigurationSpec: message(() => [
-    f('type', 1, 'PriorityLevelEnablement'),
-    f('limited?', 2, '*LimitedPriorityLevelConfiguration'),
-    f('exempt?', 3, '*ExemptPriorityLevelConfiguration'),
-  ]),
+  PriorityLevelConfigurationSpec: union(
+    () => [
+      f('type', 1, 'PriorityLevelEnablement'),
+      f('limited?', 2, '*LimitedPriorityLevelConfiguration'),
+      f('exempt?', 3, '*ExemptPriorityLevelConfiguration'),
+    ],
+    'type',
+  ),
   PriorityLevelEnablement: known('Exempt', 'Limited'),
   LimitedPriorityLevelConfiguration: message(() => [
     f('nominalConcurrencyShares', 1, '*int32', optional),
@@ -77,7 +96,7 @@ export const schema = groupVersion('flowcontrol.apiserver.k8s.io', 'v1', 'io.k8s
     f('nominalConcurrencyShares?', 1, '*int32'),
     f('lendablePercent?', 2, '*int32'),
   ]),
-  LimitResponse: message(() => [f('type', 1, 'LimitResponseType'), f('queuing?', 2, '*QueuingConfiguration')]),
+  LimitResponse: union(() => [f('type', 1, 'LimitResponseType'), f('queuing?', 2, '*QueuingConfiguration')], 'type'),
   LimitResponseType: known('Queue', 'Reject'),
   QueuingConfiguration: message(() => [
     f('queues', 1, 'int32', optional),

@@ -13,6 +13,7 @@ import type { ResourceStrategy } from '../../strategy.ts';
 type DeviceClass = Immutable<resource.DeviceClass>;
 
 export const deviceClassStrategy: ResourceStrategy<DeviceClass> = {
+  returnDeletedObject: true,
   generation: true,
   validate: (deviceClass) => validateDeviceClass(deviceClass),
   validateUpdate: (deviceClass, old) => validateDeviceClass(deviceClass, old),

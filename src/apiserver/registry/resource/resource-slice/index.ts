@@ -16,6 +16,7 @@ type Device = Immutable<resource.Device>;
 type Attribute = Immutable<resource.DeviceAttribute>;
 
 export const resourceSliceStrategy: ResourceStrategy<ResourceSlice> = {
+  returnDeletedObject: true,
   generation: true,
   prepareForCreate: (slice, { now }) => prepared(slice, now),
   validate: (slice) => validateResourceSlice(slice),

@@ -1,0 +1,139 @@
+// What differs between two OpenAPI v2 documents, as lines: paths, verbs, what is said of each operation, definitions with their types,
+// formats, required lists and x-kubernetes keys. Descriptions are each document's own.
+
+import { deepEqual, isPlainObject } from '../../machinery/deep.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+
+export interface OpenApiDocument {
+  readonly paths: Readonly<Record<string, Values>>;
+  readonly definitions: Readonly<Record<string, object>>;
+  readonly parameters?: Values;
+}
+
+/** Of features that are off in Kubernetes too, unless somebody turns them on. */
+const PARAMETERS_NOT_HERE = ['shardSelector', 'ignoreStoreReadErrorWithClusterBreakingPotential'];
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'];
+const DEFINITIONS = '#/definitions/';
+
+/** '/apis/apps/v1/…' is of 'apps/v1', '/api/v1/…' of 'v1'; undefined for what belongs to no version. */
+export function groupVersionOf(path: string): string | undefined {
+  const [, root, first, second] = path.split('/');
+  if (root === 'api' && (first ?? '') !== '') return first;
+  return root === 'apis' && (second ?? '') !== '' ? `${first}/${second}` : undefined;
+}
+
+export interface OpenApiDifference {
+  /** Versions that `published` has and `ours` does not, whole. */
+  readonly missingVersions: readonly string[];
+  /** Everything else, sorted: '<group version>: …'. */
+  readonly lines: readonly string[];
+}
+
+/** Compared is what belongs to the groups and versions of `ours`. */
+export function openApiDifference(ours: OpenApiDocument, published: OpenApiDocument): OpenApiDifference {
+  const versions = new Set(Object.keys(ours.paths).flatMap((path) => groupVersionOf(path) ?? []));
+  const missing = new Set(Object.keys(published.paths).flatMap((path) => groupVersionOf(path) ?? []));
+  for (const version of versions) missing.delete(version);
+  const lines: string[] = [];
+  const isServed = (path: string): boolean => versions.has(groupVersionOf(path) ?? '');
+  const paths = new Set([...Object.keys(ours.paths), ...Object.keys(published.paths)].filter(isServed));
+  for (const path of paths) {
+    const tell = (text: string): number => lines.push(`${groupVersionOf(path)}: ${text}`);
+    const [mine, theirs] = [ours.paths[path], published.paths[path]];
+    if (mine === undefined || theirs === undefined) {
+      tell(`${mine === undefined ? 'no' : 'more than published:'} ${path}`);
+      continue;
+    }
+    for (const method of METHODS) {
+      const [a, b] = [operation(ours, mine, method), operation(published, theirs, method)];
+      if (a === undefined && b === undefined) continue;
+      if (a === undefined || b === undefined) tell(`${a === undefined ? 'no' : 'more than published:'} ${method} ${path}`);
+      else for (const line of different(a, b, '')) tell(`${method} ${path}${line}`);
+    }
+  }
+  const expected = reachable(published, isServed);
+  const served = reachable(ours, isServed);
+  for (const name of new Set([...served, ...expected])) {
+    const [mine, theirs] = [ours.definitions[name], published.definitions[name]];
+    if (!served.has(name) || mine === undefined) lines.push(`definitions: no ${name}`);
+    else if (!expected.has(name) || theirs === undefined) lines.push(`definitions: more than published: ${name}`);
+    else
+      for (const line of different(definition(mine, versions), definition(theirs, versions), ''))
+        lines.push(`definitions: ${name}${line}`);
+  }
+  return { missingVersions: [...missing].toSorted(), lines: lines.toSorted() };
+}
+
+function operation(document: OpenApiDocument, item: Values, method: string): Values | undefined {
+  const found = item[method];
+  if (!isPlainObject(found)) return undefined;
+  const parameters = [...list(found['parameters']), ...list(item['parameters'])]
+    .map((parameter) => resolved(document, parameter))
+    .filter(({ name }) => !PARAMETERS_NOT_HERE.includes(String(name)))
+    .map((parameter) => [`${String(parameter['in'])} ${String(parameter['name'])}`, withoutDescriptions(parameter)]);
+  return {
+    ...(withoutDescriptions(found) as Values),
+    parameters: Object.fromEntries(parameters),
+    responses: found['responses'],
+    consumes: withoutCbor(found['consumes']),
+    produces: withoutCbor(found['produces']),
+  };
+}
+
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const withoutCbor = (types: unknown): readonly unknown[] => list(types).filter((type) => !String(type).includes('cbor'));
+
+function resolved(document: OpenApiDocument, parameter: unknown): Values {
+  const { $ref } = parameter as { readonly $ref?: string };
+  const found = $ref === undefined ? parameter : document.parameters?.[$ref.slice('#/parameters/'.length)];
+  return isPlainObject(found) ? found : {};
+}
+
+/** Some types are one for all groups, and say of which: only those groups count that are here. */
+function definition(schema: object, versions: ReadonlySet<string>): unknown {
+  const clean = withoutDescriptions(schema) as Record<string, unknown>;
+  const kinds = clean['x-kubernetes-group-version-kind'];
+  if (!Array.isArray(kinds)) return clean;
+  const isHere = (kind: unknown): boolean => {
+    const { group, version } = kind as { readonly group: string; readonly version: string };
+    return versions.has(group === '' ? version : `${group}/${version}`);
+  };
+  const here = kinds
+    .filter(isHere)
+    .map((kind) => JSON.stringify(kind))
+    .toSorted();
+  return { ...clean, 'x-kubernetes-group-version-kind': here };
+}
+
+function withoutDescriptions(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutDescriptions);
+  if (!isPlainObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, item]) =>
+      key === 'description' && typeof item === 'string' ? [] : [[key, withoutDescriptions(item)]],
+    ),
+  );
+}
+
+function* different(a: unknown, b: unknown, at: string): Generator<string> {
+  if (deepEqual(a, b)) return;
+  if (isPlainObject(a) && isPlainObject(b)) {
+    for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) yield* different(a[key], b[key], `${at} ${key}`);
+  } else yield `${at}: ${JSON.stringify(a)} instead of ${JSON.stringify(b)}`;
+}
+
+/** The definitions that the paths refer to, and those that these refer to. */
+function reachable(document: OpenApiDocument, isServed: (path: string) => boolean): Set<string> {
+  const found = new Set<string>();
+  const collect = (value: unknown): void => {
+    JSON.stringify(value, (key, item: unknown) => {
+      if (key === '$ref' && String(item).startsWith(DEFINITIONS)) found.add(String(item).slice(DEFINITIONS.length));
+      return item;
+    });
+  };
+  for (const [path, item] of Object.entries(document.paths)) if (isServed(path)) collect(item);
+  for (const parameter of Object.values(document.parameters ?? {})) collect(parameter);
+  for (const name of found) collect(document.definitions[name]);
+  return found;
+}
