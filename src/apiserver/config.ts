@@ -63,7 +63,7 @@ export interface ApiServerConfig {
   readonly admissionPlugins?: readonly AdmissionPlugin[];
   /** Names of the server's own plugins that are left out. Default: none. */
   readonly disableAdmissionPlugins?: readonly string[];
-  /** The range of cluster IPs. Default: '10.96.0.0/12'. */
+  /** The range of cluster IPs; with a comma and one of the other family, both families have addresses. Default: '10.96.0.0/12'. */
   readonly serviceCidr?: string;
   /** How kubelets are reached, for logs, exec and their like. Absent: those answer 503. */
   readonly nodeConnector?: NodeConnector;

@@ -29,6 +29,7 @@ import { advertisedAddress, publishOwnEndpoints } from './own-endpoints.ts';
 import { buildRegistry } from './registry/index.ts';
 import { appearsIn, findAllIn, findIn, updateStatusIn } from './registry/find.ts';
 import type { Find } from './registry/find.ts';
+import { serviceAddressRanges } from './registry/core/service/address-range.ts';
 import type { ServedResource } from './registry/rest.ts';
 import type { RegistryServices } from './registry/services.ts';
 import type { ApiRequest, ApiResponse, Handler, UserInfo } from './request.ts';
@@ -247,9 +248,7 @@ export class ApiServer {
 }
 
 /** The first address behind the network's own: '10.96.0.1' of '10.96.0.0/12'. */
-function firstAddress(cidr: string): string {
-  const network = cidr.slice(0, cidr.indexOf('/'));
-  if (network.includes(':')) return network.endsWith('::') ? `${network}1` : network;
-  const value = network.split('.').reduce((sum, part) => sum * 256 + Number(part), 0) + 1;
-  return [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.');
+function firstAddress(cidrs: string): string {
+  const [range] = serviceAddressRanges(cidrs);
+  return range === undefined ? '' : range.addressOf(range.first);
 }

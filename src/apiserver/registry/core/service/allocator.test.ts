@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { SeededRandom } from '../../../../machinery/random.ts';
-import { formatIPv4, parseIPv4, serviceAddressRange } from './address-range.ts';
+import { formatIPv4, parseIPv4, serviceAddressRange, serviceAddressRanges } from './address-range.ts';
 import { NumberAllocator } from './allocator.ts';
 import { ServiceReservations } from './reservations.ts';
 import type { Service } from './service.ts';
@@ -32,14 +32,41 @@ describe('ranges', () => {
     ['10.96.0.0/27', '10.96.0.1', '10.96.0.30', '10.96.0.17'],
     ['10.96.0.0/28', '10.96.0.1', '10.96.0.14', '10.96.0.1'],
     ['10.96.0.0/29', '10.96.0.1', '10.96.0.6', '10.96.0.1'],
+    ['fd00::/108', 'fd00::1', 'fd00::f:ffff', 'fd00::101'],
+    ['fd00::7:77/120', 'fd00::7:1', 'fd00::7:ff', 'fd00::7:11'],
+    ['2001:db8:0:1::/64', '2001:db8:0:1::1', '2001:db8:0:1::ffff:ffff', '2001:db8:0:1::101'],
+    ['fd00::10.1.2.0/125', 'fd00::a01:201', 'fd00::a01:207', 'fd00::a01:201'],
   ])('%s', (cidr, first, last, firstDynamic) => {
     const range = serviceAddressRange(cidr);
-    expect([range.first, range.last, range.firstDynamic].map(formatIPv4)).toEqual([first, last, firstDynamic]);
+    expect([range.first, range.last, range.firstDynamic].map((number) => range.addressOf(number))).toEqual([
+      first,
+      last,
+      firstDynamic,
+    ]);
+    expect(range.numberOf(firstDynamic)).toBe(range.firstDynamic);
   });
 
-  test.each(['', '10.0.0.0', '10.0.0.0/7', '10.0.0.0/30', '10.0.0.0/x', 'fd00::/108', '10.0.0/24'])('not %j', (cidr) => {
+  test.each([
+    '',
+    '10.0.0.0',
+    '10.0.0.0/7',
+    '10.0.0.0/30',
+    '10.0.0.0/x',
+    'fd00::/63',
+    'fd00::/126',
+    '10.0.0/24',
+    '10.0.0.0/24/24',
+  ])('not %j', (cidr) => {
     expect(() => serviceAddressRange(cidr)).toThrow(RangeError);
   });
+});
+
+test('one range of each family', () => {
+  expect(serviceAddressRanges('10.0.0.0/24,fd00::/112').map(({ family }) => family)).toEqual(['IPv4', 'IPv6']);
+  expect(serviceAddressRanges('fd00::/112,10.0.0.0/24').map(({ family }) => family)).toEqual(['IPv6', 'IPv4']);
+  for (const cidrs of ['10.0.0.0/24,10.1.0.0/24', '10.0.0.0/24,fd00::/112,10.1.0.0/24', '10.0.0.0/24,']) {
+    expect(() => serviceAddressRanges(cidrs), cidrs).toThrow(RangeError);
+  }
 });
 
 describe('numbers', () => {

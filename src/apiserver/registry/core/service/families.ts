@@ -1,5 +1,5 @@
-// Which families of addresses a service has. This cluster gives out addresses of one, but a headless service without a
-// selector, whose endpoints are somebody else's, may have both.
+// Which families of addresses a service has: those that the cluster gives out addresses of. Only a headless service without a
+// selector, whose endpoints are somebody else's, may have others.
 
 import { validateServiceAddresses } from '../../../../api/core/v1/validation/index.ts';
 import * as apierrors from '../../../../machinery/apierrors.ts';
@@ -10,12 +10,15 @@ import type { Service, ServiceSpec } from './service.ts';
 
 type Family = NonNullable<ServiceSpec['ipFamilies']>[number];
 
-const CONFIGURED = 'IPv4';
 const SPEC = field.path('spec');
 const POLICY = SPEC.child('ipFamilyPolicy');
 
-/** Completes ipFamilies and ipFamilyPolicy. Throws Invalid for what cannot be had here. */
-export function withFamilies(service: Service, old: Service | undefined): Service {
+/**
+ * Completes ipFamilies and ipFamilyPolicy. Throws Invalid for what cannot be had here. `configured`: the cluster's families, one
+ * or both, the one of services that do not say first.
+ */
+export function withFamilies(service: Service, old: Service | undefined, configured: readonly Family[]): Service {
+  const [standard = 'IPv4'] = configured;
   if (service.spec.type === 'ExternalName' || (old !== undefined && prefersAsBefore(service, old))) return service;
   const headlessForOthers = service.spec.clusterIP === 'None' && Object.keys(service.spec.selector ?? {}).length === 0;
   const ipFamilyPolicy =
@@ -27,27 +30,34 @@ export function withFamilies(service: Service, old: Service | undefined): Servic
   if (old !== undefined && ipFamilyPolicy === 'SingleStack') spec = withoutSecond(spec, old.spec);
   if (old !== undefined && ipFamilyPolicy !== 'SingleStack') errors.push(...reductions(spec, old.spec));
   if (ipFamilyPolicy === 'SingleStack') errors.push(...twoOfOne(spec));
-  const inferred = inferFamilies(spec);
+  const inferred = inferFamilies(spec, configured);
   errors.push(...inferred.errors);
   refuse(service, errors);
 
   let { ipFamilies } = inferred;
   if (headlessForOthers) {
-    const first = ipFamilies[0] ?? CONFIGURED;
+    const first = ipFamilies[0] ?? standard;
     if (ipFamilies.length < 2) {
-      ipFamilies = ipFamilyPolicy === 'SingleStack' ? [first] : [first, first === 'IPv4' ? 'IPv6' : 'IPv4'];
+      ipFamilies = ipFamilyPolicy === 'SingleStack' ? [first] : [first, otherThan(first)];
     }
     return { ...service, spec: { ...spec, ipFamilies } };
   }
-  if (ipFamilyPolicy === 'RequireDualStack') {
+  if (ipFamilyPolicy === 'RequireDualStack' && configured.length < 2) {
     errors.push(field.invalid(POLICY, ipFamilyPolicy, 'this cluster is not configured for dual-stack services'));
   }
   ipFamilies.forEach((family, index) => {
-    if (family === CONFIGURED) return;
+    if (configured.includes(family)) return;
     errors.push(field.invalid(SPEC.child('ipFamilies').index(index), family, 'not configured on this cluster'));
   });
   refuse(service, errors);
-  return { ...service, spec: { ...spec, ipFamilies: ipFamilies.length === 0 ? [CONFIGURED] : ipFamilies } };
+  if (ipFamilies.length === 0) ipFamilies = [standard];
+  const [only = standard] = ipFamilies;
+  const both = ipFamilyPolicy !== 'SingleStack' && ipFamilies.length === 1 && configured.length === 2;
+  return { ...service, spec: { ...spec, ipFamilies: both ? [only, otherThan(only)] : ipFamilies } };
+}
+
+function otherThan(family: Family): Family {
+  return family === 'IPv4' ? 'IPv6' : 'IPv4';
 }
 
 function refuse(service: Service, errors: FieldErrorList): void {
@@ -97,16 +107,16 @@ function twoOfOne(spec: ServiceSpec): FieldErrorList {
 }
 
 /** An address says its family. */
-function inferFamilies({ clusterIPs = [], ipFamilies = [] }: ServiceSpec): {
-  ipFamilies: readonly Family[];
-  errors: FieldErrorList;
-} {
+function inferFamilies(
+  { clusterIPs = [], ipFamilies = [] }: ServiceSpec,
+  configured: readonly Family[],
+): { ipFamilies: readonly Family[]; errors: FieldErrorList } {
   const families = [...ipFamilies];
   const errors: FieldErrorList = [];
   clusterIPs.forEach((address, index) => {
     if (address === 'None' || index < families.length) return;
     const family = address.includes(':') ? 'IPv6' : 'IPv4';
-    if (family === CONFIGURED) families.push(family);
+    if (configured.includes(family)) families.push(family);
     else {
       const at = SPEC.child('clusterIPs').index(index);
       errors.push(field.invalid(at, clusterIPs, `${family} is not configured on this cluster`));

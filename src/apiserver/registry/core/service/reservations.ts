@@ -6,7 +6,8 @@ import * as field from '../../../../machinery/field.ts';
 import type { FieldPath } from '../../../../machinery/field.ts';
 import type { Random } from '../../../../machinery/random.ts';
 import type { Reservation } from '../../strategy.ts';
-import { formatIPv4, parseIPv4, serviceAddressRange } from './address-range.ts';
+import { serviceAddressRanges } from './address-range.ts';
+import type { AddressRange, Family } from './address-range.ts';
 import { NumberAllocator } from './allocator.ts';
 import type { NumberTransaction } from './allocator.ts';
 import { withFamilies } from './families.ts';
@@ -17,46 +18,57 @@ const NODE_PORTS = { first: 30_000, last: 32_767, firstDynamic: 30_086 } as cons
 const SPEC = field.path('spec');
 
 export interface ServiceReservationsConfig {
+  /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
   readonly random: Random;
   /** Every service there is, for the first use. */
   listServices(): Promise<readonly Service[]>;
 }
 
+/** The addresses of one family. */
+interface Pool {
+  readonly range: AddressRange;
+  readonly numbers: NumberAllocator;
+}
+
 export class ServiceReservations {
-  readonly #cidr: string;
   readonly #list: () => Promise<readonly Service[]>;
-  readonly #addresses: NumberAllocator;
+  /** The family of services that do not say first. */
+  readonly #pools: ReadonlyMap<Family, Pool>;
   readonly #ports: NumberAllocator;
   #loaded: Promise<void> | undefined;
   /** Deleted while the services are being read: the list may still have them. */
   #deleted: Service[] | undefined;
 
   constructor(config: ServiceReservationsConfig) {
-    this.#cidr = config.serviceCidr;
     this.#list = config.listServices;
-    this.#addresses = new NumberAllocator(serviceAddressRange(config.serviceCidr), config.random);
+    this.#pools = new Map(
+      serviceAddressRanges(config.serviceCidr).map((range) => [
+        range.family,
+        { range, numbers: new NumberAllocator(range, config.random) },
+      ]),
+    );
     this.#ports = new NumberAllocator(NODE_PORTS, config.random);
   }
 
   /** The service with its families, addresses and ports. Throws Invalid for values that cannot be had. */
   async reserve(service: Service, old: Service | undefined, dryRun: boolean): Promise<Reservation<Service>> {
     await this.#load();
-    const completed = withFamilies(service, old);
-    const addresses = this.#addresses.begin(dryRun);
+    const completed = withFamilies(service, old, [...this.#pools.keys()]);
+    const addresses = new Map([...this.#pools].map(([family, { numbers }]) => [family, numbers.begin(dryRun)]));
     const ports = this.#ports.begin(dryRun);
-    const both = [addresses, ports] as const;
+    const all = [...addresses.values(), ports];
     try {
-      const withAddress = this.#reserveAddress(completed, old, addresses, dryRun);
+      const withAddress = this.#reserveAddresses(completed, old, addresses, dryRun);
       const withPorts = old === undefined ? this.#reservePorts(withAddress, ports) : this.#updatePorts(withAddress, old, ports);
       const object = this.#reserveHealthCheckPort(withPorts, old, ports);
       return {
         object,
-        commit: () => both.forEach((transaction) => transaction.commit()),
-        rollback: () => both.forEach((transaction) => transaction.rollback()),
+        commit: () => all.forEach((transaction) => transaction.commit()),
+        rollback: () => all.forEach((transaction) => transaction.rollback()),
       };
     } catch (error) {
-      both.forEach((transaction) => transaction.rollback());
+      all.forEach((transaction) => transaction.rollback());
       throw error;
     }
   }
@@ -64,7 +76,7 @@ export class ServiceReservations {
   /** Gives back all that a deleted service had. */
   release(service: Service): void {
     this.#deleted?.push(service);
-    for (const address of addressesOf(service)) this.#addresses.release(address);
+    for (const address of addressesOf(service)) this.#pools.get(familyOf(address))?.numbers.release(this.#numberOf(address));
     for (const port of allPortsOf(service)) this.#ports.release(port);
   }
 
@@ -82,38 +94,66 @@ export class ServiceReservations {
     const deleted = this.#deleted;
     this.#deleted = undefined;
     for (const service of services) {
-      for (const address of addressesOf(service)) this.#addresses.markTaken(address);
+      for (const address of addressesOf(service)) this.#pools.get(familyOf(address))?.numbers.markTaken(this.#numberOf(address));
       for (const port of allPortsOf(service)) this.#ports.markTaken(port);
     }
     deleted.forEach((service) => this.release(service));
   }
 
-  /** An address is for as long as the service has a type that needs one. */
-  #reserveAddress(service: Service, old: Service | undefined, addresses: NumberTransaction, dryRun: boolean): Service {
-    const { spec } = service;
-    if (spec.type === 'ExternalName') {
-      for (const address of old === undefined ? [] : addressesOf(old)) addresses.giveBack(address);
+  /** An address is for as long as the service has a type, and families, that need one. */
+  #reserveAddresses(
+    service: Service,
+    old: Service | undefined,
+    transactions: ReadonlyMap<Family, NumberTransaction>,
+    dryRun: boolean,
+  ): Service {
+    const { type, clusterIPs: wanted = [], ipFamilies = [] } = service.spec;
+    const before = old === undefined || old.spec.type === 'ExternalName' ? [] : (old.spec.clusterIPs ?? []);
+    const giveBack = (addresses: readonly string[]): void => {
+      for (const address of addresses) transactions.get(familyOf(address))?.giveBack(this.#numberOf(address));
+    };
+    if (type === 'ExternalName') {
+      giveBack(before);
       return service;
     }
-    const wanted = spec.clusterIPs?.[0] ?? '';
-    if (wanted === 'None' || (old !== undefined && old.spec.type !== 'ExternalName')) return service;
-    if (wanted === '') {
-      const number = addresses.takeAny();
-      if (number === undefined) throw apierrors.internalError('failed to allocate a serviceIP: range is full');
-      return withClusterIP(service, formatIPv4(number));
-    }
-    const number = parseIPv4(wanted);
-    const refuse = (why: string): Error =>
-      refused(service, SPEC.child('clusterIPs'), spec.clusterIPs, `failed to allocate IP ${wanted}: ${why}`);
-    if (number === undefined || !this.#addresses.inRange(number)) throw refuse(this.#outOfRange(wanted, dryRun));
-    if (!addresses.take(number)) throw refuse('provided IP is already allocated');
-    return service;
+    if (wanted[0] === 'None' || before[0] === 'None') return service;
+    giveBack(before.slice(ipFamilies.length));
+    // What a service has stays; that it cannot be changed is said elsewhere.
+    const clusterIPs = ipFamilies.map((family, index) => {
+      const address = wanted[index] ?? '';
+      const held = before[index];
+      return held === undefined ? this.#takeAddress(service, family, address, transactions, dryRun) : address || held;
+    });
+    return withClusterIPs(service, clusterIPs);
   }
 
-  /** There may be several ranges, in Kubernetes: only a dry run, which tries one of them, names it. */
-  #outOfRange(address: string, dryRun: boolean): string {
-    if (!dryRun) return 'the provided network does not match the current range';
-    return `the provided IP (${address}) is not in the valid range. The range of valid IPs is ${this.#cidr}`;
+  #takeAddress(
+    service: Service,
+    family: Family | '',
+    wanted: string,
+    transactions: ReadonlyMap<Family, NumberTransaction>,
+    dryRun: boolean,
+  ): string {
+    const pool = family === '' ? undefined : this.#pools.get(family);
+    const transaction = family === '' ? undefined : transactions.get(family);
+    const refuse = (why: string): Error =>
+      refused(service, SPEC.child('clusterIPs'), service.spec.clusterIPs, `failed to allocate IP ${wanted}: ${why}`);
+    if (pool === undefined || transaction === undefined) throw refuse(`no range of ${family || 'this family'} is configured`);
+    const { range, numbers } = pool;
+    if (wanted === '') {
+      const number = transaction.takeAny();
+      if (number === undefined) throw apierrors.internalError('failed to allocate a serviceIP: range is full');
+      return range.addressOf(number);
+    }
+    const number = range.numberOf(wanted);
+    if (number === undefined || !numbers.inRange(number)) throw refuse(outOfRange(wanted, range, dryRun));
+    if (!transaction.take(number)) throw refuse('provided IP is already allocated');
+    return wanted;
+  }
+
+  /** Of an address that is known to be of its family; one from outside of the range is nobody else's either. */
+  #numberOf(address: string): number {
+    return this.#pools.get(familyOf(address))?.range.numberOf(address) ?? -1;
   }
 
   /** Ports of a new service with one number (of several protocols) share a node port. */
@@ -211,14 +251,22 @@ function refused(service: Service, at: FieldPath, value: unknown, message: strin
   return apierrors.invalid({ group: '', kind: 'Service' }, service.metadata.name, [field.invalid(at, value, message)]);
 }
 
-const withClusterIP = (service: Service, clusterIP: string): Service => ({
+/** There may be several ranges, in Kubernetes: only a dry run, which tries one of them, names it. */
+function outOfRange(address: string, { cidr }: AddressRange, dryRun: boolean): string {
+  if (!dryRun) return 'the provided network does not match the current range';
+  return `the provided IP (${address}) is not in the valid range. The range of valid IPs is ${cidr}`;
+}
+
+const withClusterIPs = (service: Service, clusterIPs: readonly string[]): Service => ({
   ...service,
-  spec: { ...service.spec, clusterIP, clusterIPs: [clusterIP] },
+  spec: { ...service.spec, clusterIP: clusterIPs[0] ?? '', clusterIPs },
 });
 
-function addressesOf({ spec }: Service): number[] {
+const familyOf = (address: string): Family => (address.includes(':') ? 'IPv6' : 'IPv4');
+
+function addressesOf({ spec }: Service): readonly string[] {
   if (spec.type === 'ExternalName') return [];
-  return (spec.clusterIPs ?? [spec.clusterIP ?? '']).flatMap((address) => parseIPv4(address) ?? []);
+  return (spec.clusterIPs ?? [spec.clusterIP ?? '']).filter((address) => address !== '' && address !== 'None');
 }
 
 function allPortsOf(service: Service): number[] {
