@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 
 const { values: options, positionals } = parseArgs({
   options: {
+    workload: { type: 'string' },
     store: { type: 'string', default: 'embedded' },
     h2: { type: 'boolean', default: false },
     'node-flag': { type: 'string', multiple: true, default: [] },
@@ -41,6 +42,13 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
       replicas: 10,
       nodes: 100,
       rounds: Number(process.env.ROUNDS ?? 1),
+      nodeFlags: options['node-flag'],
+    });
+  },
+  async scheduler() {
+    const { throughput } = await import('./scheduler/throughput.ts');
+    await throughput({
+      ...(options.workload !== undefined && { only: options.workload }),
       nodeFlags: options['node-flag'],
     });
   },

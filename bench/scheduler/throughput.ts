@@ -18,20 +18,39 @@ export interface ThroughputOptions {
 
 export async function throughput({ only, nodeFlags = [] }: ThroughputOptions): Promise<void> {
   heading(`scheduler: pods a second, in process with the memory store (target: ${TARGET} times upstream's floor)`);
-  console.log(
-    `  ${'workload'.padEnd(40)}${'nodes'.padStart(7)}${'pods'.padStart(8)}${'pods/s'.padStart(9)}${'floor'.padStart(7)}${'times'.padStart(7)}`,
-  );
+  const columns = ['nodes', 'pods', 'pods/s', 'floor', 'times', 'in all'];
+  console.log(`  ${'workload'.padEnd(40)}${columns.map((name) => name.padStart(8)).join('')}`);
   for (const workload of WORKLOADS) {
     if (only !== undefined && !workload.name.toLowerCase().includes(only.toLowerCase())) continue;
-    const { pods, seconds, cpuSeconds, heapMB } = await measure(workload, nodeFlags);
-    const rate = pods / seconds;
+    const measured = await measure(workload, nodeFlags);
+    const { pods, seconds, cpuSeconds, heapMB } = measured;
+    const rate = asUpstreamCounts(measured);
     const times = rate / workload.floor;
+    const cells = [
+      String(workload.nodes.count),
+      String(pods),
+      rate.toFixed(0),
+      String(workload.floor),
+      times.toFixed(1),
+      (pods / seconds).toFixed(0),
+    ];
     console.log(
-      `  ${workload.name.padEnd(40)}${String(workload.nodes.count).padStart(7)}${String(pods).padStart(8)}${rate.toFixed(0).padStart(9)}` +
-        `${String(workload.floor).padStart(7)}${times.toFixed(1).padStart(7)}  ${times >= TARGET ? 'met' : 'MISSED'}` +
+      `  ${workload.name.padEnd(40)}${cells.map((cell) => cell.padStart(8)).join('')}  ${times >= TARGET ? 'met   ' : 'MISSED'}` +
         `  ${((cpuSeconds / pods) * 1e6).toFixed(0)} µs of CPU a pod, ${heapMB.toFixed(0)} MB`,
     );
   }
+}
+
+/**
+ * Upstream looks once a second, from when it first finds a pod with a node, and leaves out that first look. What comes before (pods
+ * being made, others being tried) is in the last column.
+ */
+function asUpstreamCounts({ pods, seconds, perSecond }: Measured): number {
+  const first = Array.from(perSecond).findIndex((count) => (count ?? 0) > 0);
+  const left = seconds - (first + 1);
+  // Over before there was anything to look at.
+  if (left < 0.5) return pods / seconds;
+  return (pods - (perSecond[first] ?? 0)) / left;
 }
 
 async function measure(workload: Workload, nodeFlags: readonly string[]): Promise<Measured> {
