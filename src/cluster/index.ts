@@ -27,6 +27,8 @@ export interface StartClusterOptions {
   readonly nodes?: number;
   /** 'virtual': time moves only by `clock.advance`. Default: 'real'. */
   readonly clock?: 'real' | 'virtual';
+  /** What a virtual clock shows at first, in milliseconds since the epoch. Default: the beginning of 2026. */
+  readonly startMs?: number;
   /** Makes names, UIDs and choices the same each time. Default with a virtual clock: 'coxswain'; otherwise chance. */
   readonly seed?: string | number;
   /** Opens the API server's port on 127.0.0.1 (0: any that is free), for kubectl and other clients. Default: none. */
@@ -72,7 +74,7 @@ export async function startCluster(
 export async function startCluster(options?: StartClusterOptions): Promise<EmbeddedCluster>;
 export async function startCluster(options: StartClusterOptions = {}): Promise<EmbeddedCluster> {
   const virtual = options.clock === 'virtual';
-  const clock = virtual ? new VirtualClock() : systemClock;
+  const clock = virtual ? new VirtualClock({ start: options.startMs }) : systemClock;
   const seed = options.seed ?? (virtual ? 'coxswain' : undefined);
   const random = seed === undefined ? systemRandom : new SeededRandom(seed);
   const logger = options.logger ?? silentLogger;

@@ -55,7 +55,7 @@ export class Session {
   }
 
   readonly #commands: Readonly<Record<string, Command>> = {
-    /** cluster nodes=3 seed=x cpu=4 memory=32Gi pods=110 listening=true */
+    /** cluster nodes=3 seed=x cpu=4 memory=32Gi pods=110 start=2026-03-26T00:00:00Z listening=true */
     cluster: async (args) => {
       const capacity = Object.fromEntries(
         ['cpu', 'memory', 'pods'].flatMap((name) => {
@@ -63,8 +63,10 @@ export class Session {
           return amount === undefined ? [] : [[name, amount]];
         }),
       );
+      const start = args.option('start');
       this.#cluster = await startCluster({
         clock: 'virtual',
+        ...(start !== undefined && { startMs: Date.parse(start) }),
         nodes: Number(args.option('nodes') ?? 1),
         seed: args.option('seed') ?? 'scenario',
         ...(args.flag('listening') && { port: 0 }),
