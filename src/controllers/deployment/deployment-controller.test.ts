@@ -165,6 +165,19 @@ describe('DeploymentController', () => {
     expect(after[0]?.metadata.ownerReferences).toMatchObject([{ kind: 'Deployment', name: 'web', controller: true }]);
   });
 
+  it('counts on from whatever revision it finds, of up to 64 bits', async () => {
+    await start();
+    await create({ replicas: 1 });
+    const revision = { 'deployment.kubernetes.io/revision': '3546343826724305832' };
+    const [set] = (await sets().list()).items;
+    await sets().patch(set?.metadata.name ?? '', 'application/merge-patch+json', { metadata: { annotations: revision } });
+    await settle();
+    await setImage('two');
+    expect((await client().get('web')).metadata.annotations).toEqual({
+      'deployment.kubernetes.io/revision': '3546343826724305833',
+    });
+  });
+
   it('reports why it cannot make a ReplicaSet', async () => {
     const refuse = () => apierrors.forbidden({ group: 'apps', resource: 'replicasets' }, 'web', new Error('no room'));
     cluster.faults.fail('POST', /replicasets/, refuse, { times: 1 });

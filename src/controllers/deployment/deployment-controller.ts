@@ -359,7 +359,7 @@ class Reconcile {
 
   /** Annotations, revision and minReadySeconds of the ReplicaSet, and what the Deployment says of it. */
   async #bringUpToDate(fresh: ReadReplicaSet): Promise<ReadReplicaSet> {
-    const revision = greatestRevision(this.#rollout.old) + 1;
+    const revision = greatestRevision(this.#rollout.old) + 1n;
     const present = fresh.metadata.annotations ?? {};
     const annotations = annotationsOf(this.#deployment, present, revision);
     const { minReadySeconds } = this.#deployment.spec;
@@ -381,7 +381,7 @@ class Reconcile {
   }
 
   async #makeNewSet(): Promise<ReadReplicaSet> {
-    const revision = greatestRevision(this.#sets) + 1;
+    const revision = greatestRevision(this.#sets) + 1n;
     const size = newReplicaSetSize(this.#deployment, this.#sets, 0);
     const made = newReplicaSet(this.#deployment, revision, size);
     const { name } = made.metadata;
@@ -413,7 +413,7 @@ class Reconcile {
   }
 
   /** The name is taken: by what the cache does not have yet, or by another template of the same hash. */
-  async #useOrCollide(name: string, revision: number): Promise<ReadReplicaSet> {
+  async #useOrCollide(name: string, revision: bigint): Promise<ReadReplicaSet> {
     const taken = await this.#work.getSet(this.#deployment.metadata.namespace ?? '', name);
     if (isControlledBy(taken, this.#deployment) && sameTemplate(this.#deployment.spec.template, taken.spec.template)) {
       this.#sets = [...this.#sets.filter(({ metadata }) => metadata.uid !== taken.metadata.uid), taken];
@@ -458,7 +458,7 @@ class Reconcile {
   }
 
   /** The Deployment's revision is that of its new ReplicaSet. */
-  async #noteRevision(revision: number, news: ConditionNews | undefined): Promise<void> {
+  async #noteRevision(revision: bigint, news: ConditionNews | undefined): Promise<void> {
     const { metadata } = this.#deployment;
     const status = news === undefined ? this.#deployment.status : withCondition(this.#deployment.status, news, this.#work.nowMs);
     if (metadata.annotations?.[REVISION] === String(revision) && status === this.#deployment.status) return;

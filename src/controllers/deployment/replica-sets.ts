@@ -56,14 +56,23 @@ function withoutHash(template: Immutable<PodTemplateSpec>): unknown {
   return { ...template, metadata: { ...template.metadata, labels: Object.keys(labels).length === 0 ? undefined : labels } };
 }
 
-/** 0 for what has no revision, or none that can be read. */
-export function revisionOf({ metadata }: ReadReplicaSet | ReadDeployment): number {
-  const text = metadata.annotations?.[REVISION] ?? '';
-  return /^\d{1,15}$/.test(text) ? Number(text) : 0;
+/** The greatest that 64 bits hold. People write such revisions, to see what happens. */
+const MAX_REVISION = 2n ** 63n - 1n;
+
+/** undefined for what is no revision. */
+function parseRevision(text: string): bigint | undefined {
+  if (!/^[+-]?\d{1,20}$/.test(text)) return undefined;
+  const revision = BigInt(text.replace('+', ''));
+  return revision <= MAX_REVISION && revision >= -MAX_REVISION - 1n ? revision : undefined;
 }
 
-export function greatestRevision(sets: readonly ReadReplicaSet[]): number {
-  return sets.reduce((greatest, set) => Math.max(greatest, revisionOf(set)), 0);
+/** 0 for what has no revision, or none that can be read. */
+export function revisionOf({ metadata }: ReadReplicaSet | ReadDeployment): bigint {
+  return parseRevision(metadata.annotations?.[REVISION] ?? '') ?? 0n;
+}
+
+export function greatestRevision(sets: readonly ReadReplicaSet[]): bigint {
+  return sets.map(revisionOf).reduce((greatest, revision) => (revision > greatest ? revision : greatest), 0n);
 }
 
 /** A number that an annotation of ours tells; undefined if it is not there. */
@@ -79,12 +88,12 @@ export function sizeAnnotations(deployment: ReadDeployment): Annotations {
 }
 
 /** What a ReplicaSet's annotations become with this revision. Those that somebody else has put there stay. */
-export function annotationsOf(deployment: ReadDeployment, present: Annotations, revision: number): Annotations {
+export function annotationsOf(deployment: ReadDeployment, present: Annotations, revision: bigint): Annotations {
   const handedOn = Object.entries(deployment.metadata.annotations ?? {}).filter(([name]) => !NOT_HANDED_ON.has(name));
   const annotations: Record<string, string> = { ...present, ...Object.fromEntries(handedOn) };
   const before = present[REVISION] ?? '';
-  if (before !== '' && !/^\d{1,15}$/.test(before)) return annotations;
-  if (Number(before) >= revision) return annotations;
+  const number = before === '' ? 0n : parseRevision(before);
+  if (number === undefined || number >= revision) return annotations;
   annotations[REVISION] = String(revision);
   if (before !== '') annotations[REVISION_HISTORY] = historyWith(present[REVISION_HISTORY] ?? '', before);
   return annotations;
@@ -99,7 +108,7 @@ function historyWith(history: string, revision: string): string {
 }
 
 /** The ReplicaSet of the Deployment's present template, of the size that is given. */
-export function newReplicaSet(deployment: ReadDeployment, revision: number, replicas: number): NewReplicaSet {
+export function newReplicaSet(deployment: ReadDeployment, revision: bigint, replicas: number): NewReplicaSet {
   const { metadata, spec, status } = deployment;
   const hash = computeHash(spec.template, status.collisionCount);
   const labels = { ...spec.template.metadata.labels, [POD_TEMPLATE_HASH]: hash };
@@ -126,7 +135,7 @@ export function beyondHistory({ spec }: ReadDeployment, old: readonly ReadReplic
   if (limit === undefined || limit >= 2 ** 31 - 1) return [];
   const alive = old.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const tooMany = alive
-    .toSorted((a, b) => revisionOf(a) - revisionOf(b) || byCreation(a, b))
+    .toSorted((a, b) => compare(revisionOf(a), revisionOf(b)) || byCreation(a, b))
     .slice(0, Math.max(0, alive.length - limit));
   return tooMany.filter(
     (set) =>
@@ -134,4 +143,8 @@ export function beyondHistory({ spec }: ReadDeployment, old: readonly ReadReplic
       replicasOf(set) === 0 &&
       (set.metadata.generation ?? 0) <= (set.status.observedGeneration ?? 0),
   );
+}
+
+function compare(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
