@@ -144,6 +144,25 @@ describe('EndpointSliceController', () => {
     expect(slice?.endpoints?.map(({ hostname }) => hostname)).toEqual(['first', undefined]);
   });
 
+  test('each family has its slices, and loses them with the family', async () => {
+    await start();
+    // A headless service gets both families before it selects anything, also where the cluster has one.
+    const { selector: _, ...spec } = web({ clusterIP: 'None', ipFamilyPolicy: 'PreferDualStack' }).spec ?? {};
+    await inDefault().create({ ...web(), spec });
+    await inDefault().patch('web', MERGE, { spec: { selector: { app: 'web' } } });
+    await addPod(cluster, 'p1', '10.244.0.1,fd00::1');
+    await addPod(cluster, 'p2', '10.244.0.2');
+    await cluster.clock.settle();
+    const told = async () =>
+      (await slices())
+        .map(({ addressType, endpoints }) => [addressType, ...(endpoints ?? []).flatMap(({ addresses }) => addresses)].join(' '))
+        .toSorted();
+    expect(await told()).toEqual(['IPv4 10.244.0.1 10.244.0.2', 'IPv6 fd00::1']);
+    await inDefault().patch('web', MERGE, { spec: { ipFamilyPolicy: 'SingleStack' } });
+    await cluster.clock.settle();
+    expect(await told()).toEqual(['IPv4 10.244.0.1 10.244.0.2']);
+  });
+
   test('unready addresses are published where that is asked for; without a node too', async () => {
     await start();
     await inDefault().create(web({ publishNotReadyAddresses: true }));
