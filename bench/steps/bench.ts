@@ -99,6 +99,7 @@ async function codec(type: ResourceType, object: { readonly metadata: { readonly
 const nowhere: ResponseSink = {
   writable: undefined as never,
   open: true,
+  begun: false,
   begin: () => undefined,
   whole: () => undefined,
 };
