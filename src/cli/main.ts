@@ -39,6 +39,10 @@ program
   .option('--etcd-certfile <file>', 'certificate to show to etcd (PEM)')
   .option('--etcd-keyfile <file>', "that certificate's key (PEM)")
   .option('--etcd-prefix <prefix>', 'what the keys in etcd begin with (default: /registry)')
+  .option(
+    '--encryption-provider-config <file>',
+    'an EncryptionConfiguration: what is encrypted in the store, and with which keys',
+  )
   .addOption(
     new Option('--runtime <runtime>', 'what runs the containers; auto: containerd where it can be had, else host processes')
       .choices(['auto', 'containerd', 'process', 'simulated'])

@@ -24,6 +24,7 @@ export interface UpOptions {
   readonly etcdCertfile?: string;
   readonly etcdKeyfile?: string;
   readonly etcdPrefix?: string;
+  readonly encryptionProviderConfig?: string;
   readonly runtime: RuntimeChoice;
   readonly containerRuntimeEndpoint?: string;
   readonly nodes: number;
@@ -61,6 +62,7 @@ export async function up(options: UpOptions): Promise<void> {
       kubeconfig: options.kubeconfig,
       store: options.store,
       etcd: etcdConfig(options),
+      encryptionProviderConfig: options.encryptionProviderConfig,
       runtime: options.runtime,
       containerRuntimeEndpoint: options.containerRuntimeEndpoint,
       nodes: options.nodes,

@@ -16,6 +16,7 @@ import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
 import { nodeRange, overlap, parseRange, type Range } from './network-ranges.ts';
 import { Pki } from './pki.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
+import { encryptStorage, readEncryptionFile } from './encryption.ts';
 import { type EtcdConfig, openStorage, type StoreChoice } from './stores.ts';
 import { UserError } from './user-error.ts';
 
@@ -31,6 +32,8 @@ export interface LaunchConfig {
   readonly store: StoreChoice;
   /** For the store 'etcd'. */
   readonly etcd?: EtcdConfig;
+  /** The file of an EncryptionConfiguration. Absent: nothing is encrypted at rest. */
+  readonly encryptionProviderConfig?: string;
   readonly runtime: RuntimeChoice;
   readonly containerRuntimeEndpoint?: string;
   /** The first runs on the runtime chosen, the others are simulated. */
@@ -96,6 +99,8 @@ async function start(
   const clock = systemClock;
   const random = systemRandom;
   const schedulerConfiguration = config.schedulerConfig === undefined ? undefined : parseYaml(config.schedulerConfig);
+  const encryption =
+    config.encryptionProviderConfig === undefined ? undefined : readEncryptionFile(resolve(config.encryptionProviderConfig));
   progress('preparing certificates and the store');
   let storageFailed!: (error: Error) => void;
   const storageFailure = new Promise<Error>((resolveFailure) => (storageFailed = resolveFailure));
@@ -109,7 +114,7 @@ async function start(
       random,
       logger,
       onFailure: storageFailed,
-    }),
+    }).then((storage) => (encryption === undefined ? storage : encryptStorage(storage, encryption, random))),
     runtime: prepareRuntime({
       choice: config.runtime,
       ...(config.containerRuntimeEndpoint !== undefined && { endpoint: config.containerRuntimeEndpoint }),

@@ -1,0 +1,43 @@
+// Encryption at rest of a cluster's store, from the file that --encryption-provider-config names.
+
+import { readFileSync } from 'node:fs';
+import { parse as parseYaml } from 'yaml';
+import { allResources } from '../api/schema/compile.ts';
+import { storagePrefix } from '../apiserver/registry/storage-prefix.ts';
+import type { Random } from '../machinery/random.ts';
+import type { EncryptionConfiguration, GroupResource } from '../storage/encryption/index.ts';
+import { encryptedStorage, readEncryptionConfiguration } from '../storage/encryption/index.ts';
+import type { Storage } from '../storage/interface.ts';
+import { UserError } from './user-error.ts';
+
+const FLAG = '--encryption-provider-config';
+
+/** Throws UserError that says everything that is wrong with the file. */
+export function readEncryptionFile(path: string): EncryptionConfiguration {
+  try {
+    return readEncryptionConfiguration(parseYaml(readFileSync(path, 'utf8')));
+  } catch (err) {
+    throw new UserError(`${FLAG}: ${path}: ${err instanceof Error ? err.message : String(err)}`, { cause: err });
+  }
+}
+
+export function encryptStorage(storage: Storage, configuration: EncryptionConfiguration, random: Random): Storage {
+  return encryptedStorage({ storage, configuration, resourceOf: resourceOfKeys(), random });
+}
+
+/** Which resource a key is of: custom resources are filed under their group, the others as storagePrefix says. */
+export function resourceOfKeys(): (key: string) => GroupResource | undefined {
+  const byPrefix = new Map<string, GroupResource>();
+  for (const { group, resource } of allResources()) {
+    const prefix = storagePrefix({ group, resource });
+    const known = byPrefix.get(prefix);
+    // Events are in two groups and filed once, as the core group's.
+    if (known === undefined || group === '') byPrefix.set(prefix, { group, resource });
+  }
+  return (key) => {
+    const [, root, first = '', second = ''] = key.split('/');
+    if (root !== 'registry') return undefined;
+    const found = byPrefix.get(`/registry/${first}/${second}/`) ?? byPrefix.get(`/registry/${first}/`);
+    return found ?? (first.includes('.') ? { group: first, resource: second } : undefined);
+  };
+}

@@ -1,0 +1,133 @@
+// Values as they are stored, encrypted as Kubernetes does it: `k8s:enc:PROVIDER:v1:KEYNAME:` and then what the provider makes of
+// the value. What one server wrote the other reads.
+//
+//   aesgcm   nonce (12 bytes), ciphertext, tag (16 bytes); the key of the store is authenticated with it
+//   aescbc   initialization vector (16 bytes), ciphertext, padded as PKCS #7 has it; not authenticated, so only for what is there
+//   identity the value itself
+
+import { createCipheriv, createDecipheriv } from 'node:crypto';
+import type { Random } from '../../machinery/random.ts';
+import type { EncryptionKey, ProviderConfiguration } from './config.ts';
+
+const MARK = 'k8s:enc:';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const BLOCK_BYTES = 16;
+
+/** A value as it is stored, read. */
+export interface Opened {
+  readonly value: Uint8Array;
+  /** It was not written as it would be now: with another provider, or another key. */
+  readonly stale: boolean;
+}
+
+interface Cipher {
+  /** What a value begins with that this wrote. */
+  readonly prefix: Buffer;
+  /** `context`: the key of the store. */
+  seal(value: Uint8Array, context: string): Uint8Array;
+  /** `data`: what follows the prefix. Throws if it is not what was sealed. */
+  open(data: Uint8Array, context: string): Uint8Array;
+}
+
+export class Transformer {
+  /** One for each key of each provider; the first one writes. */
+  readonly #ciphers: readonly Cipher[];
+
+  constructor(providers: readonly ProviderConfiguration[], random: Random) {
+    this.#ciphers = providers.flatMap((provider) => ciphersOf(provider, random));
+  }
+
+  seal(value: Uint8Array, context: string): Uint8Array {
+    const cipher = this.#ciphers[0];
+    if (cipher === undefined) throw new Error('encryption: there is no provider');
+    return cipher.prefix.length === 0 ? value : Buffer.concat([cipher.prefix, cipher.seal(value, context)]);
+  }
+
+  /** Throws if nothing that is configured can read it. */
+  open(stored: Uint8Array, context: string): Opened {
+    let failure: Error | undefined;
+    for (const [i, cipher] of this.#ciphers.entries()) {
+      if (!startsWith(stored, cipher.prefix)) continue;
+      try {
+        return { value: cipher.open(stored.subarray(cipher.prefix.length), context), stale: i > 0 };
+      } catch (error) {
+        // Keys may have the same name.
+        failure ??= error instanceof Error ? error : new Error(String(error));
+      }
+    }
+    throw failure ?? new Error('no matching prefix found');
+  }
+}
+
+function ciphersOf(provider: ProviderConfiguration, random: Random): Cipher[] {
+  switch (provider.type) {
+    case 'identity':
+      return [identity];
+    case 'aesgcm':
+      return provider.keys.map((key) => aesGcm(key, random));
+    case 'aescbc':
+      return provider.keys.map((key) => aesCbc(key, random));
+  }
+}
+
+/** Reads and writes values that are not encrypted. */
+export const identity: Cipher = {
+  prefix: Buffer.alloc(0),
+  seal: (value) => value,
+  open(data) {
+    if (startsWith(data, Buffer.from(MARK))) throw new Error('identity transformer tried to read encrypted data');
+    return data;
+  },
+};
+
+function aesGcm({ name, secret }: EncryptionKey, random: Random): Cipher {
+  const algorithm = `aes-${secret.length * 8}-gcm` as 'aes-256-gcm';
+  return {
+    prefix: Buffer.from(`${MARK}aesgcm:v1:${name}:`),
+    seal(value, context) {
+      const nonce = random.bytes(NONCE_BYTES);
+      const cipher = createCipheriv(algorithm, secret, nonce).setAAD(Buffer.from(context));
+      return Buffer.concat([nonce, cipher.update(value), cipher.final(), cipher.getAuthTag()]);
+    },
+    open(data, context) {
+      if (data.length < NONCE_BYTES + TAG_BYTES) throw new Error('the stored data was shorter than the required size');
+      const end = data.length - TAG_BYTES;
+      const decipher = createDecipheriv(algorithm, secret, data.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
+        .setAAD(Buffer.from(context))
+        .setAuthTag(data.subarray(end));
+      const value = decipher.update(data.subarray(NONCE_BYTES, end));
+      try {
+        return Buffer.concat([value, decipher.final()]);
+      } catch (cause) {
+        throw new Error('cipher: message authentication failed', { cause });
+      }
+    },
+  };
+}
+
+function aesCbc({ name, secret }: EncryptionKey, random: Random): Cipher {
+  const algorithm = `aes-${secret.length * 8}-cbc`;
+  return {
+    prefix: Buffer.from(`${MARK}aescbc:v1:${name}:`),
+    seal(value) {
+      const vector = random.bytes(BLOCK_BYTES);
+      const cipher = createCipheriv(algorithm, secret, vector);
+      return Buffer.concat([vector, cipher.update(value), cipher.final()]);
+    },
+    open(data) {
+      if (data.length < 2 * BLOCK_BYTES) throw new Error('the stored data was shorter than the required size');
+      if (data.length % BLOCK_BYTES !== 0) throw new Error('the stored data is not a multiple of the block size');
+      const decipher = createDecipheriv(algorithm, secret, data.subarray(0, BLOCK_BYTES));
+      try {
+        return Buffer.concat([decipher.update(data.subarray(BLOCK_BYTES)), decipher.final()]);
+      } catch (cause) {
+        throw new Error('invalid padding on input', { cause });
+      }
+    },
+  };
+}
+
+function startsWith(data: Uint8Array, prefix: Uint8Array): boolean {
+  return data.length >= prefix.length && prefix.every((byte, i) => data[i] === byte);
+}
