@@ -110,8 +110,8 @@ async function encode(object: EncodedObject, format: ResponseFormat): Promise<Ui
 
 async function encodeValue(value: unknown, format: ResponseFormat): Promise<Uint8Array> {
   if (format.mediaType === 'application/json') return Buffer.from(`${JSON.stringify(value, null, 2)}\n`, 'utf8');
-  const { stringify } = await import('yaml');
-  return Buffer.from(stringify(value, { version: '1.1', lineWidth: 0, aliasDuplicateObjects: false }), 'utf8');
+  const { formatYaml } = await import('../../api/codec/format-yaml.ts');
+  return Buffer.from(formatYaml(value), 'utf8');
 }
 
 async function sendWhole(

@@ -1,0 +1,166 @@
+// `npm run coverage:api`: writes docs/api-coverage.md, the table of what the API server serves: each group and version, kind, verb and
+// encoding, which golden files of upstream it reads and writes, and what its OpenAPI document says otherwise than the published one. Rows
+// are asked of the server itself; the last two columns need ../shared, and say so where it is not at hand.
+
+import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+import { decodeObject, encodeObject, parseYaml } from '../src/api/codec/index.ts';
+import { formatYaml } from '../src/api/codec/format-yaml.ts';
+import { decodeProtobuf, encodeProtobuf, openEnvelope } from '../src/api/codec/protobuf/index.ts';
+import type { MessageDescriptor } from '../src/api/descriptor.ts';
+import { newDefaultScheme } from '../src/api/default-scheme.ts';
+import { fuzzObject } from '../src/api/testing/fuzz.ts';
+import { readGolden } from '../src/api/testing/golden.ts';
+import { defaultTable } from '../src/apiserver/registry/table.ts';
+import { verbsOf } from '../src/apiserver/registry/rest.ts';
+import type { ServedResource } from '../src/apiserver/registry/rest.ts';
+import { openApiDifference } from '../src/apiserver/testing/openapi-difference.ts';
+import type { OpenApiDifference, OpenApiDocument } from '../src/apiserver/testing/openapi-difference.ts';
+import { send } from '../src/apiserver/testing/requests.ts';
+import { startTestServer } from '../src/apiserver/testing/server.ts';
+import { deepEqual } from '../src/machinery/deep.ts';
+import { SeededRandom } from '../src/machinery/random.ts';
+import { differences } from './golden.ts';
+
+const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+export const PAGE = at('../docs/api-coverage.md');
+const GOLDEN = at('../../shared/golden');
+const PUBLISHED = at('../../shared/reference/openapi-v2.json');
+/** What the last two columns say where nobody can know. */
+const UNKNOWN = '?';
+const FILLS = 5;
+
+const INTRODUCTION = `# What the API serves
+
+Written by \`npm run coverage:api\`, which asks the server; a test says whether it is current.
+
+- **Verbs**, and those of each subresource. *all* is create, get, list, watch, update, patch, delete and deletecollection. Every kind that
+  has \`patch\` takes JSON patches, merge patches, strategic merge patches and server-side apply.
+- **Encodings**: in which of JSON, YAML and protobuf filled objects of the kind come back as they were. Lists, watch frames, \`Table\` and
+  \`PartialObjectMetadata\` are written once for all kinds, in JSON and protobuf.
+- **Columns** of \`kubectl get\`, and those that \`-o wide\` adds.
+- **Golden**: whether upstream's own encoded object of the kind is read from JSON and protobuf as the same object and written back byte for
+  byte (–: none is given).
+- **OpenAPI**: in how many places the document says something else of the version than the published one does.
+`;
+
+export interface Coverage {
+  readonly page: string;
+  /** Without the columns that need ../shared. */
+  readonly withoutReference: string;
+}
+
+export async function apiCoverage(): Promise<Coverage> {
+  const server = await startTestServer();
+  try {
+    const { json } = await send(server.server, { path: '/openapi/v2' });
+    const difference = existsSync(PUBLISHED)
+      ? openApiDifference(json as unknown as OpenApiDocument, JSON.parse(readFileSync(PUBLISHED, 'utf8')) as OpenApiDocument)
+      : undefined;
+    const rows = sorted(server.server.resources).map((served) => rowOf(served, difference));
+    const page = render(rows, difference);
+    return { page, withoutReference: withoutReference(page) };
+  } finally {
+    await server.stop();
+  }
+}
+
+/** The page without what can only be known with ../shared at hand. */
+export function withoutReference(page: string): string {
+  return page
+    .split('\n')
+    .filter((line) => !line.startsWith('Kinds:') && !line.startsWith('Not served:'))
+    .map((line) => (line.startsWith('|') ? line.split('|').slice(0, -3).join('|') : line))
+    .join('\n');
+}
+
+interface Row {
+  readonly groupVersion: string;
+  readonly cells: readonly string[];
+  readonly golden: string;
+}
+
+function sorted(resources: readonly ServedResource[]): readonly ServedResource[] {
+  const key = ({ type }: ServedResource): string => `${type.group} ${type.version} ${type.kind} ${type.resource}`;
+  return resources.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
+}
+
+const scheme = newDefaultScheme();
+
+function rowOf(served: ServedResource, difference: OpenApiDifference | undefined): Row {
+  const { group, version, kind, resource } = served.type;
+  const groupVersion = group === '' ? version : `${group}/${version}`;
+  const message = scheme.lookup({ group, version, kind })?.message;
+  const golden = message === undefined ? '–' : goldenOf(message, `${group === '' ? 'core' : group}.${version}.${kind}`);
+  const lines = difference?.lines.filter((line) => line.startsWith(`${groupVersion}: `));
+  return {
+    groupVersion,
+    golden,
+    cells: [
+      groupVersion,
+      kind,
+      resource,
+      shownVerbs(verbsOf(served)),
+      (served.subresources ?? []).map((subresource) => `${subresource.name} (${verbsOf(subresource).join(' ')})`).join(', '),
+      message === undefined ? '–' : encodingsOf(message).join(' '),
+      columnsOf(served),
+      golden,
+      lines === undefined ? UNKNOWN : String(lines.length),
+    ],
+  };
+}
+
+const ALL = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+function shownVerbs(verbs: readonly string[]): string {
+  return deepEqual(verbs.toSorted(), ALL) ? 'all' : verbs.join(' ');
+}
+
+function columnsOf({ table }: ServedResource): string {
+  const { columns } = table ?? defaultTable;
+  const wide = columns.filter(({ priority = 0 }) => priority > 0).length;
+  return wide === 0 ? String(columns.length) : `${columns.length - wide} + ${wide}`;
+}
+
+/** Those in which filled objects come back as they were. */
+function encodingsOf(message: MessageDescriptor): readonly string[] {
+  const random = new SeededRandom(message.key);
+  const objects = Array.from({ length: FILLS }, () => decodeObject<object>(message, fuzzObject(message, random)).object);
+  const decode = (value: unknown): object => decodeObject<object>(message, value).object;
+  const ways: Readonly<Record<string, (object: object) => object>> = {
+    JSON: (object) => decode(JSON.parse(Buffer.from(encodeObject(object)).toString('utf8'))),
+    YAML: (object) => decode(parseYaml(formatYaml(object))),
+    protobuf: (object) => decodeProtobuf<object>(message, openEnvelope(encodeProtobuf(message, object))),
+  };
+  return Object.entries(ways).flatMap(([name, way]) => (objects.every((object) => deepEqual(way(object), object)) ? [name] : []));
+}
+
+function goldenOf(message: MessageDescriptor, name: string): string {
+  if (!existsSync(GOLDEN)) return UNKNOWN;
+  const file = readGolden(GOLDEN).find((each) => each.name === name);
+  if (file === undefined || file.message?.key !== message.key) return '–';
+  return differences(file).length === 0 ? 'alike' : 'differs';
+}
+
+function render(rows: readonly Row[], difference: OpenApiDifference | undefined): string {
+  const header = ['Group and version', 'Kind', 'Resource', 'Verbs', 'Subresources', 'Encodings', 'Columns', 'Golden', 'OpenAPI'];
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  const alike = rows.filter(({ golden }) => golden === 'alike').length;
+  const given = rows.filter(({ golden }) => golden !== '–').length;
+  return [
+    INTRODUCTION,
+    line(header),
+    line(header.map(() => '---')),
+    ...rows.map(({ cells }) => line(cells)),
+    '',
+    `Kinds: ${rows.length}. Golden files alike: ${alike} of ${given}. Differences of the OpenAPI document: ${difference?.lines.length ?? UNKNOWN}.`,
+    '',
+    `Not served: ${(difference?.missingVersions ?? [UNKNOWN]).map((version) => `\`${version}\``).join(', ')}.`,
+    '',
+  ].join('\n');
+}
+
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  if (!existsSync(PUBLISHED)) throw new Error(`the published document is not at hand: ${PUBLISHED}`);
+  writeFileSync(PAGE, (await apiCoverage()).page);
+}
