@@ -6,6 +6,7 @@ import { SharedInformerFactory } from '../client/informers/index.ts';
 import type { Clock } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
+import { ClusterRoleAggregationController } from './clusterrole-aggregation/index.ts';
 import type { Controller, ControllerConfig } from './controller.ts';
 import { CronJobController } from './cronjob/index.ts';
 import { DaemonSetController } from './daemonset/index.ts';
@@ -80,6 +81,7 @@ const CONTROLLERS = {
   deployment: (config, { settings }) => new DeploymentController({ ...config, ...settings?.deployment }),
   daemonset: (config, { settings }) => new DaemonSetController({ ...config, ...settings?.daemonset }),
   cronjob: (config, { settings }) => new CronJobController({ ...config, ...settings?.cronjob }),
+  'clusterrole-aggregation': (config) => new ClusterRoleAggregationController(config),
   disruption: (config) => new DisruptionController(config),
   job: (config, { settings }) => new JobController({ ...config, ...settings?.job }),
   statefulset: (config, { settings }) => new StatefulSetController({ ...config, ...settings?.statefulset }),

@@ -1,0 +1,71 @@
+// Cluster roles that are made of others: their rules are those of all roles that their selectors select.
+
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { clusterRoles } from '../../api/rbac/v1/index.ts';
+import type { ClusterRole, PolicyRule } from '../../api/rbac/v1/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { RateLimitingQueue, reconciled, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import { semanticEqual } from '../../machinery/deep.ts';
+import * as labels from '../../machinery/labels.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+
+type ReadRole = Immutable<ClusterRole>;
+type Rule = Immutable<PolicyRule>;
+
+const NAME = 'clusterrole-aggregation-controller';
+
+export class ClusterRoleAggregationController implements Controller {
+  readonly name = NAME;
+  readonly #config: ControllerConfig;
+  readonly #roles: SharedInformer<ReadRole>;
+  readonly #queue: RateLimitingQueue;
+
+  constructor(config: ControllerConfig) {
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#roles = config.informers.informerFor(clusterRoles);
+    // What changes in one may change every role that is made of others.
+    const changed = (): void => {
+      for (const role of this.#roles.lister.list()) if (role.aggregationRule !== undefined) this.#queue.add(objectKey(role));
+    };
+    this.#roles.addEventHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#roles.waitForSync(signal);
+    const { logger } = this.#config;
+    await runWorkers(this.#queue, 1, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const role = this.#roles.lister.getByKey(key);
+    if (role?.aggregationRule === undefined) return reconciled;
+    const rules = aggregatedRules(role, this.#roles.lister.list());
+    if (semanticEqual(rules, role.rules ?? [])) return reconciled;
+    const { name, uid } = role.metadata;
+    // Applied, so that nobody else's fields are touched; of this very role, not of another that has its name by now.
+    const configuration = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name, uid }, rules };
+    await this.#config.client
+      .resource(clusterRoles)
+      .patch(name, 'application/apply-patch+yaml', configuration, { fieldManager: NAME, force: true, signal });
+    return reconciled;
+  }
+}
+
+/** Each rule once, in the order of selectors, and of names within one. */
+export function aggregatedRules(role: ReadRole, all: readonly ReadRole[]): readonly Rule[] {
+  const sorted = all
+    .filter(({ metadata }) => metadata.name !== role.metadata.name)
+    .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  const rules: Rule[] = [];
+  for (const each of role.aggregationRule?.clusterRoleSelectors ?? []) {
+    const selector = labels.labelSelectorAsSelector(each);
+    for (const { metadata, rules: theirs } of sorted) {
+      if (!selector.matches(metadata.labels)) continue;
+      for (const rule of theirs ?? []) if (!rules.some((known) => semanticEqual(known, rule))) rules.push(rule);
+    }
+  }
+  return rules;
+}

@@ -1,0 +1,3 @@
+// Roles made of others.
+
+export { ClusterRoleAggregationController } from './cluster-role-aggregation-controller.ts';
