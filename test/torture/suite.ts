@@ -12,6 +12,7 @@ import { createMemoryStorage } from '../../src/storage/memory/index.ts';
 import { flipBits, tearWrites } from './damage.ts';
 import { failSyncs } from './failed-sync.ts';
 import { fileLayer, type FileLayer } from './file-layer.ts';
+import { canPartition, type Disturbance, etcdMissing, tortureEtcd } from './etcd.ts';
 import { killRepeatedly } from './kill.ts';
 import { exercise } from './linearizable.ts';
 import { MUTANTS, MutantStorage } from './mutants.ts';
@@ -70,6 +71,16 @@ function theLayer(): FileLayer {
   const layer = fileLayer();
   if (typeof layer === 'string') throw new Error(layer);
   return layer;
+}
+
+function repeated<T>(times: number, items: readonly T[]): T[] {
+  return Array.from({ length: times }, () => items).flat();
+}
+
+async function etcdPart(seed: string, disturbances: readonly Disturbance[]): Promise<PartResult> {
+  const { operations, unknown, disturbed, problems } = await tortureEtcd({ seed, disturbances });
+  const what = Object.entries(disturbed).map(([name, count]) => `${name} ${count}`);
+  return { summary: `${operations} operations, ${unknown} of unknown outcome; ${what.join(', ')}`, problems };
 }
 
 export const PARTS: readonly Part[] = [
@@ -162,5 +173,15 @@ export const PARTS: readonly Part[] = [
       const { cases, refused, problems } = await flipBits({ step: short ? 8000 : 40, seed });
       return { summary: `${cases} flips, ${refused} refused, wrong values served: ${problems.length}`, problems };
     },
+  },
+  {
+    name: 'etcd: members killed and paused, servers that end between a write and its answer',
+    missing: etcdMissing,
+    run: ({ short, seed }) => etcdPart(seed, short ? ['kill', 'server', 'pause'] : repeated(10, ['kill', 'server', 'pause'])),
+  },
+  {
+    name: 'etcd: members cut off from each other',
+    missing: () => etcdMissing() ?? (canPartition() ? undefined : 'network namespaces need root and the command ip'),
+    run: ({ short, seed }) => etcdPart(seed, short ? ['partition'] : repeated(10, ['partition', 'server'])),
   },
 ];

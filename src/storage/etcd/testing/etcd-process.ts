@@ -32,8 +32,16 @@ export interface EtcdProcess {
 export interface EtcdProcessOptions {
   /** More arguments; they win. */
   readonly args?: readonly string[];
+  /** Where each member runs, with addresses of its own and what goes before the command. Default: all on 127.0.0.1. */
+  readonly places?: readonly EtcdPlace[];
   /** PEM files: serves https and asks clients for certificates. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly clientCa: string };
+}
+
+export interface EtcdPlace {
+  readonly clientHost: string;
+  readonly peerHost: string;
+  readonly command: readonly string[];
 }
 
 export async function startEtcd(options: EtcdProcessOptions = {}): Promise<EtcdProcess> {
@@ -44,13 +52,21 @@ export async function startEtcd(options: EtcdProcessOptions = {}): Promise<EtcdP
 /** Members of one cluster. */
 export async function startEtcdCluster(size: number, options: EtcdProcessOptions = {}): Promise<EtcdProcess[]> {
   const ports = await freePorts(2 * size);
+  const place = (index: number): EtcdPlace =>
+    options.places?.[index] ?? { clientHost: '127.0.0.1', peerHost: '127.0.0.1', command: [] };
   const scheme = options.tls === undefined ? 'http' : 'https';
-  const peers = Array.from({ length: size }, (_, index) => `m${index}=http://127.0.0.1:${ports[2 * index + 1]}`).join(',');
+  const peers = Array.from(
+    { length: size },
+    (_, index) => `m${index}=http://${place(index).peerHost}:${ports[2 * index + 1]}`,
+  ).join(',');
   const members = Array.from({ length: size }, (_, index) => {
     const dir = mkdtempSync(join(tmpdir(), 'coxswain-etcd-'));
-    const endpoint = `${scheme}://127.0.0.1:${ports[2 * index]}`;
-    const peer = `http://127.0.0.1:${ports[2 * index + 1]}`;
+    const { clientHost, peerHost, command } = place(index);
+    const endpoint = `${scheme}://${clientHost}:${ports[2 * index]}`;
+    const peer = `http://${peerHost}:${ports[2 * index + 1]}`;
     const args = [
+      ...command,
+      PROGRAM,
       `--name=m${index}`,
       `--data-dir=${dir}`,
       `--initial-cluster=${peers}`,
@@ -101,17 +117,18 @@ class Member implements EtcdProcess {
   }
 
   async start(): Promise<void> {
-    const child = spawn(PROGRAM, this.#args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const [program, ...args] = this.#args;
+    const child = spawn(program as string, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
     const note = (chunk: Buffer): void => {
       this.#output = (this.#output + chunk.toString()).slice(-4000);
     };
     child.stdout?.on('data', note);
     child.stderr?.on('data', note);
-    const { port } = new URL(this.endpoint);
+    const { hostname, port } = new URL(this.endpoint);
     for (;;) {
       if (child.exitCode !== null || child.signalCode !== null) throw new Error(`etcd ended: ${this.#output}`);
-      if (await accepts(Number(port))) return;
+      if (await accepts(hostname, Number(port))) return;
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
@@ -139,10 +156,10 @@ class Member implements EtcdProcess {
   }
 }
 
-async function accepts(port: number): Promise<boolean> {
+async function accepts(host: string, port: number): Promise<boolean> {
   const { connect } = await import('node:net');
   return await new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
+    const socket = connect(port, host);
     socket.once('connect', () => {
       socket.destroy();
       resolve(true);

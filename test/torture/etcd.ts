@@ -1,0 +1,329 @@
+// The store on etcd while its members fail: clients of several servers work on a few keys, members are killed, paused and cut off
+// from each other, servers end between a write and its answer; and what the clients were answered is judged like any history.
+
+import { execFileSync } from 'node:child_process';
+import { systemClock } from '../../src/machinery/clock.ts';
+import { silentLogger } from '../../src/machinery/log.ts';
+import type { Random } from '../../src/machinery/random.ts';
+import { SeededRandom, systemRandom } from '../../src/machinery/random.ts';
+import { openEtcdStorage } from '../../src/storage/etcd/index.ts';
+import { ETCD_HINT, hasEtcd, startEtcdCluster } from '../../src/storage/etcd/testing/etcd-process.ts';
+import type { EtcdPlace, EtcdProcess } from '../../src/storage/etcd/testing/etcd-process.ts';
+import type { Storage, StorageEvent } from '../../src/storage/interface.ts';
+import { StorageError } from '../../src/storage/interface.ts';
+import { openWatchCache } from '../../src/storage/watch-cache/index.ts';
+import type { KeyInput, KeyOperation, KeyOutput } from './checker.ts';
+import { isLinearizable } from './checker.ts';
+
+const MEMBERS = 3;
+const SERVERS = 2;
+const CLIENTS = 8;
+const KEYS = 10;
+/** How long a member stays away. */
+const AWAY_MS = 1500;
+const CALM_MS = 1000;
+/** A client that got no answer waits this long before it goes on. */
+const PAUSE_MS = 50;
+
+export type Disturbance = 'kill' | 'pause' | 'partition' | 'server';
+
+export interface EtcdTortureOptions {
+  readonly seed: string;
+  readonly disturbances: readonly Disturbance[];
+}
+
+export interface EtcdTortureResult {
+  readonly operations: number;
+  readonly unknown: number;
+  readonly disturbed: Readonly<Record<string, number>>;
+  readonly problems: readonly string[];
+}
+
+export function etcdMissing(): string | undefined {
+  return hasEtcd() ? undefined : ETCD_HINT;
+}
+
+/** Whether network namespaces can be made here, which partitions need. */
+export function canPartition(): boolean {
+  return process.getuid?.() === 0 && succeeds('ip', 'netns', 'list') && succeeds('unshare', '-n', 'true');
+}
+
+export async function tortureEtcd(options: EtcdTortureOptions): Promise<EtcdTortureResult> {
+  const network = options.disturbances.includes('partition') ? new Network() : undefined;
+  const members: EtcdProcess[] = [];
+  try {
+    // Big enough an election time that a busy machine is not one more disturbance.
+    members.push(...(await startEtcdCluster(MEMBERS, { places: network?.places, args: ['--election-timeout=1000'] })));
+    return await new Run(options, members, network).run();
+  } finally {
+    await Promise.all(members.map((member) => member.stop()));
+    network?.remove();
+  }
+}
+
+class Refusal extends Error {}
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+const decode = (value: Uint8Array | undefined): string => (value === undefined ? '' : new TextDecoder().decode(value));
+
+class Run {
+  readonly #options: EtcdTortureOptions;
+  readonly #members: readonly EtcdProcess[];
+  readonly #network: Network | undefined;
+  readonly #random: Random;
+  /** One for each server; one that has ended has another in its place. */
+  readonly #servers: Storage[] = [];
+  readonly #history: { readonly key: string; readonly operation: KeyOperation }[] = [];
+  readonly #written: { readonly key: string; readonly value: string; readonly revision: number }[] = [];
+  readonly #problems: string[] = [];
+  #moment = 0;
+  #serial = 0;
+  #done = false;
+
+  constructor(options: EtcdTortureOptions, members: readonly EtcdProcess[], network: Network | undefined) {
+    this.#options = options;
+    this.#members = members;
+    this.#network = network;
+    this.#random = new SeededRandom(options.seed);
+  }
+
+  async run(): Promise<EtcdTortureResult> {
+    for (let i = 0; i < SERVERS; i++) this.#servers.push(await this.#open(i));
+    const observer = await this.#open(0);
+    const begin = await observer.currentRevision();
+    const stream = observer.watch('/t/', { afterRevision: begin });
+    const told: StorageEvent[] = [];
+    const watching = (async () => {
+      for await (const event of stream) told.push(event);
+    })();
+    const clients = Array.from({ length: CLIENTS }, (_, client) => this.#client(client));
+    const disturbed: Record<string, number> = {};
+    for (const disturbance of this.#options.disturbances) {
+      await systemClock.sleep(CALM_MS);
+      await this.#disturb(disturbance);
+      disturbed[disturbance] = (disturbed[disturbance] ?? 0) + 1;
+    }
+    await systemClock.sleep(CALM_MS);
+    this.#done = true;
+    await Promise.all(clients);
+    // After this write every event is there when its own is.
+    const { modRevision: last } = await this.#patiently(() => observer.create('/t/last', encode('last')));
+    while ((told.at(-1)?.revision ?? 0) < last) await systemClock.sleep(20);
+    stream.stop();
+    await watching;
+    this.#judge(told);
+    await Promise.all([...this.#servers, observer].map((storage) => storage.close()));
+    const unknown = this.#history.filter(({ operation }) => operation.output.type === 'unknown').length;
+    return { operations: this.#history.length, unknown, disturbed, problems: this.#problems.slice(0, 10) };
+  }
+
+  /** Every server begins with another member; one has a cache, one has none. */
+  async #open(index: number): Promise<Storage> {
+    const endpoints = this.#members.map(({ endpoint }) => endpoint);
+    endpoints.unshift(...endpoints.splice(index % endpoints.length));
+    const storage = await openEtcdStorage({
+      clock: systemClock,
+      random: systemRandom,
+      logger: silentLogger,
+      endpoints,
+      logicalPrefix: '',
+      compactionIntervalMs: 0,
+      attemptTimeoutMs: 800,
+      timeoutMs: 20_000,
+    });
+    return index === 0 ? openWatchCache({ storage, clock: systemClock, logger: silentLogger }) : storage;
+  }
+
+  async #disturb(disturbance: Disturbance): Promise<void> {
+    const index = this.#random.int(MEMBERS);
+    const member = this.#members[index] as EtcdProcess;
+    switch (disturbance) {
+      case 'kill':
+        member.signal('SIGKILL');
+        await systemClock.sleep(AWAY_MS);
+        await member.restart();
+        break;
+      case 'pause':
+        member.signal('SIGSTOP');
+        await systemClock.sleep(AWAY_MS);
+        member.signal('SIGCONT');
+        break;
+      case 'partition':
+        this.#network?.cut(index);
+        await systemClock.sleep(2 * AWAY_MS);
+        this.#network?.mend(index);
+        break;
+      case 'server': {
+        const server = this.#random.int(SERVERS);
+        const old = this.#servers[server] as Storage;
+        // Its writes are on their way; nobody hears what became of them.
+        await old.close();
+        this.#servers[server] = await this.#open(server);
+        break;
+      }
+    }
+  }
+
+  async #client(client: number): Promise<void> {
+    const seen = new Map<string, string>();
+    while (!this.#done) {
+      const key = `/t/${this.#random.int(KEYS)}`;
+      const input = this.#choose(seen.get(key) ?? '');
+      const called = this.#moment++;
+      const output = await this.#perform(this.#servers[client % SERVERS] as Storage, key, input);
+      if (output.type === 'unknown') await systemClock.sleep(PAUSE_MS);
+      // A read without an answer says nothing.
+      if (output.type === 'unknown' && input.type === 'get') continue;
+      this.#history.push({ key, operation: { client, input, output, called, returned: this.#moment++ } });
+      if (input.type === 'get' && output.type === 'done') seen.set(key, output.read ?? '');
+      // So many operations are plenty for the checker.
+      await systemClock.sleep(this.#random.int(20));
+    }
+  }
+
+  #choose(seen: string): KeyInput {
+    const value = `v${this.#serial++}`;
+    const die = this.#random.int(20);
+    if (die < 6) return { type: 'get' };
+    if (die < 10) return { type: 'put', value };
+    if (die < 15 && seen !== '') return { type: 'swap', expected: seen, value };
+    if (die < 18) return { type: 'create', value };
+    return { type: 'delete' };
+  }
+
+  async #perform(storage: Storage, key: string, input: KeyInput): Promise<KeyOutput> {
+    const wrote = (value: string, revision: number): void => void this.#written.push({ key, value, revision });
+    try {
+      switch (input.type) {
+        case 'get':
+          return { type: 'done', read: decode((await storage.get(key))?.value) };
+        case 'create':
+          wrote(input.value, (await storage.create(key, encode(input.value))).modRevision);
+          return { type: 'done', read: '' };
+        case 'delete': {
+          const { previous, revision } = await storage.delete(key);
+          wrote('', revision);
+          return { type: 'done', read: decode(previous.value) };
+        }
+        case 'put':
+        case 'swap': {
+          const { previous, revision } = await storage.guaranteedUpdate(key, (current) => {
+            if (input.type === 'swap' && decode(current?.value) !== input.expected) throw new Refusal();
+            return { action: 'put', value: encode(input.value) };
+          });
+          wrote(input.value, revision);
+          return { type: 'done', read: decode(previous?.value) };
+        }
+      }
+    } catch (error) {
+      if (error instanceof Refusal) return { type: 'refused' };
+      if (error instanceof StorageError) {
+        if (error.reason === 'KeyExists' || error.reason === 'KeyNotFound') return { type: 'refused' };
+        if (error.reason === 'Unavailable' || error.reason === 'Closed') return { type: 'unknown' };
+      }
+      throw error;
+    }
+  }
+
+  #judge(told: readonly StorageEvent[]): void {
+    for (let i = 0; i < KEYS; i++) {
+      const operations = this.#history.filter(({ key }) => key === `/t/${i}`).map(({ operation }) => operation);
+      if (!isLinearizable(operations)) this.#problems.push(`/t/${i}: ${operations.length} operations that no order explains`);
+    }
+    const events = new Map<number, string>();
+    const values = new Map<string, string>();
+    let before = 0;
+    for (const event of told) {
+      if (event.type === 'progress') continue;
+      const key = event.type === 'put' ? event.kv.key : event.key;
+      const value = event.type === 'put' ? decode(event.kv.value) : '';
+      if (event.revision <= before) this.#problems.push(`the watch told ${event.revision} after ${before}`);
+      if (decode(event.previous?.value) !== (values.get(key) ?? ''))
+        this.#problems.push(`the watch has a gap before ${event.revision}`);
+      before = event.revision;
+      values.set(key, value);
+      events.set(event.revision, `${key}=${value}`);
+    }
+    for (const { key, value, revision } of this.#written) {
+      const event = events.get(revision);
+      if (event !== `${key}=${value}`)
+        this.#problems.push(`${key}=${value} was acknowledged as ${revision}, where there is ${event}`);
+    }
+  }
+
+  async #patiently<T>(operation: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await operation();
+      } catch (error) {
+        if (!(error instanceof StorageError) || error.reason !== 'Unavailable') throw error;
+      }
+    }
+  }
+}
+
+/**
+ * A network namespace for each member, with two links: one to us, one to a bridge that joins the members. A cut takes the second
+ * down: the member still answers us, but knows nothing of the others.
+ */
+class Network {
+  readonly places: readonly EtcdPlace[];
+  readonly #tag = systemRandom.nameSuffix(4);
+
+  constructor() {
+    ip('link', 'add', `cxb${this.#tag}`, 'type', 'bridge');
+    ip('link', 'set', `cxb${this.#tag}`, 'up');
+    this.places = Array.from({ length: MEMBERS }, (_, index) => this.#addMember(index));
+  }
+
+  cut(index: number): void {
+    ip('link', 'set', `cxp${this.#tag}${index}`, 'down');
+  }
+
+  mend(index: number): void {
+    ip('link', 'set', `cxp${this.#tag}${index}`, 'up');
+  }
+
+  remove(): void {
+    // With a namespace go its links, and with these their other ends.
+    for (const index of this.places.keys()) ip('netns', 'delete', this.#namespace(index));
+    ip('link', 'delete', `cxb${this.#tag}`);
+  }
+
+  #namespace(index: number): string {
+    return `coxswain-${this.#tag}-${index}`;
+  }
+
+  #addMember(index: number): EtcdPlace {
+    const namespace = this.#namespace(index);
+    const [ours, peers] = [`cxc${this.#tag}${index}`, `cxp${this.#tag}${index}`];
+    const inside = (...args: string[]): void => ip('-n', namespace, ...args);
+    const clientNet = `169.254.${201 + index}`;
+    const peerHost = `169.254.200.${2 + index}`;
+    ip('netns', 'add', namespace);
+    inside('link', 'set', 'lo', 'up');
+    ip('link', 'add', ours, 'type', 'veth', 'peer', 'name', 'client', 'netns', namespace);
+    ip('address', 'add', `${clientNet}.1/30`, 'dev', ours);
+    ip('link', 'set', ours, 'up');
+    inside('address', 'add', `${clientNet}.2/30`, 'dev', 'client');
+    inside('link', 'set', 'client', 'up');
+    ip('link', 'add', peers, 'type', 'veth', 'peer', 'name', 'peers', 'netns', namespace);
+    ip('link', 'set', peers, 'master', `cxb${this.#tag}`, 'up');
+    inside('address', 'add', `${peerHost}/24`, 'dev', 'peers');
+    inside('link', 'set', 'peers', 'up');
+    return { clientHost: `${clientNet}.2`, peerHost, command: ['ip', 'netns', 'exec', namespace] };
+  }
+}
+
+function ip(...args: string[]): void {
+  execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+}
+
+function succeeds(command: string, ...args: string[]): boolean {
+  try {
+    execFileSync(command, args, { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
