@@ -52,6 +52,10 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
       nodeFlags: options['node-flag'],
     });
   },
+  async store() {
+    const { store } = await import('./store/bench.ts');
+    await store();
+  },
   async steps() {
     const { steps } = await import('./steps/bench.ts');
     await steps();

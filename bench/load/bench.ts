@@ -137,7 +137,7 @@ async function measureBare(protocol: 'h1' | 'h2'): Promise<Bare> {
   }
 }
 
-async function createNamespace(target: Target): Promise<void> {
+export async function createNamespace(target: Target): Promise<void> {
   const { client, close } = connectTo(target);
   try {
     await client.resource(namespaces).create({ metadata: { name: NAMESPACE } });
