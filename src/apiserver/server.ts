@@ -9,6 +9,7 @@ import * as apierrors from '../machinery/apierrors.ts';
 import { AdmissionChain } from './admission/chain.ts';
 import { defaultAdmissionPlugins } from './admission/defaults.ts';
 import { ClientCertificateAuthenticator } from './authentication/client-certificate.ts';
+import { LegacyServiceAccountTokens } from './authentication/legacy-service-account-tokens.ts';
 import { ServiceAccountTokens } from './authentication/service-account-tokens.ts';
 import { StaticTokenAuthenticator } from './authentication/static-tokens.ts';
 import { BOOTSTRAP_POLICY } from './authorization/bootstrap-policy.ts';
@@ -69,6 +70,16 @@ export class ApiServer {
     const { serviceAccounts } = config;
     const serviceAccountTokens =
       serviceAccounts === undefined ? undefined : new ServiceAccountTokens({ clock, random, find, ...serviceAccounts });
+    const legacyTokens =
+      serviceAccounts === undefined || serviceAccountTokens === undefined
+        ? undefined
+        : new LegacyServiceAccountTokens({
+            clock,
+            find,
+            signingKey: serviceAccounts.signingKey,
+            audiences: serviceAccountTokens.audiences,
+          });
+    const accountAuthenticators = [serviceAccountTokens, legacyTokens].flatMap((authenticator) => authenticator ?? []);
     const registryServices: RegistryServices = {
       storage,
       clock,
@@ -79,7 +90,7 @@ export class ApiServer {
       nodeConnector: config.nodeConnector,
       find,
       serviceAccountTokens,
-      tokenAuthenticators: serviceAccountTokens === undefined ? [staticTokens] : [staticTokens, serviceAccountTokens],
+      tokenAuthenticators: [staticTokens, ...accountAuthenticators],
       detectMutations: config.detectMutations,
       onStop: (callback) => this.#onStop.push(callback),
     };
@@ -130,7 +141,7 @@ export class ApiServer {
         authenticators: [
           new ClientCertificateAuthenticator(),
           staticTokens,
-          ...(serviceAccountTokens === undefined ? [] : [serviceAccountTokens]),
+          ...accountAuthenticators,
           ...(config.authenticators ?? []),
         ],
         authorizer,

@@ -72,6 +72,8 @@ export const ADMIN_USER = { name: 'kubernetes-admin', groups: ['system:masters']
 
 export class Cluster {
   readonly #config: ClusterConfig;
+  /** PEM: what signs the tokens of ServiceAccounts. Each time it is asked for without a directory it would be another. */
+  readonly #serviceAccountKey: string | undefined;
   readonly #abort = new AbortController();
   readonly #kubelets = new Map<string, Kubelet>();
   /** The controllers and the scheduler, which run until they are aborted. */
@@ -111,6 +113,7 @@ export class Cluster {
   private constructor(config: ClusterConfig, tls: { cert: string; key: string } | undefined) {
     this.#config = config;
     const { clock, random, logger, storage, pki } = config;
+    this.#serviceAccountKey = pki?.serviceAccountKeys().privateKey;
     sharedByMany(this.#abort.signal);
     this.failed = new Promise((resolve) => (this.#fail = resolve));
     this.#server = new ApiServer({
@@ -122,7 +125,9 @@ export class Cluster {
       nodeConnector: this.#nodeConnector(),
       version: KUBERNETES_VERSION.gitVersion,
       // Without an authority a pod could not know the API server: it gets no token for it either.
-      ...(pki !== undefined && { serviceAccounts: { signingKey: pki.serviceAccountKeys().privateKey, mountTokens: true } }),
+      ...(this.#serviceAccountKey !== undefined && {
+        serviceAccounts: { signingKey: this.#serviceAccountKey, mountTokens: true },
+      }),
       ...(tls !== undefined && pki !== undefined && { tls: { ...tls, clientCa: pki.caCertificate } }),
       ...(config.listen !== undefined && { bindAddress: config.listen.bindAddress, port: config.listen.port }),
     });
@@ -147,6 +152,7 @@ export class Cluster {
       random: random.derive('controller-manager'),
       logger: logger.with({ component: 'controller-manager' }),
       ...(pki !== undefined && { rootCa: pki.caCertificate }),
+      ...(this.#serviceAccountKey !== undefined && { serviceAccountKey: this.#serviceAccountKey }),
       clusterCidrs: [this.#config.podCidr],
       settings: { 'node-ipam': { serviceCidrs: [this.#config.serviceCidr] } },
     });

@@ -29,6 +29,7 @@ import { ReplicaManager, replicaSetKind, replicationControllerKind } from './rep
 import { ResourceQuotaController } from './resourcequota/index.ts';
 import { RootCaPublisher } from './root-ca-publisher/index.ts';
 import { ServiceLbController } from './service-lb/index.ts';
+import { legacyTokenSigner, TokensController } from './serviceaccount-token/index.ts';
 import { ServiceAccountsController } from './serviceaccount/index.ts';
 import { StatefulSetController } from './statefulset/index.ts';
 import { TaintEvictionController } from './taint-eviction/index.ts';
@@ -67,6 +68,8 @@ export interface ControllerManagerConfig {
   readonly informers?: SharedInformerFactory;
   /** Which controllers run. Default: all for which there is what they need. */
   readonly controllers?: readonly ControllerName[];
+  /** PEM, a P-256 private key: that of the API server's tokens. Without it Secrets that ask for a token get none. */
+  readonly serviceAccountKey?: string;
   /** PEM. Without it the root CA is not published. */
   readonly rootCa?: string;
   /** Without it nodes get no ranges of pod addresses. */
@@ -97,6 +100,10 @@ const CONTROLLERS = {
   namespace: (config, { settings }) => new NamespaceController({ ...config, ...settings?.namespace }),
   'service-lb': (config, { settings }) => new ServiceLbController({ ...config, ...settings?.['service-lb'] }),
   serviceaccount: (config, { settings }) => new ServiceAccountsController({ ...config, ...settings?.serviceaccount }),
+  'serviceaccount-token': (config, { serviceAccountKey, rootCa }) =>
+    serviceAccountKey === undefined
+      ? undefined
+      : new TokensController({ ...config, sign: legacyTokenSigner(serviceAccountKey), rootCa }),
   'root-ca-publisher': (config, { rootCa }) => (rootCa === undefined ? undefined : new RootCaPublisher({ ...config, rootCa })),
   'node-lifecycle': (config, { settings }) => new NodeLifecycleController({ ...config, ...settings?.['node-lifecycle'] }),
   'node-ipam': (config, { clusterCidrs, settings }) =>

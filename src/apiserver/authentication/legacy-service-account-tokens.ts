@@ -1,0 +1,81 @@
+// Tokens that are kept in Secrets: the token controller makes one for every Secret that asks for it. They do not run out; each is
+// good as long as its Secret holds it and its ServiceAccount is there.
+
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+
+import type { Secret, ServiceAccount } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import type { Find } from '../registry/find.ts';
+import type { ApiRequest, UserInfo } from '../request.ts';
+import { bearerToken } from './authenticator.ts';
+import type { Authenticator, TokenAnswer, TokenAuthenticator } from './authenticator.ts';
+
+export interface LegacyServiceAccountTokensConfig {
+  readonly clock: Clock;
+  readonly find: Find;
+  /** PEM, a P-256 private key: that of the controller. */
+  readonly signingKey: string;
+  /** For whom these tokens are: they do not say it themselves. */
+  readonly audiences: readonly string[];
+}
+
+const ISSUER = 'kubernetes/serviceaccount';
+const CLAIM = 'kubernetes.io/serviceaccount/';
+
+export class LegacyServiceAccountTokens implements Authenticator, TokenAuthenticator {
+  readonly #config: LegacyServiceAccountTokensConfig;
+  readonly #publicKey: KeyObject;
+
+  constructor(config: LegacyServiceAccountTokensConfig) {
+    this.#config = config;
+    this.#publicKey = createPublicKey(createPrivateKey(config.signingKey));
+  }
+
+  async authenticate(request: Pick<ApiRequest, 'headers'>): Promise<UserInfo | undefined> {
+    const token = bearerToken(request.headers);
+    return token === undefined ? undefined : (await this.authenticateToken(token, []))?.user;
+  }
+
+  async authenticateToken(token: string, audiences: readonly string[]): Promise<TokenAnswer | undefined> {
+    if (token.split('.').length !== 3) return undefined;
+    const common = audiences.filter((audience) => this.#config.audiences.includes(audience));
+    if (audiences.length > 0 && common.length === 0) return undefined;
+    const user = await this.#userOf(token);
+    return user === undefined ? undefined : { user, audiences: common };
+  }
+
+  async #userOf(token: string): Promise<UserInfo | undefined> {
+    const claims = await this.#verify(token);
+    if (claims === undefined) return undefined;
+    const claim = (name: string): string => {
+      const value = claims[CLAIM + name];
+      return typeof value === 'string' ? value : '';
+    };
+    const [namespace, name, uid] = [claim('namespace'), claim('service-account.name'), claim('service-account.uid')];
+    if (namespace === '' || name === '' || claims['sub'] !== `system:serviceaccount:${namespace}:${name}`) return undefined;
+    const { find } = this.#config;
+    const secret = await find<Immutable<Secret>>('', 'secrets', namespace, claim('secret.name'));
+    if (secret === undefined || secret.metadata.deletionTimestamp !== undefined) return undefined;
+    if (Buffer.from(secret.data?.['token'] ?? '', 'base64').toString('utf8') !== token) return undefined;
+    const account = await find<Immutable<ServiceAccount>>('', 'serviceaccounts', namespace, name);
+    if (account?.metadata.uid !== uid || account.metadata.deletionTimestamp !== undefined) return undefined;
+    return {
+      name: `system:serviceaccount:${namespace}:${name}`,
+      uid,
+      groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`],
+    };
+  }
+
+  async #verify(token: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+    const { jwtVerify } = await import('jose');
+    const currentDate = new Date(this.#config.clock.now());
+    try {
+      return (await jwtVerify(token, this.#publicKey, { issuer: ISSUER, algorithms: ['ES256'], currentDate })).payload;
+    } catch {
+      // Whatever is wrong with it: it is none of these.
+      return undefined;
+    }
+  }
+}

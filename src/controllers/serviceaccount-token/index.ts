@@ -1,0 +1,6 @@
+// The controller of tokens in Secrets.
+
+export { legacyTokenSigner } from './legacy-token.ts';
+export type { LegacyTokenOf } from './legacy-token.ts';
+export { TokensController } from './tokens-controller.ts';
+export type { TokensControllerConfig } from './tokens-controller.ts';

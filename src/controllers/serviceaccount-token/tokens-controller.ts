@@ -1,0 +1,149 @@
+// Tokens in Secrets, for who asks for them by making such a Secret: it is filled with a token of the ServiceAccount that it names,
+// and goes with that ServiceAccount.
+
+import { secrets, serviceAccounts } from '../../api/core/v1/index.ts';
+import type { Secret, ServiceAccount } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { objectKey, splitKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import type { LegacyTokenOf } from './legacy-token.ts';
+
+type ReadSecret = Immutable<Secret>;
+type ReadAccount = Immutable<ServiceAccount>;
+
+export interface TokensControllerConfig extends ControllerConfig {
+  readonly sign: (of: LegacyTokenOf) => string;
+  /** PEM. Default: Secrets get none. */
+  readonly rootCa?: string | undefined;
+}
+
+const TYPE = 'kubernetes.io/service-account-token';
+const ACCOUNT_NAME = 'kubernetes.io/service-account.name';
+const ACCOUNT_UID = 'kubernetes.io/service-account.uid';
+const BY_ACCOUNT = 'account';
+
+export class TokensController implements Controller {
+  readonly name = 'serviceaccount-token-controller';
+  readonly #config: TokensControllerConfig;
+  readonly #secrets: SharedInformer<ReadSecret>;
+  readonly #accounts: SharedInformer<ReadAccount>;
+  readonly #queue: RateLimitingQueue;
+  /** Accounts that may name a Secret that is gone: 'namespace/account/secret'. */
+  readonly #references: RateLimitingQueue;
+
+  constructor(config: TokensControllerConfig) {
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#references = new RateLimitingQueue({ clock: config.clock });
+    this.#accounts = config.informers.informerFor(serviceAccounts);
+    this.#secrets = config.informers.informerFor(secrets, { fieldSelector: `type=${TYPE}` });
+    this.#secrets.addIndexers({ [BY_ACCOUNT]: byAccount });
+    const wakeSecrets = (account: ReadAccount): void => {
+      for (const secret of this.#secrets.lister.byIndex(BY_ACCOUNT, objectKey(account))) this.#queue.add(objectKey(secret));
+    };
+    this.#accounts.addEventHandler({
+      onAdd: wakeSecrets,
+      onUpdate: (before, account) => {
+        if (before.metadata.uid !== account.metadata.uid) wakeSecrets(account);
+      },
+      onDelete: wakeSecrets,
+    });
+    this.#secrets.addEventHandler({
+      onAdd: (secret) => this.#queue.add(objectKey(secret)),
+      onUpdate: (_, secret) => this.#queue.add(objectKey(secret)),
+      onDelete: ({ metadata }) => {
+        const account = metadata.annotations?.[ACCOUNT_NAME];
+        if (account !== undefined) this.#references.add(`${metadata.namespace}/${account}/${metadata.name}`);
+      },
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger } = this.#config;
+    await Promise.all([this.#secrets.waitForSync(signal), this.#accounts.waitForSync(signal)]);
+    await Promise.all([
+      runWorkers(this.#queue, 5, (key, stop) => this.#reconcile(key, stop), signal, { logger }),
+      runWorkers(this.#references, 1, (key, stop) => this.#dropReference(key, stop), signal, { logger }),
+    ]);
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const secret = this.#secrets.lister.getByKey(key);
+    const accountName = secret?.metadata.annotations?.[ACCOUNT_NAME];
+    if (secret === undefined || accountName === undefined || secret.metadata.deletionTimestamp !== undefined) return reconciled;
+    const { name, namespace = '', uid } = secret.metadata;
+    const account = await this.#accountOf(secret, accountName, signal);
+    const inNamespace = this.#config.client.resource(secrets).namespace(namespace);
+    try {
+      if (account === undefined) await inNamespace.delete(name, { preconditions: { uid }, signal });
+      else await this.#fill(secret, account, signal);
+    } catch (err) {
+      if (apierrors.isConflict(err)) return requeue;
+      if (!apierrors.isNotFound(err)) throw err;
+    }
+    return reconciled;
+  }
+
+  /** The account that the Secret is for; undefined if there is none any more. */
+  async #accountOf({ metadata }: ReadSecret, name: string, signal: AbortSignal): Promise<ReadAccount | undefined> {
+    const { namespace = '', annotations } = metadata;
+    const uid = annotations?.[ACCOUNT_UID];
+    const isMeant = (account: ReadAccount): boolean => uid === undefined || uid === '' || account.metadata.uid === uid;
+    const cached = this.#accounts.lister.get(namespace, name);
+    if (cached !== undefined && isMeant(cached)) return cached;
+    // The cache may be behind, and a Secret that is deleted does not come back.
+    try {
+      const live = await this.#config.client.resource(serviceAccounts).namespace(namespace).get(name, { signal });
+      return isMeant(live) ? live : undefined;
+    } catch (err) {
+      if (apierrors.isNotFound(err)) return undefined;
+      throw err;
+    }
+  }
+
+  async #fill(secret: ReadSecret, account: ReadAccount, signal: AbortSignal): Promise<void> {
+    const { rootCa, sign, client } = this.#config;
+    const { name, namespace = '', annotations } = secret.metadata;
+    const encoded = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
+    const data: Record<string, string> = { ...secret.data };
+    const serviceAccount = { name: account.metadata.name, uid: account.metadata.uid };
+    if (rootCa !== undefined) data['ca.crt'] = encoded(rootCa);
+    data['namespace'] ||= encoded(namespace);
+    data['token'] ||= encoded(sign({ namespace, secret: name, serviceAccount }));
+    const isFull =
+      Object.entries(data).every(([key, value]) => secret.data?.[key] === value) &&
+      annotations?.[ACCOUNT_UID] === serviceAccount.uid;
+    if (isFull) return;
+    const metadata = { ...secret.metadata, annotations: { ...annotations, [ACCOUNT_UID]: serviceAccount.uid } };
+    await client.resource(secrets).update({ ...secret, metadata, data }, { signal });
+  }
+
+  async #dropReference(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const at = key.lastIndexOf('/');
+    const { namespace, name } = splitKey(key.slice(0, at));
+    const secretName = key.slice(at + 1);
+    const client = this.#config.client.resource(serviceAccounts).namespace(namespace);
+    try {
+      const account = await client.get(name, { signal });
+      const kept = account.secrets?.filter((reference) => reference.name !== secretName);
+      if (kept === undefined || kept.length === account.secrets?.length) return reconciled;
+      // There is another by that name again.
+      if (this.#secrets.lister.get(namespace, secretName) !== undefined) return reconciled;
+      const { secrets: _, ...rest } = account;
+      await client.update(kept.length === 0 ? rest : { ...rest, secrets: kept }, { signal });
+    } catch (err) {
+      if (apierrors.isConflict(err)) return requeue;
+      if (!apierrors.isNotFound(err)) throw err;
+    }
+    return reconciled;
+  }
+}
+
+function byAccount({ metadata }: ReadSecret): readonly string[] {
+  const account = metadata.annotations?.[ACCOUNT_NAME];
+  return account === undefined ? [] : [`${metadata.namespace}/${account}`];
+}
