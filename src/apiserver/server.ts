@@ -16,6 +16,7 @@ import { BOOTSTRAP_POLICY } from './authorization/bootstrap-policy.ts';
 import { RuleAuthorizer } from './authorization/rules.ts';
 import { createBootstrapObjects } from './bootstrap.ts';
 import type { ApiServerConfig } from './config.ts';
+import { keepDefaultServiceCidr } from './default-service-cidr.ts';
 import { createDiscovery } from './discovery/index.ts';
 import { Router } from './endpoints/router.ts';
 import { Deadlines } from './filters/deadline.ts';
@@ -41,6 +42,7 @@ import { DEFAULT_VERSION, versionRoute } from './version.ts';
 export const LOOPBACK_USER: UserInfo = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] };
 
 const DEFAULT_PORT = 6443;
+const DEFAULT_SERVICE_CIDR = '10.96.0.0/12';
 const STOPPING = apierrors.serviceUnavailable('the API server is shutting down');
 
 export class ApiServer {
@@ -86,7 +88,7 @@ export class ApiServer {
       random,
       logger,
       authorizer,
-      serviceCidr: config.serviceCidr ?? '10.96.0.0/12',
+      serviceCidr: config.serviceCidr ?? DEFAULT_SERVICE_CIDR,
       nodeConnector: config.nodeConnector,
       find,
       serviceAccountTokens,
@@ -157,8 +159,11 @@ export class ApiServer {
       createInProcessTransport({ handler: this.inProcess(LOOPBACK_USER), userAgent: 'coxswain-apiserver' }),
     );
     const port = this.#port ?? this.#config.port ?? DEFAULT_PORT;
-    const serviceIp = firstAddress(this.#config.serviceCidr ?? '10.96.0.0/12');
+    const serviceCidr = this.#config.serviceCidr ?? DEFAULT_SERVICE_CIDR;
+    const serviceIp = firstAddress(serviceCidr);
     await createBootstrapObjects({ client, resources: this.resources, serviceIp, port });
+    const { clock, logger } = this.#config;
+    await keepDefaultServiceCidr({ client, clock, logger, cidrs: serviceCidr.split(',') });
     const address = this.#config.advertiseAddress ?? advertisedAddress(this.#config.bindAddress ?? '127.0.0.1');
     // A server that nobody can reach has no endpoints.
     if (this.#port !== undefined && address !== undefined) await publishOwnEndpoints({ client, address, port });

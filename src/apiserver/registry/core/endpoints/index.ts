@@ -2,9 +2,11 @@
 
 import { endpoints } from '../../../../api/core/v1/index.ts';
 import type * as core from '../../../../api/core/v1/index.ts';
+import { warningsForIP } from '../../../../api/core/v1/ip-warnings.ts';
 import { repackSubsets } from '../../../../api/core/v1/endpoint-subsets.ts';
 import { validateEndpoints } from '../../../../api/core/v1/validation/endpoints.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import * as field from '../../../../machinery/field.ts';
 import { endpointsTable } from '../../../printers/endpoints.ts';
 import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
@@ -19,12 +21,26 @@ function repacked(object: Endpoints): Endpoints {
   return subsets === undefined || validateEndpoints(object).length > 0 ? object : { ...object, subsets: repackSubsets(subsets) };
 }
 
+/** What the controller of endpoints writes is right. */
+function warnings({ metadata, subsets = [] }: Endpoints): string[] {
+  if (metadata.labels?.['endpoints.kubernetes.io/managed-by'] === 'endpoint-controller') return [];
+  return subsets.flatMap((subset, index) =>
+    (['addresses', 'notReadyAddresses'] as const).flatMap((name) =>
+      (subset[name] ?? []).flatMap(({ ip }, i) =>
+        warningsForIP(field.path('subsets').index(index).child(name).index(i).child('ip'), ip),
+      ),
+    ),
+  );
+}
+
 export const endpointsStrategy: ResourceStrategy<Endpoints> = {
   allowCreateOnUpdate: true,
   prepareForCreate: (object) => repacked(object),
   prepareForUpdate: (object) => repacked(object),
   validate: (object) => validateEndpoints(object),
   validateUpdate: (object) => validateEndpoints(object),
+  warningsOnCreate: (object) => warnings(object),
+  warningsOnUpdate: (object) => warnings(object),
 };
 
 export function endpointsResource(services: RegistryServices): ServedResource {

@@ -1,5 +1,7 @@
 // What is allowed in services, but ignored or on its way out.
 
+import { warningsForCIDR, warningsForIP } from '../../../../api/core/v1/ip-warnings.ts';
+import * as field from '../../../../machinery/field.ts';
 import type { Service } from './service.ts';
 
 const TOPOLOGY_HINTS = 'service.kubernetes.io/topology-aware-hints';
@@ -10,6 +12,10 @@ export function serviceWarnings({ metadata, spec }: Service): string[] {
   if (metadata.annotations?.[TOPOLOGY_HINTS] !== undefined) {
     warnings.push(`annotation ${TOPOLOGY_HINTS} is deprecated, please use ${TOPOLOGY_MODE} instead`);
   }
+  const at = field.path('spec');
+  (spec.clusterIPs ?? []).forEach((address, index) =>
+    warnings.push(...warningsForIP(at.child('clusterIPs').index(index), address)),
+  );
   const hasExternalIPs = (spec.externalIPs ?? []).length > 0;
   const isExternalName = spec.type === 'ExternalName';
   if (!isExternalName && spec.clusterIP === 'None') {
@@ -20,6 +26,13 @@ export function serviceWarnings({ metadata, spec }: Service): string[] {
   } else if (hasExternalIPs && !isExternalName) {
     warnings.push('spec.externalIPs is deprecated and may no longer be implemented in some clusters');
   }
+  (spec.externalIPs ?? []).forEach((address, index) =>
+    warnings.push(...warningsForIP(at.child('externalIPs').index(index), address)),
+  );
+  if ((spec.loadBalancerIP ?? '') !== '') warnings.push(...warningsForIP(at.child('loadBalancerIP'), spec.loadBalancerIP ?? ''));
+  (spec.loadBalancerSourceRanges ?? []).forEach((range, index) =>
+    warnings.push(...warningsForCIDR(at.child('loadBalancerSourceRanges').index(index), range)),
+  );
   if (hasExternalIPs && isExternalName) warnings.push('spec.externalIPs is ignored when spec.type is "ExternalName"');
   if (!isExternalName && (spec.externalName ?? '') !== '') {
     warnings.push('spec.externalName is ignored when spec.type is not "ExternalName"');

@@ -1,0 +1,70 @@
+// Addresses and ranges that are taken for compatibility, but should be written otherwise: what their writers are told.
+
+import { isIPv4, isIPv6 } from 'node:net';
+import type { FieldPath } from '../../../machinery/field.ts';
+
+/** `value`: a valid address; of anything else nothing is said. */
+export function warningsForIP(at: FieldPath, value: string): string[] {
+  if (!isIPv6(value) || value.includes('%')) return [];
+  const canonical = canonicalIPv6(value);
+  const mapped = mappedIPv4(canonical);
+  if (mapped !== undefined) return [`${at.toString()}: ${nonStandard('IP address', value, mapped)}`];
+  return canonical === value ? [] : [`${at.toString()}: IPv6 address "${value}" should be in RFC 5952 canonical format ("${canonical}")`];
+}
+
+/** `value`: a valid range; of anything else nothing is said. */
+export function warningsForCIDR(at: FieldPath, value: string): string[] {
+  const [address = '', length = ''] = value.split('/');
+  if (!isIPv4(address) && (!isIPv6(address) || address.includes('%'))) return [];
+  const canonical = isIPv4(address) ? address : canonicalIPv6(address);
+  const mapped = mappedIPv4(canonical);
+  const network = isIPv4(address)
+    ? networkOf(address.split('.'), 10, 8, Number(length)).join('.')
+    : networkOfIPv6(canonical, length);
+  const warnings: string[] = [];
+  if (network !== canonical) {
+    const single = `${canonical}/${isIPv4(address) ? 32 : 128}`;
+    warnings.push(`${at.toString()}: CIDR value "${value}" is ambiguous in this context (should be "${network}/${length}" or "${single}"?)`);
+  }
+  if (mapped !== undefined) warnings.push(`${at.toString()}: ${nonStandard('CIDR value', value, `${mapped}/${Number(length) - 96}`)}`);
+  if (warnings.length === 0 && canonical !== address) {
+    warnings.push(`${at.toString()}: IPv6 CIDR value "${value}" should be in RFC 5952 canonical format ("${canonical}/${length}")`);
+  }
+  return warnings;
+}
+
+const nonStandard = (what: string, value: string, better: string): string =>
+  `non-standard ${what} "${value}" will be considered invalid in a future Kubernetes release: use "${better}"`;
+
+/** As RFC 5952 has it, IPv4-mapped addresses apart. */
+function canonicalIPv6(value: string): string {
+  return new URL(`http://[${value}]`).hostname.slice(1, -1);
+}
+
+/** The IPv4 address that a canonical IPv6 address stands for. */
+function mappedIPv4(canonical: string): string | undefined {
+  const [, high, low] = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(canonical) ?? [];
+  if (high === undefined || low === undefined) return undefined;
+  return [high, low].flatMap((part) => [parseInt(part, 16) >> 8, parseInt(part, 16) & 255]).join('.');
+}
+
+function networkOfIPv6(canonical: string, length: string): string {
+  const [head = '', tail] = canonical.split('::');
+  const before = head.split(':').filter(Boolean);
+  const after = (tail ?? '').split(':').filter(Boolean);
+  const parts = [...before, ...Array.from({ length: 8 - before.length - after.length }, () => '0'), ...after];
+  return canonicalIPv6(
+    networkOf(parts, 16, 16, Number(length))
+      .map((part) => part.toString(16))
+      .join(':'),
+  );
+}
+
+/** Parts of `bits` bits each, those behind the prefix zero. */
+function networkOf(parts: readonly string[], radix: number, bits: number, prefix: number): number[] {
+  return parts.map((part, index) => {
+    const free = Math.min(Math.max((index + 1) * bits - prefix, 0), bits);
+    const number = parseInt(part, radix);
+    return number - (number % 2 ** free);
+  });
+}
