@@ -167,7 +167,7 @@ describe('the older form', () => {
       expect({ apiVersion, kind }).toEqual({ apiVersion: (json as { apiVersion?: string }).apiVersion ?? '', kind: json.kind });
       const message = messageOfKind(apiVersion, kind);
       if (message === undefined) throw new Error(`no message for ${kind}`);
-      expect(json).toMatchObject(decodeMessage(message, raw) as object);
+      expect(json).toMatchObject(decodeMessage<object>(message, raw));
     },
   );
 

@@ -208,7 +208,7 @@ export class Listener {
       .finally(() => this.#requests.delete(request));
   }
 
-  async #serve(request: RequestState, sink: ResponseSink): Promise<void> {
+  async #serve(request: RequestState, sink: ConnectionSink): Promise<void> {
     this.#requests.add(request);
     try {
       const response = await this.#config.handler(request);
@@ -291,8 +291,14 @@ async function answerWithoutUpgrade(
   await respond(request, answer, new Http1Sink(response));
 }
 
+/** Where a response goes on a real connection. */
+interface ConnectionSink extends ResponseSink {
+  /** Whether status line and headers have been sent. */
+  readonly begun: boolean;
+}
+
 /** What cannot be sent is still answered, while that can be done; afterwards only a broken stream tells that something is missing. */
-function giveUp(sink: ResponseSink): void {
+function giveUp(sink: ConnectionSink): void {
   if (!sink.open) return;
   if (sink.begun) {
     sink.writable.destroy(new Error('the response could not be sent entirely'));
@@ -302,7 +308,7 @@ function giveUp(sink: ResponseSink): void {
   sink.whole(500, { 'content-type': 'application/json' }, Buffer.from(JSON.stringify(status), 'utf8'));
 }
 
-class Http2Sink implements ResponseSink {
+class Http2Sink implements ConnectionSink {
   readonly writable: ServerHttp2Stream;
 
   constructor(stream: ServerHttp2Stream) {
@@ -334,7 +340,7 @@ class Http2Sink implements ResponseSink {
   }
 }
 
-class Http1Sink implements ResponseSink {
+class Http1Sink implements ConnectionSink {
   readonly writable: ServerResponse;
 
   constructor(response: ServerResponse) {

@@ -14,8 +14,6 @@ export interface ResponseSink {
   readonly writable: Writable;
   /** False once the client has gone: nothing need be sent. */
   readonly open: boolean;
-  /** Whether status line and headers have been sent. */
-  readonly begun: boolean;
   /** Sends the status line and headers. `length`: of the body, if it is known. */
   begin(code: number, headers: Record<string, string | readonly string[]>, length: number | undefined): void;
   /** Sends a whole response whose body is at hand. */
