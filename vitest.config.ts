@@ -14,7 +14,12 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'scenarios',
-          include: ['test/scenarios/**/*.test.ts', 'test/fuzz/**/*.test.ts', 'test/conformance/**/*.test.ts', 'test/torture/**/*.test.ts'],
+          include: [
+            'test/scenarios/**/*.test.ts',
+            'test/fuzz/**/*.test.ts',
+            'test/conformance/**/*.test.ts',
+            'test/torture/**/*.test.ts',
+          ],
           isolate: false,
           testTimeout: 60_000,
         },

@@ -171,7 +171,9 @@ const commands = {
     say('removed dist, .cache and coverage (node_modules and .coxswain are kept)');
   },
   help() {
-    process.stdout.write('usage: npm run up | test | check | build | dev | bench | golden DIR | fuzz | conformance | torture | clean\n');
+    process.stdout.write(
+      'usage: npm run up | test | check | build | dev | bench | golden DIR | fuzz | conformance | torture | clean\n',
+    );
   },
 };
 
