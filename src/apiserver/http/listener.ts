@@ -293,7 +293,6 @@ async function answerWithoutUpgrade(
 
 /** Where a response goes on a real connection. */
 interface ConnectionSink extends ResponseSink {
-  /** Whether status line and headers have been sent. */
   readonly begun: boolean;
 }
 

@@ -14,6 +14,8 @@ export interface ResponseSink {
   readonly writable: Writable;
   /** False once the client has gone: nothing need be sent. */
   readonly open: boolean;
+  /** Whether status line and headers have been sent. Absent where nothing is sent. */
+  readonly begun?: boolean;
   /** Sends the status line and headers. `length`: of the body, if it is known. */
   begin(code: number, headers: Record<string, string | readonly string[]>, length: number | undefined): void;
   /** Sends a whole response whose body is at hand. */
