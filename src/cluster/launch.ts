@@ -104,6 +104,11 @@ async function start(
   progress('preparing certificates and the store');
   let storageFailed!: (error: Error) => void;
   const storageFailure = new Promise<Error>((resolveFailure) => (storageFailed = resolveFailure));
+  // Whatever a start ends with once the store has failed, that is why.
+  const unlessStorageFailed = async (err: unknown): Promise<never> => {
+    const failure = await Promise.race([storageFailure, undefined]);
+    throw failure === undefined ? err : new UserError(`the store failed: ${failure.message}`, { cause: failure });
+  };
   const preparing = {
     pki: Pki.open({ clock, random, dir: layout.pki }),
     storage: openStorage({
@@ -142,7 +147,7 @@ async function start(
     podCidr: config.podCidr,
     serviceCidr: config.serviceCidr,
     schedulerConfiguration,
-  });
+  }).catch(unlessStorageFailed);
   // The cluster closes the store and the runtimes itself.
   cleanup.splice(1);
   cleanup.push(

@@ -17,6 +17,7 @@ import { killRepeatedly } from './kill.ts';
 import { exercise } from './linearizable.ts';
 import { MUTANTS, MutantStorage } from './mutants.ts';
 import { losePower } from './power-loss.ts';
+import { missingProgram, serverStops } from './server-stops.ts';
 
 export interface PartOptions {
   readonly short: boolean;
@@ -157,6 +158,21 @@ export const PARTS: readonly Part[] = [
     async run({ short, seed }) {
       const { failures, problems } = await failSyncs({ rounds: short ? 4 : 40, seed, layer: theLayer() });
       return { summary: `${failures} failures, each ended the writing`, problems };
+    },
+  },
+  {
+    name: 'failed sync stops the server',
+    missing: () => needsLayer() ?? missingProgram(),
+    async run({ short, seed }) {
+      // Early ones end the start, later ones a server that runs.
+      const random = new SeededRandom(seed);
+      const syncs = short ? [3, 14] : Array.from({ length: 20 }, () => 1 + random.int(30));
+      const problems: string[] = [];
+      for (const at of syncs) {
+        const problem = await serverStops(theLayer(), at);
+        if (problem !== undefined) problems.push(`sync ${at} of the log: ${problem}`);
+      }
+      return { summary: `${syncs.length} failures`, problems };
     },
   },
   {
