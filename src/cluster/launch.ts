@@ -102,13 +102,14 @@ async function start(
   const encryption =
     config.encryptionProviderConfig === undefined ? undefined : readEncryptionFile(resolve(config.encryptionProviderConfig));
   progress('preparing certificates and the store');
+  let failure: Error | undefined;
   let storageFailed!: (error: Error) => void;
-  const storageFailure = new Promise<Error>((resolveFailure) => (storageFailed = resolveFailure));
-  // Whatever a start ends with once the store has failed, that is why.
-  const unlessStorageFailed = async (err: unknown): Promise<never> => {
-    const failure = await Promise.race([storageFailure, undefined]);
-    throw failure === undefined ? err : new UserError(`the store failed: ${failure.message}`, { cause: failure });
-  };
+  const storageFailure = new Promise<Error>((resolveFailure) => {
+    storageFailed = (error) => {
+      failure = error;
+      resolveFailure(error);
+    };
+  });
   const preparing = {
     pki: Pki.open({ clock, random, dir: layout.pki }),
     storage: openStorage({
@@ -147,7 +148,10 @@ async function start(
     podCidr: config.podCidr,
     serviceCidr: config.serviceCidr,
     schedulerConfiguration,
-  }).catch(unlessStorageFailed);
+  }).catch((err: unknown) => {
+    // Whatever a start ends with once the store has failed, that is why.
+    throw failure === undefined ? err : new UserError(`the store failed: ${failure.message}`, { cause: failure });
+  });
   // The cluster closes the store and the runtimes itself.
   cleanup.splice(1);
   cleanup.push(
