@@ -56,6 +56,10 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
     const { store } = await import('./store/bench.ts');
     await store();
   },
+  async watch() {
+    const { watch } = await import('./watch/bench.ts');
+    await watch();
+  },
   async steps() {
     const { steps } = await import('./steps/bench.ts');
     await steps();

@@ -1,0 +1,196 @@
+// `npm run bench -- watch`: watches of one resource and what they cost, through the registry of an API server (what comes before
+// it, HTTP, is measured by `load`). See bench/README.md.
+
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
+import { configMaps } from '../../src/api/core/v1/index.ts';
+import { everything } from '../../src/apiserver/registry/selection.ts';
+import { startTestServer } from '../../src/apiserver/testing/server.ts';
+import type { TestServer } from '../../src/apiserver/testing/server.ts';
+import { systemClock } from '../../src/machinery/clock.ts';
+import { silentLogger } from '../../src/machinery/log.ts';
+import { systemRandom } from '../../src/machinery/random.ts';
+import { openEmbeddedStorage } from '../../src/storage/embedded/index.ts';
+import { EtcdConnection } from '../../src/storage/etcd/connection.ts';
+import { openEtcdStorage } from '../../src/storage/etcd/index.ts';
+import { ETCD_HINT, hasEtcd, startEtcd } from '../../src/storage/etcd/testing/etcd-process.ts';
+import type { Storage } from '../../src/storage/interface.ts';
+import { createMemoryStorage } from '../../src/storage/memory/index.ts';
+import { heading, note, quantile, show } from '../report.ts';
+import { podKey, podValue } from './objects.ts';
+
+const POD_BYTES = 4096;
+const ROUNDS = 3;
+const WRITERS = 64;
+
+const context = { user: { name: 'bench', groups: [] }, namespace: '', signal: new AbortController().signal, warnings: [] };
+
+export async function watch(): Promise<void> {
+  for (const watchers of [1000, 10_000]) await fanOut(watchers);
+  await listing();
+  await underLoad();
+  memory();
+  await etcd();
+}
+
+async function serverOn(storage: Storage): Promise<TestServer> {
+  return startTestServer({ storage, clock: systemClock, random: systemRandom, detectMutations: false });
+}
+
+function podsOf({ server }: TestServer) {
+  const pods = server.resources.find(({ type }) => type.group === '' && type.resource === 'pods');
+  if (pods?.rest.watch === undefined || pods.rest.list === undefined) throw new Error('the server has no pods');
+  return { watch: pods.rest.watch.bind(pods.rest), list: pods.rest.list.bind(pods.rest) };
+}
+
+/** All watch all pods; writes come one after the other, so that each one's way to its last watcher can be timed. */
+async function fanOut(count: number): Promise<void> {
+  heading(`watch: ${count.toLocaleString('en')} watchers of all pods, ${POD_BYTES / 1024} KB a pod`);
+  const storage = createMemoryStorage({ clock: systemClock, logger: silentLogger });
+  const server = await serverOn(storage);
+  const { watch } = podsOf(server);
+  const options = { selection: everything, allowBookmarks: false, sendInitialEvents: undefined };
+  const resourceVersion = String(await storage.currentRevision());
+  let bytes = 0;
+  let left = 0;
+  let all: () => void = () => undefined;
+  const streams = [];
+  for (let i = 0; i < count; i++) {
+    const stream = await watch(context, { ...options, resourceVersion });
+    streams.push(stream);
+    void (async () => {
+      for await (const event of stream) {
+        bytes += event.frame().length;
+        if (--left === 0) all();
+      }
+    })();
+  }
+  const rates: number[] = [];
+  const latencies: number[] = [];
+  const writes = Math.ceil(300_000 / count);
+  for (let round = 0; round < ROUNDS; round++) {
+    const began = systemClock.monotonic();
+    for (let i = 0; i < writes; i++) {
+      left = count;
+      const delivered = new Promise<void>((resolve) => {
+        all = resolve;
+      });
+      // The memory store commits and tells before its promise resolves, so the clock starts with the call.
+      const called = systemClock.monotonic();
+      await storage.guaranteedUpdate(podKey(i), () => ({ action: 'put', value: podValue(i, POD_BYTES, round) }));
+      await delivered;
+      latencies.push(systemClock.monotonic() - called);
+    }
+    rates.push((writes * count * 1000) / (systemClock.monotonic() - began));
+  }
+  show({ what: 'deliveries', unit: '/s', values: rates, goal: { atLeast: 25_000 } });
+  show({ what: 'write to last delivery, p50', unit: 'ms', values: [quantile(latencies, 0.5)] });
+  show({ what: 'write to last delivery, p99', unit: 'ms', values: [quantile(latencies, 0.99)] });
+  note(`${Math.round(bytes / 1024 / 1024).toLocaleString('en')} MB of frames were handed over, each encoded once`);
+  for (const stream of streams) stream.stop();
+  await server.stop();
+}
+
+async function listing(): Promise<void> {
+  heading('list: 10,000 pods of 4 KB');
+  const storage = createMemoryStorage({ clock: systemClock, logger: silentLogger });
+  for (let i = 0; i < 10_000; i++) await storage.create(podKey(i), podValue(i, POD_BYTES));
+  const server = await serverOn(storage);
+  const { list } = podsOf(server);
+  const options = { selection: everything, limit: 0, continue: '', resourceVersion: '', resourceVersionMatch: '' as const };
+  const rates: number[] = [];
+  for (let round = 0; round < 10; round++) {
+    const began = systemClock.monotonic();
+    const { items } = await list(context, options);
+    let length = 0;
+    for (const item of items) length += item.itemLength();
+    const target = Buffer.allocUnsafe(length);
+    let offset = 0;
+    for (const item of items) offset = item.copyItem(target, offset);
+    rates.push(length / 1e6 / ((systemClock.monotonic() - began) / 1000));
+  }
+  show({ what: 'listed and spliced into one body', unit: 'MB/s', values: rates.slice(2), goal: { atLeast: 400 } });
+  await server.stop();
+}
+
+async function underLoad(): Promise<void> {
+  heading(`event loop: ${WRITERS} writers of ConfigMaps of 1 KB, embedded store, in one process with the server`);
+  const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-bench-'));
+  const server = await serverOn(await openEmbeddedStorage({ clock: systemClock, logger: silentLogger, dataDir }));
+  const maps = server.client.resource(configMaps).namespace('default');
+  const data = { filler: 'x'.repeat(1000) };
+  let serial = 0;
+  const write = async (until: number): Promise<void> => {
+    while (systemClock.monotonic() < until) await maps.create({ metadata: { name: `map-${serial++}` }, data });
+  };
+  const writers = (ms: number): Promise<unknown> => {
+    const until = systemClock.monotonic() + ms;
+    return Promise.all(Array.from({ length: WRITERS }, () => write(until)));
+  };
+  await writers(2000);
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  const before = serial;
+  delay.enable();
+  await writers(5000);
+  delay.disable();
+  show({ what: 'durable creates meanwhile', unit: '/s', values: [(serial - before) / 5] });
+  show({ what: 'delay of the event loop, p99', unit: 'ms', values: [delay.percentile(99) / 1e6], goal: { atMost: 20 } });
+  show({ what: 'the longest', unit: 'ms', values: [delay.max / 1e6] });
+  await server.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+}
+
+function memory(): void {
+  heading('memory: 150,000 pods of 2 KB, each in a process of its own');
+  for (const kind of ['core', 'cache']) {
+    const script = fileURLToPath(new URL('memory.ts', import.meta.url));
+    const { stdout, status } = spawnSync(process.execPath, [...process.execArgv, '--import', 'tsx', script, kind], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    if (status !== 0) throw new Error(`the process that measures memory ended with ${status}`);
+    const figures = JSON.parse(stdout) as { kept: number; served: number; watched: number; watchers: number };
+    const name = kind === 'core' ? "embedded engine's core" : 'watch cache before etcd';
+    show({ what: `${name}: resident`, unit: 'MB', values: [figures.kept] });
+    show({ what: `${name}: after all were listed`, unit: 'MB', values: [figures.served], goal: { atMost: 1200 } });
+    const each = ((figures.watched - figures.served) * 1024) / figures.watchers;
+    show({ what: `${name}: a watcher`, unit: 'KB', values: [each] });
+  }
+}
+
+/** The engine on one member of etcd, and beside it what the same member takes as bare puts over the same connection. */
+async function etcd(): Promise<void> {
+  heading(`etcd: ${WRITERS} writers of 1 KB, one member on this machine`);
+  if (!hasEtcd()) {
+    note(ETCD_HINT);
+    return;
+  }
+  const member = await startEtcd();
+  const base = { clock: systemClock, logger: silentLogger, endpoints: [member.endpoint] };
+  const connection = new EtcdConnection(base);
+  const storage = await openEtcdStorage({ ...base, random: systemRandom, compactionIntervalMs: 0 });
+  const value = new Uint8Array(1024).fill(120);
+  const rate = async (write: (serial: number) => Promise<unknown>): Promise<number> => {
+    let serial = 0;
+    const until = systemClock.monotonic() + 3000;
+    const writer = async (): Promise<void> => {
+      while (systemClock.monotonic() < until) await write(serial++);
+    };
+    await Promise.all(Array.from({ length: WRITERS }, writer));
+    return serial / 3;
+  };
+  const key = (name: string, serial: number): string => `/registry/${name}/default/object-${String(serial).padStart(9, '0')}`;
+  const bare = await rate((serial) => {
+    const put = { key: new TextEncoder().encode(key('bare', serial)), value };
+    return connection.send('KV.Txn', { compare: [], success: [{ put }], failure: [] });
+  });
+  const creates = await rate((serial) => storage.create(key('made', serial), value));
+  show({ what: 'creates', unit: '/s', values: [creates], comparedWith: { name: 'bare puts', value: bare } });
+  await storage.close();
+  connection.close();
+  await member.stop();
+}
