@@ -17,6 +17,8 @@ import { EndpointSliceMirroringController } from './endpointslice-mirroring/inde
 import { EndpointSliceController } from './endpointslice/index.ts';
 import { GarbageCollector } from './garbage-collector/index.ts';
 import type { GarbageCollectorConfig } from './garbage-collector/index.ts';
+import { HorizontalPodAutoscalerController } from './horizontal-pod-autoscaler/index.ts';
+import type { HorizontalPodAutoscalerConfig } from './horizontal-pod-autoscaler/index.ts';
 import { JobController } from './job/index.ts';
 import { NamespaceController } from './namespace/index.ts';
 import { NodeIpamController } from './node-ipam/index.ts';
@@ -41,6 +43,7 @@ export interface ControllerSettings {
   readonly deployment?: { readonly workers?: number };
   readonly daemonset?: { readonly workers?: number; readonly burstReplicas?: number };
   readonly cronjob?: { readonly workers?: number };
+  readonly 'horizontal-pod-autoscaler'?: Omit<HorizontalPodAutoscalerConfig, keyof ControllerConfig>;
   readonly job?: { readonly workers?: number };
   readonly statefulset?: { readonly workers?: number };
   readonly replicaset?: { readonly workers?: number; readonly burstReplicas?: number };
@@ -86,6 +89,8 @@ const CONTROLLERS = {
   cronjob: (config, { settings }) => new CronJobController({ ...config, ...settings?.cronjob }),
   'clusterrole-aggregation': (config) => new ClusterRoleAggregationController(config),
   disruption: (config) => new DisruptionController(config),
+  'horizontal-pod-autoscaler': (config, { settings }) =>
+    new HorizontalPodAutoscalerController({ ...config, ...settings?.['horizontal-pod-autoscaler'] }),
   job: (config, { settings }) => new JobController({ ...config, ...settings?.job }),
   statefulset: (config, { settings }) => new StatefulSetController({ ...config, ...settings?.statefulset }),
   replicaset: (config, { settings }) => new ReplicaManager({ ...config, ...settings?.replicaset, kind: replicaSetKind }),

@@ -1,0 +1,350 @@
+// Autoscalers: every so often each asks what its pods use, and has as many of them as that takes.
+//
+// `replicas.ts` and `metric-replicas.ts` say how many a metric wants, `limits.ts` how many of them may come or go now; this file
+// asks, scales and reports. What was recommended and done lately is remembered here and nowhere else: who starts anew begins
+// with what there is.
+
+import { horizontalPodAutoscalers } from '../../api/autoscaling/v2/index.ts';
+import type { HorizontalPodAutoscaler, HorizontalPodAutoscalerStatus, MetricStatus } from '../../api/autoscaling/v2/index.ts';
+import { pods } from '../../api/core/v1/index.ts';
+import type { Pod } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import type { EventType } from '../../client/events/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { formatTime } from '../../client/time.ts';
+import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { semanticEqual } from '../../machinery/deep.ts';
+import * as labels from '../../machinery/labels.ts';
+import { parseQuantity } from '../../machinery/quantity.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { messageOf } from '../pod-control.ts';
+import { groupOf, ScaleClient } from '../scale-client.ts';
+import type { Scale, ScaleResource } from '../scale-client.ts';
+import { forget, limit } from './limits.ts';
+import type { Past } from './limits.ts';
+import { MetricError, MetricReplicas } from './metric-replicas.ts';
+import type { ScaleTarget } from './metric-replicas.ts';
+import { MetricsClient } from './metrics-client.ts';
+
+type Autoscaler = Immutable<HorizontalPodAutoscaler>;
+type Status = Immutable<HorizontalPodAutoscalerStatus>;
+type ConditionType = 'AbleToScale' | 'ScalingActive' | 'ScalingLimited';
+
+export interface HorizontalPodAutoscalerConfig extends ControllerConfig {
+  /** Autoscalers that are looked at at once. Default: 5. */
+  readonly workers?: number;
+  /** How often each is looked at. Default: 15 seconds. */
+  readonly syncPeriodMs?: number;
+  /** How far from 1 the ratio of a metric may be without anything being done. Default: 0.1. */
+  readonly tolerance?: number;
+}
+
+const IDENTITY = { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler' } as const;
+
+interface Desired {
+  readonly replicas: number;
+  /** Why there should be as many, for people; '' if there are. */
+  readonly reason: string;
+  readonly rescale: boolean;
+}
+
+export class HorizontalPodAutoscalerController implements Controller {
+  readonly name = 'horizontal-pod-autoscaler';
+  readonly #config: HorizontalPodAutoscalerConfig;
+  readonly #autoscalers: SharedInformer<Autoscaler>;
+  readonly #pods: SharedInformer<Immutable<Pod>>;
+  readonly #scales: ScaleClient;
+  readonly #metrics: MetricReplicas;
+  readonly #queue: RateLimitingQueue;
+  readonly #recorder: EventRecorder;
+  /** By the autoscaler's key; dropped with it. */
+  readonly #past = new Map<string, Past>();
+  /** The pods that each selected when it was last looked at; two must not select the same. */
+  readonly #selectors = new Map<string, labels.Selector>();
+
+  constructor(config: HorizontalPodAutoscalerConfig) {
+    const { client, clock, random, informers, logger } = config;
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'horizontal-pod-autoscaler' });
+    this.#scales = new ScaleClient(client);
+    this.#metrics = new MetricReplicas(new MetricsClient(client), this.#scales);
+    this.#autoscalers = informers.informerFor(horizontalPodAutoscalers);
+    this.#pods = informers.informerFor(pods);
+    this.#autoscalers.addEventHandler({
+      onAdd: (autoscaler) => this.#queue.add(objectKey(autoscaler)),
+      // Its status is this controller's own.
+      onUpdate: (before, autoscaler) => {
+        if (!semanticEqual(before.spec, autoscaler.spec)) this.#queue.add(objectKey(autoscaler));
+      },
+      onDelete: (autoscaler) => {
+        this.#past.delete(objectKey(autoscaler));
+        this.#selectors.delete(objectKey(autoscaler));
+      },
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { workers = 5, logger } = this.#config;
+    await Promise.all([this.#autoscalers.waitForSync(signal), this.#pods.waitForSync(signal)]);
+    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+    this.#recorder.stop();
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const autoscaler = this.#autoscalers.lister.getByKey(key);
+    if (autoscaler === undefined) return reconciled;
+    const report = new Report(autoscaler, this.#config.clock.now());
+    try {
+      await this.#autoscale(key, autoscaler, report, signal);
+    } catch (err) {
+      if (signal.aborted) throw err;
+      this.#config.logger.warn('autoscaling failed', { key, err });
+    }
+    try {
+      await this.#write(autoscaler, report.status, signal);
+    } catch (err) {
+      // Somebody was faster, or it is gone: the next look will tell.
+      if (!apierrors.isConflict(err) && !apierrors.isNotFound(err)) throw err;
+    }
+    return requeueAfter(this.#config.syncPeriodMs ?? 15_000);
+  }
+
+  async #autoscale(key: string, autoscaler: Autoscaler, report: Report, signal: AbortSignal): Promise<void> {
+    const { scaleTargetRef } = autoscaler.spec;
+    const { namespace = '' } = autoscaler.metadata;
+    let resource: ScaleResource;
+    let scale: Scale;
+    try {
+      const kind = { group: groupOf(scaleTargetRef.apiVersion ?? ''), kind: scaleTargetRef.kind };
+      resource = await this.#scales.resourceOf(kind, signal);
+      scale = await this.#scales.get(resource, namespace, scaleTargetRef.name, signal);
+    } catch (err) {
+      if (signal.aborted) throw err;
+      const why = messageOf(err);
+      this.#tell(autoscaler, 'Warning', 'FailedGetScale', why);
+      const message = `the HPA controller was unable to get the target's current scale: ${why}`;
+      report.condition('AbleToScale', 'False', 'FailedGetScale', message);
+      throw err;
+    }
+    const able = "the HPA controller was able to get the target's current scale";
+    report.condition('AbleToScale', 'True', 'SucceededGetScale', able);
+    const current = scale.spec.replicas ?? 0;
+    this.#begin(key, current);
+    const desired = await this.#desired(key, autoscaler, scale, report, signal);
+    if (desired.rescale) await this.#rescale(key, autoscaler, { resource, scale, desired }, report, signal);
+    report.replicas(current, desired.rescale ? desired.replicas : current);
+  }
+
+  async #desired(key: string, autoscaler: Autoscaler, scale: Scale, report: Report, signal: AbortSignal): Promise<Desired> {
+    const { minReplicas: min = 1, maxReplicas: max, behavior } = autoscaler.spec;
+    const current = scale.spec.replicas ?? 0;
+    if (current === 0 && min !== 0) {
+      const why = 'scaling is disabled since the replica count of the target is zero';
+      report.condition('ScalingActive', 'False', 'ScalingDisabled', why);
+      return { replicas: 0, reason: '', rescale: false };
+    }
+    if (current > max) return { replicas: max, reason: 'Current number of replicas above Spec.MaxReplicas', rescale: true };
+    if (current < min) return { replicas: min, reason: 'Current number of replicas below Spec.MinReplicas', rescale: true };
+    const wanted = await this.#wanted(key, autoscaler, scale, report, signal);
+    const now = this.#config.clock.now();
+    const past = this.#past.get(key) as Past;
+    const limited = limit({ current, desired: wanted.replicas, min, max, behavior }, past, now);
+    for (const { type, status, reason, message } of limited.news) report.condition(type, status, reason, message);
+    const recommendations = [...past.recommendations, { at: now, replicas: wanted.replicas }];
+    this.#past.set(key, forget({ ...past, recommendations }, behavior, now));
+    let reason = '';
+    if (wanted.replicas > current) reason = `${wanted.name} above target`;
+    if (wanted.replicas < current) reason = 'All metrics below target';
+    return { replicas: limited.replicas, reason, rescale: limited.replicas !== current };
+  }
+
+  /** What the metric that wants most pods wants. With metrics missing nothing shrinks. Throws Error if nobody can tell. */
+  async #wanted(
+    key: string,
+    autoscaler: Autoscaler,
+    scale: Scale,
+    report: Report,
+    signal: AbortSignal,
+  ): Promise<{ readonly replicas: number; readonly name: string }> {
+    const current = scale.spec.replicas ?? 0;
+    try {
+      const target = this.#targetOf(key, autoscaler, scale, report);
+      const { metrics = [] } = autoscaler.spec;
+      const statuses: Immutable<MetricStatus>[] = [];
+      const failures: MetricError[] = [];
+      let most: { readonly replicas: number; readonly name: string } | undefined;
+      for (const metric of metrics) {
+        try {
+          const proposal = await this.#metrics.of(metric, target, signal);
+          statuses.push(proposal.status);
+          if (most === undefined || proposal.replicas > most.replicas) most = proposal;
+        } catch (err) {
+          if (signal.aborted || !(err instanceof MetricError)) throw err;
+          this.#tell(autoscaler, 'Warning', err.reason, err.message);
+          // Whatever cannot be told has its place, but says nothing.
+          statuses.push({ type: '' });
+          failures.push(err);
+        }
+      }
+      report.metrics(statuses);
+      const [first] = failures;
+      if (first !== undefined && (most === undefined || most.replicas < current)) {
+        const message = `the HPA was unable to compute the replica count: ${first.message}`;
+        report.condition('ScalingActive', 'False', first.reason, message);
+        throw new Error(`invalid metrics (${failures.length} invalid out of ${metrics.length}), first error is: ${first.full}`);
+      }
+      const { replicas = 0, name = '' } = most ?? {};
+      const message = `the HPA was able to successfully calculate a replica count from ${name}`;
+      report.condition('ScalingActive', 'True', 'ValidMetricFound', message);
+      return { replicas, name };
+    } catch (err) {
+      if (signal.aborted) throw err;
+      report.current(current);
+      this.#tell(autoscaler, 'Warning', 'FailedComputeMetricsReplicas', messageOf(err));
+      throw err;
+    }
+  }
+
+  /** Throws Error if it is not clear which pods are meant. */
+  #targetOf(key: string, autoscaler: Autoscaler, scale: Scale, report: Report): ScaleTarget {
+    const { namespace = '' } = autoscaler.metadata;
+    const { behavior } = autoscaler.spec;
+    const text = scale.status.selector ?? '';
+    if (text === '') {
+      this.#tell(autoscaler, 'Warning', 'SelectorRequired', 'selector is required');
+      report.condition('ScalingActive', 'False', 'InvalidSelector', "the HPA target's scale is missing a selector");
+      throw new Error('selector is required');
+    }
+    let selector: labels.Selector;
+    try {
+      selector = labels.parse(text);
+    } catch (err) {
+      const message = `couldn't convert selector into a corresponding internal selector object: ${messageOf(err)}`;
+      this.#tell(autoscaler, 'Warning', 'InvalidSelector', message);
+      report.condition('ScalingActive', 'False', 'InvalidSelector', message);
+      throw new Error(message, { cause: err });
+    }
+    const selected = this.#pods.lister.list(namespace).filter(({ metadata }) => selector.matches(metadata.labels));
+    this.#selectors.set(key, selector);
+    const others = [...this.#selectors].filter(
+      ([other, theirs]) => other.startsWith(`${namespace}/`) && selected.some(({ metadata }) => theirs.matches(metadata.labels)),
+    );
+    if (others.length > 1) {
+      const names = others.map(([other]) => other).toSorted();
+      const message = `pods by selector ${text} are controlled by multiple HPAs: [${names.join(' ')}]`;
+      this.#tell(autoscaler, 'Warning', 'AmbiguousSelector', message);
+      report.condition('ScalingActive', 'False', 'AmbiguousSelector', message);
+      throw new Error(message);
+    }
+    const { tolerance = 0.1, clock } = this.#config;
+    const toleranceOf = (own: string | undefined): number => (own === undefined ? tolerance : parseQuantity(own).toNumber());
+    return {
+      namespace,
+      selector: text,
+      pods: selected,
+      specReplicas: scale.spec.replicas ?? 0,
+      statusReplicas: scale.status.replicas,
+      tolerances: { up: toleranceOf(behavior?.scaleUp?.tolerance), down: toleranceOf(behavior?.scaleDown?.tolerance) },
+      now: clock.now(),
+    };
+  }
+
+  async #rescale(
+    key: string,
+    autoscaler: Autoscaler,
+    change: { readonly resource: ScaleResource; readonly scale: Scale; readonly desired: Desired },
+    report: Report,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { resource, scale, desired } = change;
+    const { replicas, reason } = desired;
+    const current = scale.spec.replicas ?? 0;
+    try {
+      await this.#scales.update(resource, { ...scale, spec: { ...scale.spec, replicas } }, signal);
+    } catch (err) {
+      if (signal.aborted) throw err;
+      const why = messageOf(err);
+      this.#tell(autoscaler, 'Warning', 'FailedRescale', `New size: ${replicas}; reason: ${reason}; error: ${why}`);
+      const message = `the HPA controller was unable to update the target scale: ${why}`;
+      report.condition('AbleToScale', 'False', 'FailedUpdateScale', message);
+      report.current(current);
+      throw err;
+    }
+    const done = `the HPA controller was able to update the target scale to ${replicas}`;
+    report.condition('AbleToScale', 'True', 'SucceededRescale', done);
+    this.#tell(autoscaler, 'Normal', 'SuccessfulRescale', `New size: ${replicas}; reason: ${reason}`);
+    report.rescaled();
+    const past = this.#past.get(key) as Past;
+    const by = { at: this.#config.clock.now(), replicas: Math.abs(replicas - current) };
+    const next = replicas > current ? { ...past, ups: [...past.ups, by] } : { ...past, downs: [...past.downs, by] };
+    this.#past.set(key, next);
+  }
+
+  /** What there is when it is first seen counts as what was recommended: nothing shrinks because nothing is remembered. */
+  #begin(key: string, current: number): void {
+    if (this.#past.has(key)) return;
+    const recommendations = [{ at: this.#config.clock.now(), replicas: current }];
+    this.#past.set(key, { recommendations, ups: [], downs: [] });
+  }
+
+  async #write(autoscaler: Autoscaler, status: Status, signal: AbortSignal): Promise<void> {
+    if (semanticEqual(status, autoscaler.status)) return;
+    const { namespace = '' } = autoscaler.metadata;
+    const client = this.#config.client.resource(horizontalPodAutoscalers).namespace(namespace);
+    await client.updateStatus({ ...autoscaler, status }, { signal });
+  }
+
+  #tell({ metadata }: Autoscaler, type: EventType, reason: string, message: string): void {
+    this.#recorder.event({ ...IDENTITY, metadata }, type, reason, message);
+  }
+}
+
+/** The status as it will be. */
+class Report {
+  #status: Status;
+  readonly #now: string;
+
+  constructor({ status }: Autoscaler, now: number) {
+    this.#status = status;
+    this.#now = formatTime(now);
+  }
+
+  get status(): Status {
+    return this.#status;
+  }
+
+  condition(type: ConditionType, status: 'True' | 'False', reason: string, message: string): void {
+    const { conditions = [] } = this.#status;
+    const index = conditions.findIndex((each) => each.type === type);
+    const old = conditions[index];
+    const lastTransitionTime = old?.status === status ? old.lastTransitionTime : this.#now;
+    const condition = { type, status, lastTransitionTime, reason, message };
+    this.#status = {
+      ...this.#status,
+      conditions: old === undefined ? [...conditions, condition] : conditions.with(index, condition),
+    };
+  }
+
+  metrics(statuses: readonly Immutable<MetricStatus>[]): void {
+    this.#status = { ...this.#status, currentMetrics: statuses.length === 0 ? null : statuses };
+  }
+
+  current(replicas: number): void {
+    const { currentReplicas: _old, ...status } = this.#status;
+    this.#status = { ...status, ...(replicas !== 0 && { currentReplicas: replicas }) };
+  }
+
+  replicas(current: number, desired: number): void {
+    this.current(current);
+    this.#status = { ...this.#status, desiredReplicas: desired };
+  }
+
+  rescaled(): void {
+    this.#status = { ...this.#status, lastScaleTime: this.#now };
+  }
+}

@@ -1,0 +1,4 @@
+// Horizontal pod autoscalers.
+
+export { HorizontalPodAutoscalerController } from './horizontal-pod-autoscaler-controller.ts';
+export type { HorizontalPodAutoscalerConfig } from './horizontal-pod-autoscaler-controller.ts';

@@ -1,0 +1,165 @@
+// What pods and others use, as the metrics APIs tell it. None of these APIs is part of the API server: each is served by whoever
+// is installed for it, and its absence is an error like any other.
+
+import type { PodMetrics as ApiPodMetrics } from '../../api/metrics/v1beta1/index.ts';
+import type { Immutable, LabelSelector } from '../../api/meta/v1/index.ts';
+import type { Client } from '../../client/client.ts';
+import { parseTime } from '../../client/time.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { parseDuration } from '../../machinery/duration.ts';
+import { formatLabelSelector } from '../../machinery/labels.ts';
+import { parseQuantity } from '../../machinery/quantity.ts';
+import { messageOf } from '../pod-control.ts';
+import type { PodMetric, PodMetrics } from './replicas.ts';
+
+/** A metric's name, and which of its series. */
+export interface Metric {
+  readonly name: string;
+  readonly selector?: Immutable<LabelSelector>;
+}
+
+export interface DescribedObject {
+  /** Plural, in lower case, with the group behind it if it has one: 'services', 'ingresses.networking.k8s.io'. */
+  readonly resource: string;
+  /** The name is the namespace's for namespaces, which are in none. */
+  readonly name: string;
+}
+
+interface MetricValueList {
+  readonly items: readonly {
+    readonly describedObject: { readonly name: string };
+    readonly timestamp: string;
+    readonly windowSeconds?: number;
+    readonly value: string;
+  }[];
+}
+
+interface ExternalMetricValueList {
+  readonly items: readonly { readonly timestamp: string; readonly value: string }[];
+}
+
+/** Where a metric does not say how long its window was. */
+const DEFAULT_WINDOW_MS = 60_000;
+
+export class MetricsClient {
+  readonly #client: Client;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** What each pod uses of a resource, in all its containers or the one named. */
+  async resource(
+    resource: string,
+    namespace: string,
+    selector: string,
+    container: string | undefined,
+    signal: AbortSignal,
+  ): Promise<PodMetrics> {
+    const path = `/apis/metrics.k8s.io/v1beta1/namespaces/${encodeURIComponent(namespace)}/pods`;
+    let items: readonly Immutable<ApiPodMetrics>[];
+    try {
+      ({ items } = await this.#get<{ items: readonly Immutable<ApiPodMetrics>[] }>(path, { labelSelector: selector }, signal));
+    } catch (err) {
+      throw new Error(
+        `unable to get metrics for resource ${resource}: unable to fetch metrics from resource metrics API: ` +
+          reasonOf(err, 'pods.metrics.k8s.io'),
+        { cause: err },
+      );
+    }
+    if (items.length === 0) {
+      throw new Error(`unable to get metrics for resource ${resource}: no metrics returned from resource metrics API`);
+    }
+    const found = new Map<string, PodMetric>();
+    for (const { metadata, containers, timestamp, window } of items) {
+      const chosen = containers.filter(({ name }) => container === undefined || name === container);
+      if (container !== undefined && chosen.length === 0) {
+        throw new Error(
+          `failed to get container metrics: container ${container} not present in metrics for pod ${namespace}/${metadata.name}`,
+        );
+      }
+      const usages = chosen.map(({ usage }) => usage[resource]);
+      // What is known of only some of the containers is known of none.
+      if (usages.some((usage) => usage === undefined)) continue;
+      const value = usages.reduce<number>((sum, usage) => sum + parseQuantity(usage as string).milliValue(), 0);
+      found.set(metadata.name, { value, at: parseTime(timestamp) ?? 0, windowMs: parseDuration(window) });
+    }
+    return found;
+  }
+
+  /** A metric of each pod. */
+  async pods(metric: Metric, namespace: string, selector: string, signal: AbortSignal): Promise<PodMetrics> {
+    const { items } = await this.#custom(metric, `namespaces/${encodeURIComponent(namespace)}/pods/*`, selector, signal);
+    if (items.length === 0) throw new Error(`unable to get metric ${metric.name}: no metrics returned from custom metrics API`);
+    return new Map(
+      items.map(({ describedObject, timestamp, windowSeconds, value }) => [
+        describedObject.name,
+        {
+          value: parseQuantity(value).milliValue(),
+          at: parseTime(timestamp) ?? 0,
+          windowMs: windowSeconds === undefined ? DEFAULT_WINDOW_MS : windowSeconds * 1000,
+        },
+      ]),
+    );
+  }
+
+  /** A metric of one object, in thousandths. */
+  async object(metric: Metric, namespace: string, { resource, name }: DescribedObject, signal: AbortSignal): Promise<number> {
+    const what = `${resource}/${encodeURIComponent(name)}`;
+    const path = resource === 'namespaces' ? what : `namespaces/${encodeURIComponent(namespace)}/${what}`;
+    const { items } = await this.#custom(metric, path, '', signal);
+    const [first] = items;
+    if (first === undefined) throw new Error(`unable to get metric ${metric.name}: no metrics returned from custom metrics API`);
+    return parseQuantity(first.value).milliValue();
+  }
+
+  /** The sum of a metric's series, in thousandths. */
+  async external(metric: Metric, namespace: string, signal: AbortSignal): Promise<number> {
+    const path = `/apis/external.metrics.k8s.io/v1beta1/namespaces/${encodeURIComponent(namespace)}/${encodeURIComponent(metric.name)}`;
+    const what = `unable to get external metric ${namespace}/${metric.name}/${describe(metric.selector)}`;
+    let answer: ExternalMetricValueList;
+    try {
+      answer = await this.#get(path, selection('labelSelector', metric.selector), signal);
+    } catch (err) {
+      const why = reasonOf(err, `${metric.name}.external.metrics.k8s.io`);
+      throw new Error(`${what}: unable to fetch metrics from external metrics API: ${why}`, { cause: err });
+    }
+    if (answer.items.length === 0) throw new Error(`${what}: no metrics returned from external metrics API`);
+    return answer.items.reduce((sum, { value }) => sum + parseQuantity(value).milliValue(), 0);
+  }
+
+  async #custom(metric: Metric, path: string, labelSelector: string, signal: AbortSignal): Promise<MetricValueList> {
+    const query = { ...selection('metricLabelSelector', metric.selector), ...(labelSelector !== '' && { labelSelector }) };
+    const at = `/apis/custom.metrics.k8s.io/v1beta2/${path}/${encodeURIComponent(metric.name)}`;
+    try {
+      return await this.#get<MetricValueList>(at, query, signal);
+    } catch (err) {
+      const absent = 'no custom metrics API (custom.metrics.k8s.io) registered';
+      const why = isAbsent(err) ? absent : messageOf(err);
+      throw new Error(`unable to get metric ${metric.name}: unable to fetch metrics from custom metrics API: ${why}`, {
+        cause: err,
+      });
+    }
+  }
+
+  #get<T>(path: string, query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<T> {
+    return this.#client.transport.request<T>({ method: 'GET', path, query, signal });
+  }
+}
+
+function selection(name: string, selector: Immutable<LabelSelector> | undefined): Readonly<Record<string, string>> {
+  return selector === undefined ? {} : { [name]: formatLabelSelector(selector) };
+}
+
+export function describe(selector: Immutable<LabelSelector> | undefined): string {
+  return selector === undefined ? 'nil' : formatLabelSelector(selector);
+}
+
+/** Nobody serves the API: the answer is no object of it. */
+function isAbsent(err: unknown): boolean {
+  return apierrors.isNotFound(err);
+}
+
+function reasonOf(err: unknown, resource: string): string {
+  return isAbsent(err) ? `the server could not find the requested resource (get ${resource})` : messageOf(err);
+}
