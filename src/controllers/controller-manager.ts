@@ -28,6 +28,7 @@ import type { NodeLifecycleConfig } from './node-lifecycle/index.ts';
 import { PodGcController } from './pod-gc/index.ts';
 import type { PodGcConfig } from './pod-gc/index.ts';
 import { ReplicaManager, replicaSetKind, replicationControllerKind } from './replicaset/index.ts';
+import { ResourceClaimController } from './resource-claim/index.ts';
 import { ResourceQuotaController } from './resourcequota/index.ts';
 import { RootCaPublisher } from './root-ca-publisher/index.ts';
 import { ServiceLbController } from './service-lb/index.ts';
@@ -101,6 +102,7 @@ const CONTROLLERS = {
   'endpointslice-mirroring': (config, { settings }) =>
     new EndpointSliceMirroringController({ ...config, ...settings?.['endpointslice-mirroring'] }),
   'garbage-collector': (config, { settings }) => new GarbageCollector({ ...config, ...settings?.['garbage-collector'] }),
+  'resource-claim': (config) => new ResourceClaimController(config),
   resourcequota: (config, { settings }) => new ResourceQuotaController({ ...config, ...settings?.resourcequota }),
   namespace: (config, { settings }) => new NamespaceController({ ...config, ...settings?.namespace }),
   'service-lb': (config, { settings }) => new ServiceLbController({ ...config, ...settings?.['service-lb'] }),

@@ -63,6 +63,7 @@ const CONTROLLER_MANAGER: readonly ResourceRule[] = [
   rule('', ['serviceaccounts/token'], ['create']),
   rule('apps', ['replicasets', 'controllerrevisions'], ['create']),
   rule('batch', ['jobs'], ['create']),
+  rule('resource.k8s.io', ['resourceclaims'], ['create']),
   rule('discovery.k8s.io', ['endpointslices'], ['create']),
   rule('coordination.k8s.io', ['leases'], ['create']),
   rule('certificates.k8s.io', ['signers'], ['approve'], ['kubernetes.io/kube-apiserver-client-kubelet']),

@@ -1,0 +1,3 @@
+// The ResourceClaim controller.
+
+export { ResourceClaimController } from './resource-claim-controller.ts';

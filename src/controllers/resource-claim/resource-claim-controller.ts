@@ -1,0 +1,263 @@
+// ResourceClaims of pods: made from the templates that pods name, noted in the pods' status, given up by pods that have ended, and
+// removed with them.
+
+import { pods } from '../../api/core/v1/index.ts';
+import type { Pod, PodResourceClaim } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { resourceClaims, resourceClaimTemplates } from '../../api/resource/v1/index.ts';
+import type { ResourceClaim, ResourceClaimTemplate } from '../../api/resource/v1/index.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { BY_CONTROLLER, byController, controllerOf, newControllerRef } from '../controller-ref.ts';
+import { OwnWrites } from '../own-writes.ts';
+import { isNamespaceTerminating, messageOf } from '../pod-control.ts';
+import { isPodTerminal } from '../pod-state.ts';
+
+type ReadPod = Immutable<Pod>;
+type ReadClaim = Immutable<ResourceClaim>;
+
+const COMPONENT = 'resource_claim';
+const POD_CLAIM_NAME = 'resource.kubernetes.io/pod-claim-name';
+const FINALIZER = 'resource.kubernetes.io/delete-protection';
+
+export class ResourceClaimController implements Controller {
+  readonly name = 'resourceclaim-controller';
+  readonly #config: ControllerConfig;
+  readonly #pods: SharedInformer<ReadPod>;
+  readonly #claims: SharedInformer<ReadClaim>;
+  readonly #templates: SharedInformer<Immutable<ResourceClaimTemplate>>;
+  readonly #podQueue: RateLimitingQueue;
+  readonly #claimQueue: RateLimitingQueue;
+  readonly #recorder: EventRecorder;
+  /** By the pod's key: claims made for it. */
+  readonly #writes: OwnWrites;
+
+  constructor(config: ControllerConfig) {
+    const { client, clock, random, informers, logger } = config;
+    this.#config = config;
+    this.#podQueue = new RateLimitingQueue({ clock });
+    this.#claimQueue = new RateLimitingQueue({ clock });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
+    this.#writes = new OwnWrites({ clock });
+    this.#pods = informers.informerFor(pods);
+    this.#claims = informers.informerFor(resourceClaims);
+    this.#templates = informers.informerFor(resourceClaimTemplates);
+    this.#claims.addIndexers({ [BY_CONTROLLER]: byController });
+    const podChanged = (pod: ReadPod): void => {
+      if (pod.spec.resourceClaims === undefined) return;
+      this.#podQueue.add(objectKey(pod));
+      if (isDone(pod)) this.#wakeClaimsOf(pod);
+    };
+    this.#pods.addEventHandler({
+      onAdd: podChanged,
+      onUpdate: (before, pod) => {
+        if (before.metadata.uid !== pod.metadata.uid) this.#podGone(before);
+        podChanged(pod);
+      },
+      onDelete: (pod) => this.#podGone(pod),
+    });
+    const claimChanged = (claim: ReadClaim): void => {
+      this.#claimQueue.add(objectKey(claim));
+      const key = podKeyOf(claim);
+      if (key === undefined) return;
+      this.#writes.seen(key, claim);
+      this.#podQueue.add(key);
+    };
+    this.#claims.addEventHandler({
+      onAdd: claimChanged,
+      onUpdate: (_, claim) => claimChanged(claim),
+      onDelete: (claim) => {
+        const key = podKeyOf(claim);
+        if (key === undefined) return;
+        this.#writes.gone(key, claim);
+        this.#podQueue.add(key);
+      },
+    });
+    this.#templates.addEventHandler({
+      onAdd: ({ metadata }) => {
+        for (const pod of this.#pods.lister.list(metadata.namespace ?? '')) {
+          const waits = pod.spec.resourceClaims?.some(
+            ({ resourceClaimTemplateName }) => resourceClaimTemplateName === metadata.name,
+          );
+          if (waits === true) this.#podQueue.add(objectKey(pod));
+        }
+      },
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger } = this.#config;
+    await Promise.all([this.#pods, this.#claims, this.#templates].map((informer) => informer.waitForSync(signal)));
+    await Promise.all([
+      runWorkers(this.#podQueue, 5, (key, stop) => this.#reconcilePod(key, stop), signal, { logger }),
+      runWorkers(this.#claimQueue, 5, (key, stop) => this.#reconcileClaim(key, stop), signal, { logger }),
+    ]);
+    this.#recorder.stop();
+  }
+
+  #podGone(pod: ReadPod): void {
+    if (pod.spec.resourceClaims === undefined) return;
+    this.#writes.forget(objectKey(pod));
+    this.#wakeClaimsOf(pod);
+  }
+
+  #wakeClaimsOf(pod: ReadPod): void {
+    const { namespace = '', uid } = pod.metadata;
+    for (const name of claimNamesOf(pod)) this.#claimQueue.add(`${namespace}/${name}`);
+    for (const claim of this.#claims.lister.byIndex(BY_CONTROLLER, uid)) this.#claimQueue.add(objectKey(claim));
+  }
+
+  async #reconcilePod(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const pod = this.#pods.lister.getByKey(key);
+    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)) return reconciled;
+    const behindMs = this.#writes.remainingMs(key);
+    if (behindMs > 0) return requeueAfter(behindMs);
+    const made = new Map<string, string>();
+    try {
+      for (const podClaim of pod.spec.resourceClaims ?? []) {
+        if (podClaim.resourceClaimTemplateName === undefined) continue;
+        const claim = await this.#claimFor(pod, podClaim, podClaim.resourceClaimTemplateName, signal);
+        made.set(podClaim.name, claim.metadata.name);
+      }
+      await this.#noteIn(pod, made, signal);
+    } catch (err) {
+      if (apierrors.isConflict(err)) return requeue;
+      if (apierrors.isNotFound(err) || isNamespaceTerminating(err)) return reconciled;
+      throw err;
+    }
+    return reconciled;
+  }
+
+  /** The claim that the template has become for this pod, made if it has not. */
+  async #claimFor(
+    pod: ReadPod,
+    podClaim: Immutable<PodResourceClaim>,
+    templateName: string,
+    signal: AbortSignal,
+  ): Promise<ReadClaim> {
+    const { name, namespace = '', uid } = pod.metadata;
+    const own = this.#claims.lister.byIndex(BY_CONTROLLER, uid);
+    const present = own.find((claim) => isFor(claim, podClaim.name) && claim.metadata.deletionTimestamp === undefined);
+    if (present !== undefined) return present;
+    try {
+      const template = this.#templates.lister.get(namespace, templateName);
+      if (template === undefined) throw new Error(`resource claim template "${templateName}": not found`);
+      const { labels, annotations } = template.spec.metadata;
+      const created = await this.#config.client.resource(resourceClaims).create(
+        {
+          metadata: {
+            generateName: `${name}-${podClaim.name}-`,
+            namespace,
+            ...(labels !== undefined && { labels }),
+            annotations: { ...annotations, [POD_CLAIM_NAME]: podClaim.name },
+            ownerReferences: [newControllerRef(pod.metadata, { apiVersion: 'v1', kind: 'Pod' })],
+          },
+          spec: template.spec.spec,
+        },
+        { signal },
+      );
+      this.#writes.wrote(objectKey(pod), created, this.#claims.lister.getByKey(objectKey(created)));
+      return created;
+    } catch (err) {
+      if (!signal.aborted && !isNamespaceTerminating(err)) {
+        const regarding = { apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata };
+        const message = `PodResourceClaim ${podClaim.name}: ${messageOf(err)}`;
+        this.#recorder.event(regarding, 'Warning', 'FailedResourceClaimCreation', message);
+      }
+      throw err;
+    }
+  }
+
+  /** The kubelet and the scheduler find the claims through the pod's status. `made`: by the name in the pod. */
+  async #noteIn(pod: ReadPod, made: ReadonlyMap<string, string>, signal: AbortSignal): Promise<void> {
+    const noted = pod.status.resourceClaimStatuses ?? [];
+    const isNoted = [...made].every(([name, claim]) =>
+      noted.some((status) => status.name === name && status.resourceClaimName === claim),
+    );
+    if (isNoted) return;
+    const { name, namespace = '', uid } = pod.metadata;
+    const resourceClaimStatuses = [...made].map(([podClaim, resourceClaimName]) => ({ name: podClaim, resourceClaimName }));
+    const patch = { metadata: { uid }, status: { resourceClaimStatuses } };
+    await this.#config.client
+      .resource(pods)
+      .namespace(namespace)
+      .patch(name, 'application/strategic-merge-patch+json', patch, { subresource: 'status', signal });
+  }
+
+  async #reconcileClaim(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const cached = this.#claims.lister.getByKey(key);
+    if (cached === undefined) return reconciled;
+    const { namespace = '', name, uid } = cached.metadata;
+    const client = this.#config.client.resource(resourceClaims).namespace(namespace);
+    try {
+      let claim = cached;
+      const reservedFor = claim.status.reservedFor ?? [];
+      const valid: (typeof reservedFor)[number][] = [];
+      for (const consumer of reservedFor) {
+        const isPod = (consumer.apiGroup ?? '') === '' && consumer.resource === 'pods';
+        if (!isPod || (await this.#stillUses(namespace, consumer, signal))) valid.push(consumer);
+      }
+      if (valid.length < reservedFor.length) {
+        const { reservedFor: _, allocation, ...rest } = claim.status;
+        // What nobody uses is allocated anew when somebody does.
+        const status = valid.length > 0 ? { ...rest, reservedFor: valid, ...(allocation && { allocation }) } : rest;
+        claim = await client.updateStatus({ ...claim, status }, { signal });
+      }
+      const isFree = claim.status.allocation === undefined && (claim.status.reservedFor ?? []).length === 0;
+      if (isFree && claim.metadata.finalizers?.includes(FINALIZER) === true) {
+        const finalizers = claim.metadata.finalizers.filter((finalizer) => finalizer !== FINALIZER);
+        claim = await client.update({ ...claim, metadata: { ...claim.metadata, finalizers } }, { signal });
+      }
+      const owner = controllerOf(claim);
+      if (owner?.kind !== 'Pod' || claim.metadata.deletionTimestamp !== undefined) return reconciled;
+      const pod = this.#pods.lister.get(namespace, owner.name);
+      // Of pods that are gone the garbage collector takes the claims.
+      if (pod?.metadata.uid === owner.uid && isDone(pod)) await client.delete(name, { preconditions: { uid }, signal });
+    } catch (err) {
+      if (apierrors.isConflict(err)) return requeue;
+      if (!apierrors.isNotFound(err)) throw err;
+    }
+    return reconciled;
+  }
+
+  async #stillUses(
+    namespace: string,
+    consumer: { readonly name: string; readonly uid: string },
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const cached = this.#pods.lister.get(namespace, consumer.name);
+    if (cached?.metadata.uid === consumer.uid) return !isDone(cached);
+    // The cache may be behind.
+    try {
+      const live = await this.#config.client.resource(pods).namespace(namespace).get(consumer.name, { signal });
+      return live.metadata.uid === consumer.uid && !isDone(live);
+    } catch (err) {
+      if (apierrors.isNotFound(err)) return false;
+      throw err;
+    }
+  }
+}
+
+/** It has run to its end, or will never begin. */
+function isDone(pod: ReadPod): boolean {
+  return isPodTerminal(pod) || (pod.metadata.deletionTimestamp !== undefined && !pod.spec.nodeName);
+}
+
+function isFor({ metadata }: ReadClaim, podClaimName: string): boolean {
+  return metadata.annotations?.[POD_CLAIM_NAME] === podClaimName;
+}
+
+function podKeyOf(claim: ReadClaim): string | undefined {
+  const owner = controllerOf(claim);
+  return owner?.kind === 'Pod' ? `${claim.metadata.namespace}/${owner.name}` : undefined;
+}
+
+function claimNamesOf({ spec, status }: ReadPod): readonly string[] {
+  const direct = (spec.resourceClaims ?? []).flatMap(({ resourceClaimName }) => resourceClaimName ?? []);
+  return [...direct, ...(status.resourceClaimStatuses ?? []).flatMap(({ resourceClaimName }) => resourceClaimName ?? [])];
+}
