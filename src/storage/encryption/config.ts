@@ -9,7 +9,7 @@ export interface EncryptionKey {
 }
 
 export type ProviderConfiguration =
-  | { readonly type: 'aesgcm' | 'aescbc'; readonly keys: readonly EncryptionKey[] }
+  | { readonly type: 'aesgcm' | 'aescbc' | 'secretbox'; readonly keys: readonly EncryptionKey[] }
   /** Not encrypted. */
   | { readonly type: 'identity' };
 
@@ -34,6 +34,7 @@ const VERSIONS: Readonly<Record<string, string>> = {
   EncryptionConfig: 'v1',
 };
 const AES_KEY_BYTES = [16, 24, 32];
+const SECRETBOX_KEY_BYTES = [32];
 const PROVIDERS = ['aesgcm', 'aescbc', 'secretbox', 'identity', 'kms'];
 /** Kept in the store, but not by a name in the API. */
 const NOT_RESOURCES = ['apiserveripinfo', 'serviceipallocations', 'servicenodeportallocations'];
@@ -136,24 +137,29 @@ function readProvider(value: unknown, path: FieldPath, errors: FieldErrorList): 
   switch (type) {
     case 'aesgcm':
     case 'aescbc':
-      return [{ type, keys: readKeys(fields[type], path.child(type), errors) }];
+      return [{ type, keys: readKeys(fields[type], AES_KEY_BYTES, path.child(type), errors) }];
+    case 'secretbox':
+      return [{ type, keys: readKeys(fields[type], SECRETBOX_KEY_BYTES, path.child(type), errors) }];
     case 'identity':
       fieldsOf(fields[type], path.child(type), [], errors);
       return [{ type }];
     default:
-      errors.push(field.forbidden(path.child(type), 'this provider is not supported yet: use aesgcm, aescbc or identity'));
+      errors.push(
+        field.forbidden(path.child(type), 'this provider is not supported yet: use aesgcm, aescbc, secretbox or identity'),
+      );
       return [];
   }
 }
 
-function readKeys(value: unknown, path: FieldPath, errors: FieldErrorList): EncryptionKey[] {
+function readKeys(value: unknown, lengths: readonly number[], path: FieldPath, errors: FieldErrorList): EncryptionKey[] {
   const keysPath = path.child('keys');
   const keys = listOf(fieldsOf(value, path, ['keys'], errors)?.['keys'], keysPath, errors);
   if (keys?.length === 0) errors.push(field.required(keysPath, 'at least one keys is required'));
-  return (keys ?? []).flatMap((item, i) => readKey(item, keysPath.index(i), errors));
+  return (keys ?? []).flatMap((item, i) => readKey(item, lengths, keysPath.index(i), errors));
 }
 
-function readKey(value: unknown, path: FieldPath, errors: FieldErrorList): EncryptionKey[] {
+/** `lengths`: of the secret, in bytes. */
+function readKey(value: unknown, lengths: readonly number[], path: FieldPath, errors: FieldErrorList): EncryptionKey[] {
   const fields = fieldsOf(value, path, ['name', 'secret'], errors);
   if (fields === undefined) return [];
   const name = String(fields['name'] ?? '');
@@ -169,8 +175,8 @@ function readKey(value: unknown, path: FieldPath, errors: FieldErrorList): Encry
     return [];
   }
   const secret = new Uint8Array(Buffer.from(text, 'base64'));
-  if (!AES_KEY_BYTES.includes(secret.length)) {
-    const detail = `secret is not of the expected length, got ${secret.length}, expected one of [${AES_KEY_BYTES.join(' ')}]`;
+  if (!lengths.includes(secret.length)) {
+    const detail = `secret is not of the expected length, got ${secret.length}, expected one of [${lengths.join(' ')}]`;
     errors.push(field.invalid(at, 'REDACTED', detail));
     return [];
   }

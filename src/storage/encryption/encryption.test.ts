@@ -12,6 +12,7 @@ const one = { name: 'one', secret: secretOf('1', 32) };
 const two = { name: 'two', secret: secretOf('2', 16) };
 const gcm = (...keys: object[]): object => ({ aesgcm: { keys } });
 const cbc = (...keys: object[]): object => ({ aescbc: { keys } });
+const box = (...keys: object[]): object => ({ secretbox: { keys } });
 const identity = { identity: {} };
 
 const file = (providers: object[], resources: string[] = ['secrets']): object => ({
@@ -39,6 +40,7 @@ const key = '/registry/secrets/default/a';
 for (const [name, provider] of [
   ['aesgcm', gcm(one)],
   ['aescbc', cbc(one)],
+  ['secretbox', box(one)],
 ] as const) {
   storageConformance(`memory, encrypted with ${name}`, async (options) => {
     const clock = new VirtualClock();
@@ -52,6 +54,7 @@ describe('encryption at rest', () => {
   it.each([
     ['aesgcm', gcm(one), 'k8s:enc:aesgcm:v1:one:', 12 + 6 + 16],
     ['aescbc', cbc(two), 'k8s:enc:aescbc:v1:two:', 16 + 16],
+    ['secretbox', box(one), 'k8s:enc:secretbox:v1:one:', 24 + 16 + 6],
   ])('writes %s as Kubernetes does', async (_, provider, prefix, length) => {
     const below = memory();
     const storage = encrypted(below, file([provider]));
@@ -72,6 +75,14 @@ describe('encryption at rest', () => {
     const sealed = Buffer.concat([Buffer.alloc(16), Buffer.from('4ff188388cb7346a938158f9bd38594f', 'hex')]);
     await below.create(key, Buffer.concat([bytes('k8s:enc:aescbc:v1:one:'), sealed]));
     expect(text(await encrypted(below, file([cbc(one)])).get(key))).toBe('hidden');
+    // Sealed by golang.org/x/crypto/nacl/secretbox, with a nonce of zeros.
+    const boxed = Buffer.concat([Buffer.alloc(24), Buffer.from('b0b026742b96e116d01b051210a074f349abeb3b1037', 'hex')]);
+    const other = '/registry/secrets/default/b';
+    await below.create(other, Buffer.concat([bytes('k8s:enc:secretbox:v1:one:'), boxed]));
+    expect(text(await encrypted(below, file([box(one)])).get(other))).toBe('hidden');
+    await expect(encrypted(below, file([box({ ...one, secret: secretOf('x', 32) })])).get(other)).rejects.toThrow(
+      /authentication failed/,
+    );
   });
 
   it('leaves other resources alone', async () => {
@@ -185,6 +196,11 @@ describe('an EncryptionConfiguration is refused', () => {
       'a short secret',
       file([gcm({ name: 'x', secret: secretOf('x', 5) })]),
       'keys[0].secret: Invalid value: "REDACTED": secret is not of the expected length, got 5, expected one of [16 24 32]',
+    ],
+    [
+      'a secret that is too short for secretbox',
+      file([box(two)]),
+      'keys[0].secret: Invalid value: "REDACTED": secret is not of the expected length, got 16, expected one of [32]',
     ],
     [
       'a provider that is missing here',

@@ -3,9 +3,11 @@
 //
 //   aesgcm   nonce (12 bytes), ciphertext, tag (16 bytes); the key of the store is authenticated with it
 //   aescbc   initialization vector (16 bytes), ciphertext, padded as PKCS #7 has it; not authenticated, so only for what is there
+//   secretbox nonce (24 bytes), tag (16 bytes), ciphertext: XSalsa20 and Poly1305
 //   identity the value itself
 
 import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { xsalsa20poly1305 } from '@noble/ciphers/salsa.js';
 import type { Random } from '../../machinery/random.ts';
 import type { EncryptionKey, ProviderConfiguration } from './config.ts';
 
@@ -13,6 +15,7 @@ const MARK = 'k8s:enc:';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const BLOCK_BYTES = 16;
+const SECRETBOX_NONCE_BYTES = 24;
 
 /** A value as it is stored, read. */
 export interface Opened {
@@ -68,6 +71,8 @@ function ciphersOf(provider: ProviderConfiguration, random: Random): Cipher[] {
       return provider.keys.map((key) => aesGcm(key, random));
     case 'aescbc':
       return provider.keys.map((key) => aesCbc(key, random));
+    case 'secretbox':
+      return provider.keys.map((key) => secretbox(key, random));
   }
 }
 
@@ -123,6 +128,25 @@ function aesCbc({ name, secret }: EncryptionKey, random: Random): Cipher {
         return Buffer.concat([decipher.update(data.subarray(BLOCK_BYTES)), decipher.final()]);
       } catch (cause) {
         throw new Error('invalid padding on input', { cause });
+      }
+    },
+  };
+}
+
+function secretbox({ name, secret }: EncryptionKey, random: Random): Cipher {
+  return {
+    prefix: Buffer.from(`${MARK}secretbox:v1:${name}:`),
+    seal(value) {
+      const nonce = random.bytes(SECRETBOX_NONCE_BYTES);
+      return Buffer.concat([nonce, xsalsa20poly1305(secret, nonce).encrypt(value)]);
+    },
+    open(data) {
+      if (data.length < SECRETBOX_NONCE_BYTES + TAG_BYTES) throw new Error('the stored data was shorter than the required size');
+      const [nonce, box] = [data.subarray(0, SECRETBOX_NONCE_BYTES), data.subarray(SECRETBOX_NONCE_BYTES)];
+      try {
+        return xsalsa20poly1305(secret, nonce).decrypt(box);
+      } catch (cause) {
+        throw new Error('cipher: message authentication failed', { cause });
       }
     },
   };
