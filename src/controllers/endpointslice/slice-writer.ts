@@ -95,7 +95,8 @@ export class SliceWriter {
 
   async remove(slice: ReadSlice, signal: AbortSignal): Promise<void> {
     const { name, namespace = '', uid } = slice.metadata;
-    this.#deleted.add(uid);
+    // Whose deletion has been seen already is not waited for.
+    if (this.slices.lister.get(namespace, name)?.metadata.uid === uid) this.#deleted.add(uid);
     try {
       await this.#in(namespace).delete(name, { preconditions: { uid }, signal });
     } catch (err) {

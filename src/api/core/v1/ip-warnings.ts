@@ -9,7 +9,9 @@ export function warningsForIP(at: FieldPath, value: string): string[] {
   const canonical = canonicalIPv6(value);
   const mapped = mappedIPv4(canonical);
   if (mapped !== undefined) return [`${at.toString()}: ${nonStandard('IP address', value, mapped)}`];
-  return canonical === value ? [] : [`${at.toString()}: IPv6 address "${value}" should be in RFC 5952 canonical format ("${canonical}")`];
+  return canonical === value
+    ? []
+    : [`${at.toString()}: IPv6 address "${value}" should be in RFC 5952 canonical format ("${canonical}")`];
 }
 
 /** `value`: a valid range; of anything else nothing is said. */
@@ -24,11 +26,16 @@ export function warningsForCIDR(at: FieldPath, value: string): string[] {
   const warnings: string[] = [];
   if (network !== canonical) {
     const single = `${canonical}/${isIPv4(address) ? 32 : 128}`;
-    warnings.push(`${at.toString()}: CIDR value "${value}" is ambiguous in this context (should be "${network}/${length}" or "${single}"?)`);
+    warnings.push(
+      `${at.toString()}: CIDR value "${value}" is ambiguous in this context (should be "${network}/${length}" or "${single}"?)`,
+    );
   }
-  if (mapped !== undefined) warnings.push(`${at.toString()}: ${nonStandard('CIDR value', value, `${mapped}/${Number(length) - 96}`)}`);
+  if (mapped !== undefined)
+    warnings.push(`${at.toString()}: ${nonStandard('CIDR value', value, `${mapped}/${Number(length) - 96}`)}`);
   if (warnings.length === 0 && canonical !== address) {
-    warnings.push(`${at.toString()}: IPv6 CIDR value "${value}" should be in RFC 5952 canonical format ("${canonical}/${length}")`);
+    warnings.push(
+      `${at.toString()}: IPv6 CIDR value "${value}" should be in RFC 5952 canonical format ("${canonical}/${length}")`,
+    );
   }
   return warnings;
 }
