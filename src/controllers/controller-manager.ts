@@ -6,6 +6,8 @@ import { SharedInformerFactory } from '../client/informers/index.ts';
 import type { Clock } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
+import { BootstrapTokenCleaner } from './bootstrap/index.ts';
+import { CertificateApprover, CertificateCleaner } from './certificates/index.ts';
 import { ClusterRoleAggregationController } from './clusterrole-aggregation/index.ts';
 import type { Controller, ControllerConfig } from './controller.ts';
 import { CronJobController } from './cronjob/index.ts';
@@ -88,6 +90,9 @@ const CONTROLLERS = {
   deployment: (config, { settings }) => new DeploymentController({ ...config, ...settings?.deployment }),
   daemonset: (config, { settings }) => new DaemonSetController({ ...config, ...settings?.daemonset }),
   cronjob: (config, { settings }) => new CronJobController({ ...config, ...settings?.cronjob }),
+  'bootstrap-token-cleaner': (config) => new BootstrapTokenCleaner(config),
+  'certificatesigningrequest-approving': (config) => new CertificateApprover(config),
+  'certificatesigningrequest-cleaner': (config) => new CertificateCleaner(config),
   'clusterrole-aggregation': (config) => new ClusterRoleAggregationController(config),
   disruption: (config) => new DisruptionController(config),
   'horizontal-pod-autoscaler': (config, { settings }) =>

@@ -37,6 +37,8 @@ const NODE: readonly ResourceRule[] = [
   rule('authentication.k8s.io', ['tokenreviews'], ['create']),
   rule('authorization.k8s.io', ['subjectaccessreviews', 'localsubjectaccessreviews'], ['create']),
   rule('certificates.k8s.io', ['certificatesigningrequests'], ['create', 'get', 'list', 'watch']),
+  // A kubelet renews its own client certificate.
+  rule('certificates.k8s.io', ['certificatesigningrequests/selfnodeclient'], ['create']),
 ];
 
 const SCHEDULER: readonly ResourceRule[] = [

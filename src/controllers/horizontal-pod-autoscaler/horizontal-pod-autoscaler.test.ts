@@ -327,7 +327,7 @@ describe('HorizontalPodAutoscalerController', () => {
     ],
   ])('asks for metrics of others: %s', async (_, spec, answer, after) => {
     await cluster.client.resource(replicaSets).create(webSet(2));
-    await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler({ metrics: [spec as never] }));
+    await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler({ metrics: [spec] }));
     await cluster.clock.settle();
     await start(() => answer);
     expect(await replicas()).toBe(after);

@@ -1,0 +1,3 @@
+// Bootstrap tokens.
+
+export { BootstrapTokenCleaner } from './token-cleaner.ts';

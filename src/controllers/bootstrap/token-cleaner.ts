@@ -1,0 +1,63 @@
+// Bootstrap tokens that have expired are deleted.
+
+import { secrets } from '../../api/core/v1/index.ts';
+import type { Secret } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+
+type ReadSecret = Immutable<Secret>;
+
+const NAMESPACE = 'kube-system';
+const TYPE = 'bootstrap.kubernetes.io/token';
+/** RFC 3339, as the key `expiration` must have it. */
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
+export class BootstrapTokenCleaner implements Controller {
+  readonly name = 'token-cleaner-controller';
+  readonly #config: ControllerConfig;
+  readonly #secrets: SharedInformer<ReadSecret>;
+  readonly #queue: RateLimitingQueue;
+
+  constructor(config: ControllerConfig) {
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#secrets = config.informers.informerFor(secrets, { namespace: NAMESPACE, fieldSelector: `type=${TYPE}` });
+    this.#secrets.addEventHandler({
+      onAdd: (secret) => this.#queue.add(objectKey(secret)),
+      onUpdate: (_, secret) => this.#queue.add(objectKey(secret)),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#secrets.waitForSync(signal);
+    const { logger } = this.#config;
+    await runWorkers(this.#queue, 1, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const secret = this.#secrets.lister.getByKey(key);
+    const expires = secret === undefined ? undefined : expirationOf(secret);
+    if (secret === undefined || expires === undefined) return reconciled;
+    const left = expires - this.#config.clock.now();
+    if (left > 0) return requeueAfter(left);
+    const { name, uid } = secret.metadata;
+    try {
+      await this.#config.client.resource(secrets).namespace(NAMESPACE).delete(name, { preconditions: { uid }, signal });
+    } catch (err) {
+      if (!apierrors.isNotFound(err)) throw err;
+    }
+    return reconciled;
+  }
+}
+
+/** In milliseconds since the epoch; undefined for tokens that last. One whose time cannot be read has expired. */
+export function expirationOf({ data }: ReadSecret): number | undefined {
+  const text = Buffer.from(data?.['expiration'] ?? '', 'base64').toString('utf8');
+  if (text === '') return undefined;
+  return TIME.test(text) ? Date.parse(text) : 0;
+}

@@ -1,0 +1,119 @@
+// Approves the requests of kubelets for their client certificates, where the authorizer lets who asks have one.
+
+import { subjectAccessReviews } from '../../api/authorization/v1/index.ts';
+import { certificateSigningRequests } from '../../api/certificates/v1/index.ts';
+import type { CertificateSigningRequest } from '../../api/certificates/v1/index.ts';
+import { parseCertificateRequest } from '../../api/certificates/v1/request.ts';
+import type { CertificateRequest } from '../../api/certificates/v1/request.ts';
+import { KUBE_API_SERVER_CLIENT_KUBELET, kubeletClientProblem } from '../../api/certificates/v1/signers.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { formatTime } from '../../client/time.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+
+type Request = Immutable<CertificateSigningRequest>;
+
+/** What a requester needs to be allowed to create, and how it is told. The first that fits counts. */
+const KINDS = [
+  {
+    subresource: 'selfnodeclient',
+    message: 'Auto approving self kubelet client certificate after SubjectAccessReview.',
+    /** A kubelet renews its own. */
+    fits: (request: Request, parsed: CertificateRequest): boolean => request.spec.username === parsed.commonName,
+  },
+  {
+    subresource: 'nodeclient',
+    message: 'Auto approving kubelet client certificate after SubjectAccessReview.',
+    /** Somebody asks for a node, as those who bootstrap one do. */
+    fits: (): boolean => true,
+  },
+] as const;
+
+export class CertificateApprover implements Controller {
+  readonly name = 'certificatesigningrequest-approving-controller';
+  readonly #config: ControllerConfig;
+  readonly #requests: SharedInformer<Request>;
+  readonly #queue: RateLimitingQueue;
+
+  constructor(config: ControllerConfig) {
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#requests = config.informers.informerFor(certificateSigningRequests);
+    this.#requests.addEventHandler({
+      onAdd: (request) => this.#queue.add(objectKey(request)),
+      onUpdate: (_, request) => this.#queue.add(objectKey(request)),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#requests.waitForSync(signal);
+    const { logger } = this.#config;
+    await runWorkers(this.#queue, 1, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const request = this.#requests.lister.getByKey(key);
+    if (request === undefined || !isOpen(request)) return reconciled;
+    const parsed = parseCertificateRequest(request.spec.request);
+    if (kubeletClientProblem(parsed, request.spec.usages ?? []) !== undefined) return reconciled;
+    for (const { subresource, message, fits } of KINDS) {
+      if (!fits(request, parsed) || !(await this.#isAllowed(request, subresource, signal))) continue;
+      await this.#approve(request, message, signal);
+      return reconciled;
+    }
+    // Who may ask can change at any time, and nobody tells.
+    return requeue;
+  }
+
+  async #isAllowed({ spec }: Request, subresource: string, signal: AbortSignal): Promise<boolean> {
+    const { username = '', uid = '', groups = [], extra = {} } = spec;
+    const review = await this.#config.client.resource(subjectAccessReviews).create(
+      {
+        metadata: {},
+        spec: {
+          user: username,
+          ...(uid !== '' && { uid }),
+          groups: [...groups],
+          extra: Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, [...values]])),
+          resourceAttributes: {
+            group: 'certificates.k8s.io',
+            resource: 'certificatesigningrequests',
+            verb: 'create',
+            subresource,
+            version: '*',
+          },
+        },
+      },
+      { signal },
+    );
+    return review.status.allowed;
+  }
+
+  async #approve(request: Request, message: string, signal: AbortSignal): Promise<void> {
+    const time = formatTime(this.#config.clock.now());
+    const approved = { type: 'Approved', status: 'True', reason: 'AutoApproved', message, lastUpdateTime: time };
+    const conditions = [...(request.status.conditions ?? []), approved];
+    try {
+      await this.#config.client
+        .resource(certificateSigningRequests)
+        .subresource(
+          request.metadata.name,
+          'approval',
+          { ...request, status: { ...request.status, conditions } },
+          { method: 'PUT', signal },
+        );
+    } catch (err) {
+      if (!apierrors.isNotFound(err)) throw err;
+    }
+  }
+}
+
+/** Nobody has decided on it. */
+function isOpen({ spec, status: { conditions = [], certificate } }: Request): boolean {
+  const decided = conditions.some(({ type }) => type === 'Approved' || type === 'Denied');
+  return spec.signerName === KUBE_API_SERVER_CLIENT_KUBELET && certificate === undefined && !decided;
+}

@@ -1,0 +1,69 @@
+// Requests for certificates are of no use for long: what became of them is known soon, and a certificate that has expired
+// serves nobody.
+
+import { X509Certificate } from 'node:crypto';
+import { certificateSigningRequests } from '../../api/certificates/v1/index.ts';
+import type { CertificateSigningRequest } from '../../api/certificates/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { parseTime } from '../../client/time.ts';
+import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+
+type Request = Immutable<CertificateSigningRequest>;
+
+const HOUR_MS = 3_600_000;
+const DECIDED_MS = HOUR_MS;
+/** Also of what is approved and never signed. */
+const PENDING_MS = 24 * HOUR_MS;
+
+export class CertificateCleaner implements Controller {
+  readonly name = 'certificatesigningrequest-cleaner-controller';
+  readonly #config: ControllerConfig;
+  readonly #requests: SharedInformer<Request>;
+  readonly #queue: RateLimitingQueue;
+
+  constructor(config: ControllerConfig) {
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#requests = config.informers.informerFor(certificateSigningRequests);
+    this.#requests.addEventHandler({
+      onAdd: (request) => this.#queue.add(objectKey(request)),
+      onUpdate: (_, request) => this.#queue.add(objectKey(request)),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#requests.waitForSync(signal);
+    const { logger } = this.#config;
+    await runWorkers(this.#queue, 1, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const request = this.#requests.lister.getByKey(key);
+    if (request === undefined) return reconciled;
+    const left = deadlineOf(request) - this.#config.clock.now();
+    if (left > 0) return requeueAfter(left);
+    const { name, uid } = request.metadata;
+    try {
+      await this.#config.client.resource(certificateSigningRequests).delete(name, { preconditions: { uid }, signal });
+    } catch (err) {
+      if (!apierrors.isNotFound(err)) throw err;
+    }
+    return reconciled;
+  }
+}
+
+/** When the request has served its purpose, in milliseconds since the epoch. */
+export function deadlineOf({ metadata, status: { conditions = [], certificate } }: Request): number {
+  const deadlines = conditions.map(({ type, lastUpdateTime }) => {
+    const since = parseTime(lastUpdateTime) ?? 0;
+    return since + (type === 'Approved' && certificate === undefined ? PENDING_MS : DECIDED_MS);
+  });
+  if (conditions.length === 0) deadlines.push((parseTime(metadata.creationTimestamp) ?? 0) + PENDING_MS);
+  if (certificate !== undefined) deadlines.push(Date.parse(new X509Certificate(Buffer.from(certificate, 'base64')).validTo));
+  return Math.min(...deadlines);
+}
