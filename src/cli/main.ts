@@ -135,5 +135,6 @@ try {
 } catch (err) {
   if (!(err instanceof UserError)) throw err;
   process.stderr.write(`cox: ${err.message}\n`);
-  process.exitCode = err.exitCode;
+  // Not when everything has ended: after a failure there may be what never does.
+  process.exit(err.exitCode);
 }

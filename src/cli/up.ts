@@ -78,7 +78,7 @@ export async function up(options: UpOptions): Promise<void> {
   } catch (err) {
     progress.clear();
     if (stop.signal.aborted) return;
-    if (err instanceof UserError) tellParent({ failed: err.message, exitCode: err.exitCode });
+    if (err instanceof UserError) await tellParent({ failed: err.message, exitCode: err.exitCode });
     throw err;
   }
   progress.clear();
@@ -87,7 +87,7 @@ export async function up(options: UpOptions): Promise<void> {
     if (options.mergeKubeconfig) mergeKubeconfig(userKubeconfigPath(), cluster.kubeconfigEntry);
     const text = readyText(cluster, options);
     process.stdout.write(text);
-    tellParent({ ready: text });
+    await tellParent({ ready: text });
     const reason = await Promise.race([stop.requested, cluster.failed]);
     if (reason instanceof Error) throw new UserError(`the cluster stopped: ${reason.message}`, { cause: reason });
     if (!options.quiet) process.stderr.write(`\nstopping … (${reason}; again to stop at once)\n`);
@@ -194,9 +194,10 @@ function stopSignal(): { readonly requested: Promise<string>; readonly signal: A
   return { requested, signal: controller.signal };
 }
 
-function tellParent(message: DetachMessage): void {
+async function tellParent(message: DetachMessage): Promise<void> {
   if (process.send === undefined) return;
-  process.send(message, () => process.disconnect());
+  await new Promise<void>((sent) => process.send?.(message, () => sent()));
+  process.disconnect();
 }
 
 /** Starts the same command in the background, waits until it is ready, shows what it says. */

@@ -137,7 +137,7 @@ async function start(
   const [pki, storage, runtime] = await settleAll(preparing, cleanup);
   signal.throwIfAborted();
   progress('starting the cluster');
-  const cluster = await Cluster.start({
+  const starting = Cluster.start({
     clock,
     random,
     logger,
@@ -148,10 +148,14 @@ async function start(
     podCidr: config.podCidr,
     serviceCidr: config.serviceCidr,
     schedulerConfiguration,
-  }).catch((err: unknown) => {
-    // Whatever a start ends with once the store has failed, that is why.
-    throw failure === undefined ? err : new UserError(`the store failed: ${failure.message}`, { cause: failure });
   });
+  // A start that cannot write may wait for ever; and whatever it ends with once the store has failed, that is why.
+  const storeFailed = (cause: Error): UserError => new UserError(`the store failed: ${cause.message}`, { cause });
+  const cluster = await Promise.race([starting, storageFailure.then((cause) => Promise.reject(storeFailed(cause)))]).catch(
+    (err: unknown) => {
+      throw failure === undefined ? err : storeFailed(failure);
+    },
+  );
   // The cluster closes the store and the runtimes itself.
   cleanup.splice(1);
   cleanup.push(

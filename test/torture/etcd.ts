@@ -9,6 +9,7 @@ import { SeededRandom, systemRandom } from '../../src/machinery/random.ts';
 import { openEtcdStorage } from '../../src/storage/etcd/index.ts';
 import { ETCD_HINT, hasEtcd, startEtcdCluster } from '../../src/storage/etcd/testing/etcd-process.ts';
 import type { EtcdPlace, EtcdProcess } from '../../src/storage/etcd/testing/etcd-process.ts';
+import { LossyProxy } from '../../src/storage/etcd/testing/lossy-proxy.ts';
 import type { Storage, StorageEvent } from '../../src/storage/interface.ts';
 import { StorageError } from '../../src/storage/interface.ts';
 import { openWatchCache } from '../../src/storage/watch-cache/index.ts';
@@ -25,7 +26,7 @@ const CALM_MS = 1000;
 /** A client that got no answer waits this long before it goes on. */
 const PAUSE_MS = 50;
 
-export type Disturbance = 'kill' | 'pause' | 'partition' | 'server';
+export type Disturbance = 'kill' | 'pause' | 'partition' | 'server' | 'deafen';
 
 export interface EtcdTortureOptions {
   readonly seed: string;
@@ -73,6 +74,8 @@ class Run {
   readonly #random: Random;
   /** One for each server; one that has ended has another in its place. */
   readonly #servers: Storage[] = [];
+  /** Before each member; servers reach it only through this. */
+  readonly #proxies: readonly LossyProxy[];
   readonly #history: { readonly key: string; readonly operation: KeyOperation }[] = [];
   readonly #written: { readonly key: string; readonly value: string; readonly revision: number }[] = [];
   readonly #problems: string[] = [];
@@ -84,10 +87,12 @@ class Run {
     this.#options = options;
     this.#members = members;
     this.#network = network;
+    this.#proxies = members.map(({ endpoint }) => new LossyProxy(endpoint));
     this.#random = new SeededRandom(options.seed);
   }
 
   async run(): Promise<EtcdTortureResult> {
+    await Promise.all(this.#proxies.map((proxy) => proxy.listen()));
     for (let i = 0; i < SERVERS; i++) this.#servers.push(await this.#open(i));
     const observer = await this.#open(0);
     const begin = await observer.currentRevision();
@@ -113,13 +118,14 @@ class Run {
     await watching;
     this.#judge(told);
     await Promise.all([...this.#servers, observer].map((storage) => storage.close()));
+    for (const proxy of this.#proxies) proxy.close();
     const unknown = this.#history.filter(({ operation }) => operation.output.type === 'unknown').length;
     return { operations: this.#history.length, unknown, disturbed, problems: this.#problems.slice(0, 10) };
   }
 
   /** Every server begins with another member; one has a cache, one has none. */
   async #open(index: number): Promise<Storage> {
-    const endpoints = this.#members.map(({ endpoint }) => endpoint);
+    const endpoints = this.#proxies.map(({ endpoint }) => endpoint);
     endpoints.unshift(...endpoints.splice(index % endpoints.length));
     const storage = await openEtcdStorage({
       clock: systemClock,
@@ -153,6 +159,17 @@ class Run {
         await systemClock.sleep(2 * AWAY_MS);
         this.#network?.mend(index);
         break;
+      case 'deafen': {
+        // The member does what it is told, and nobody hears of it: of all, since it is not known who is asked now.
+        for (const proxy of this.#proxies) proxy.losesAnswers = true;
+        await systemClock.sleep(200);
+        for (const proxy of this.#proxies) {
+          proxy.losesAnswers = false;
+          // What was lost in the middle of a connection makes no sense of its rest.
+          proxy.disconnect();
+        }
+        break;
+      }
       case 'server': {
         const server = this.#random.int(SERVERS);
         const old = this.#servers[server] as Storage;

@@ -1,28 +1,25 @@
-// A server whose disk fails stops, and says why: the built program, with a sync of its store that fails.
+// A server whose disk fails stops, and says why: the program, straight from its source, with a sync of its store that fails.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { FileLayer } from './file-layer.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 /** Within this time there are so many syncs, and a server that noticed has stopped. A node renews its lease every ten seconds. */
 const PATIENCE_MS = 60_000;
-
-/** Why the program cannot be run; undefined: it can. */
-export function missingProgram(): string | undefined {
-  return existsSync(join(ROOT, 'dist', 'cox.js')) ? undefined : 'the program is not built (npm run build)';
-}
 
 /** Answers what is wrong with how the server ended after sync `at` of its log failed; undefined: nothing. */
 export async function serverStops(layer: FileLayer, at: number): Promise<string | undefined> {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'torture-server-')));
   try {
     const flags = ['--store', 'embedded', '--runtime', 'simulated', '--secure-port', '0', '--data-dir', dir, '--quiet'];
-    const child = spawn(process.execPath, [join(ROOT, 'bin', 'cox.js'), 'up', ...flags], {
+    const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+    const child = spawn(process.execPath, ['--import', loader, PROGRAM, 'up', ...flags], {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: { ...process.env, ...layer.env({ dir: join(dir, 'store'), fail: `sync:${at}:storage.db-wal` }) },
       timeout: PATIENCE_MS,

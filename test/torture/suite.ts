@@ -17,7 +17,7 @@ import { killRepeatedly } from './kill.ts';
 import { exercise } from './linearizable.ts';
 import { MUTANTS, MutantStorage } from './mutants.ts';
 import { losePower } from './power-loss.ts';
-import { missingProgram, serverStops } from './server-stops.ts';
+import { serverStops } from './server-stops.ts';
 
 export interface PartOptions {
   readonly short: boolean;
@@ -73,6 +73,8 @@ function theLayer(): FileLayer {
   if (typeof layer === 'string') throw new Error(layer);
   return layer;
 }
+
+const ETCD_DISTURBANCES: readonly Disturbance[] = ['deafen', 'kill', 'server', 'deafen', 'pause'];
 
 function repeated<T>(times: number, items: readonly T[]): T[] {
   return Array.from({ length: times }, () => items).flat();
@@ -162,7 +164,7 @@ export const PARTS: readonly Part[] = [
   },
   {
     name: 'failed sync stops the server',
-    missing: () => needsLayer() ?? missingProgram(),
+    missing: needsLayer,
     async run({ short, seed }) {
       // Early ones end the start, later ones a server that runs.
       const random = new SeededRandom(seed);
@@ -191,9 +193,9 @@ export const PARTS: readonly Part[] = [
     },
   },
   {
-    name: 'etcd: members killed and paused, servers that end between a write and its answer',
+    name: 'etcd: members killed and paused, answers lost, servers that end between a write and its answer',
     missing: etcdMissing,
-    run: ({ short, seed }) => etcdPart(seed, short ? ['kill', 'server', 'pause'] : repeated(10, ['kill', 'server', 'pause'])),
+    run: ({ short, seed }) => etcdPart(seed, short ? ETCD_DISTURBANCES : repeated(10, ETCD_DISTURBANCES)),
   },
   {
     name: 'etcd: members cut off from each other',
