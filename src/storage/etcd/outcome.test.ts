@@ -2,8 +2,6 @@
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -19,6 +17,7 @@ import type { EtcdStorageConfig } from './index.ts';
 import { LeasePool } from './leases.ts';
 import { ETCD_HINT, hasEtcd, startEtcd } from './testing/etcd-process.ts';
 import type { EtcdProcess } from './testing/etcd-process.ts';
+import { LossyProxy } from './testing/lossy-proxy.ts';
 import { hasProgressRequests } from './version.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -52,54 +51,6 @@ describe('versions whose progress can be trusted', () => {
   });
 });
 
-/** Passes bytes to etcd and back, unless told to lose them. */
-class Proxy {
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
-  /** Bytes that come from etcd are lost. */
-  losesAnswers = false;
-  /** Bytes that go to etcd wait; they are sent when this ends, even if nobody waits for the answer any more. */
-  #held: (() => void)[] | undefined;
-  port = 0;
-
-  constructor(target: number) {
-    this.#server = createServer((client) => {
-      const upstream = connect(target, '127.0.0.1');
-      for (const socket of [client, upstream]) {
-        this.#sockets.add(socket);
-        socket.on('error', () => undefined);
-        socket.on('close', () => this.#sockets.delete(socket));
-      }
-      client.on('data', (chunk) => {
-        if (this.#held === undefined) upstream.write(chunk);
-        else this.#held.push(() => upstream.write(chunk));
-      });
-      upstream.on('data', (chunk) => this.losesAnswers || client.write(chunk));
-      upstream.on('close', () => client.destroy());
-    });
-  }
-
-  async listen(): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    this.port = (this.#server.address() as { port: number }).port;
-  }
-
-  hold(): void {
-    this.#held = [];
-  }
-
-  release(): void {
-    const held = this.#held ?? [];
-    this.#held = undefined;
-    for (const send of held) send();
-  }
-
-  close(): void {
-    this.#server.close();
-    for (const socket of this.#sockets) socket.destroy();
-  }
-}
-
 describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
   let etcd: EtcdProcess;
   let prefixes = 0;
@@ -126,8 +77,8 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     opened.push(storage);
     return storage;
   };
-  const proxied = async (): Promise<Proxy> => {
-    const proxy = new Proxy(Number(new URL(etcd.endpoint).port));
+  const proxied = async (): Promise<LossyProxy> => {
+    const proxy = new LossyProxy(etcd.endpoint);
     opened.push(proxy);
     await proxy.listen();
     return proxy;
@@ -137,7 +88,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     const proxy = await proxied();
     const prefix = '/lost-answers';
     const direct = await open({ prefix });
-    const endpoints = [`http://127.0.0.1:${proxy.port}`, etcd.endpoint];
+    const endpoints = [proxy.endpoint, etcd.endpoint];
     const storage = await open({ prefix, endpoints, attemptTimeoutMs: 300 });
     await storage.create('/p/warm', bytes('0'));
     const before = await direct.currentRevision();
@@ -152,7 +103,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     const proxy = await proxied();
     const prefix = '/held-up';
     const direct = await open({ prefix });
-    const endpoints = [`http://127.0.0.1:${proxy.port}`, etcd.endpoint];
+    const endpoints = [proxy.endpoint, etcd.endpoint];
     const storage = await open({ prefix, endpoints, attemptTimeoutMs: 300 });
     await storage.create('/p/warm', bytes('0'));
     proxy.hold();
