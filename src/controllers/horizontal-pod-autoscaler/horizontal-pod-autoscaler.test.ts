@@ -198,13 +198,11 @@ describe('HorizontalPodAutoscalerController', () => {
   it('has as many pods as their load takes, and fewer when it has been low for long', async () => {
     let memory = '1600';
     await cluster.client.resource(replicaSets).create(webSet(2));
-    await cluster.client
-      .resource(horizontalPodAutoscalers)
-      .create(
-        autoscaler({
-          metrics: [{ type: 'Resource', resource: { name: 'memory', target: { type: 'Utilization', averageUtilization: 80 } } }],
-        }),
-      );
+    await cluster.client.resource(horizontalPodAutoscalers).create(
+      autoscaler({
+        metrics: [{ type: 'Resource', resource: { name: 'memory', target: { type: 'Utilization', averageUtilization: 80 } } }],
+      }),
+    );
     await cluster.clock.advance('10m');
     const answer = memoryOf(() => memory);
     await cluster.run((config) => {
