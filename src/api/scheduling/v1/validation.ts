@@ -12,8 +12,10 @@ type PriorityClass = Immutable<scheduling.PriorityClass>;
 export function validatePriorityClass(priorityClass: PriorityClass): FieldErrorList {
   const { metadata, value, globalDefault = false, preemptionPolicy } = priorityClass;
   const errors: FieldErrorList = [];
-  if (metadata.name.startsWith(SYSTEM_PRIORITY_CLASS_PREFIX)) {
-    const why = notThatSystemClass(metadata.name, value, globalDefault);
+  // That there is none is told with what is wrong with metadata.
+  const { name = '' } = metadata as { readonly name?: string };
+  if (name.startsWith(SYSTEM_PRIORITY_CLASS_PREFIX)) {
+    const why = notThatSystemClass(name, value, globalDefault);
     if (why !== undefined) {
       const message = `priority class names with '${SYSTEM_PRIORITY_CLASS_PREFIX}' prefix are reserved for system use only. error: ${why}`;
       errors.push(field.forbidden(field.path('metadata', 'name'), message));
