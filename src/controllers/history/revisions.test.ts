@@ -11,6 +11,10 @@ const names = (revisions: readonly ReadRevision[]) => revisions.map(({ metadata 
 describe('revisions', () => {
   it('keep the template, as a patch that replaces it', () => {
     expect(data('one')).toMatchObject({ spec: { template: { $patch: 'replace', metadata: { labels: { app: 'db' } } } } });
+    expect(JSON.stringify(data('one'))).toBe(
+      '{"spec":{"template":{"$patch":"replace","metadata":{"labels":{"app":"db"}},' +
+        '"spec":{"containers":[{"image":"one","name":"c","resources":{}}]}}}}',
+    );
     expect(templateOf(revision('one', 1)).spec.containers[0]?.image).toBe('one');
     expect(templateOf(revision('one', 1))).not.toHaveProperty('$patch');
     expect(() => templateOf({ metadata: { name: 'odd' }, data: null } as never)).toThrow(

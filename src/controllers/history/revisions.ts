@@ -18,9 +18,19 @@ const HASH = 'controller.kubernetes.io/hash';
 /** So that a hash of any length leaves a valid name. */
 const MAX_PREFIX_LENGTH = 223;
 
-/** What a revision keeps of its owner: a patch that puts the template back, as kubectl rollout undo applies it. */
+/**
+ * What a revision keeps of its owner: a patch that puts the template back, as kubectl rollout undo applies it. Keys are in the
+ * order of their names: clients that look for the revision of a template compare its bytes.
+ */
 export function templateData(template: Immutable<PodTemplateSpec>): RevisionData {
-  return { spec: { template: { ...template, $patch: 'replace' } } };
+  return sorted({ spec: { template: { ...template, $patch: 'replace' } } });
+}
+
+function sorted<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted) as T;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item as unknown)])) as T;
 }
 
 /** The template that `templateData` has kept. Throws if there is none in it. */
