@@ -13,6 +13,10 @@ const { values: options, positionals } = parseArgs({
 });
 
 const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
+  async api() {
+    const { api } = await import('./api/bench.ts');
+    await api();
+  },
   async start() {
     const { start } = await import('./start/bench.ts');
     await start({ rounds: 5 });
