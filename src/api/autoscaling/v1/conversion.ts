@@ -67,7 +67,8 @@ export function fromV1({ metadata, spec, status }: Old): Omit<New, 'kind' | 'api
   const utilization = status?.currentCPUUtilizationPercentage;
   const conditions = readList(annotations[CONDITIONS]);
   return part({
-    metadata: metadata && { ...otherMetadata, ...(Object.keys(kept).length > 0 && { annotations: kept }) },
+    // The annotations stay in their place: the order of what is encoded is that of the fields.
+    metadata: metadata && (Object.keys(kept).length > 0 ? { ...metadata, annotations: kept } : otherMetadata),
     spec:
       spec &&
       part({
