@@ -4,9 +4,10 @@
 
 import { cpSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Random } from '../../src/machinery/random.ts';
 import { SeededRandom } from '../../src/machinery/random.ts';
+import { SNAPSHOT_SOCKET } from '../../src/storage/embedded/snapshot-socket.ts';
 import type { FileLayer, FileOperation } from './file-layer.ts';
 import { readTrace } from './file-layer.ts';
 import type { Ack } from './read-store.ts';
@@ -62,7 +63,7 @@ export async function tearWrites(options: {
           if (random.int(2) === 0)
             bytes = overlay(bytes, last.offset + offset, Buffer.from(random.bytes(last.data.length - offset)));
           const left = join(dir, `left-${cases++}`);
-          cpSync(join(dir, 'store'), left, { recursive: true });
+          copyStore(join(dir, 'store'), left);
           writeFileSync(join(left, LOG_FILE), bytes);
           writeFileSync(join(left, 'storage.head'), replay(before, join(dir, 'store', 'storage.head')));
           const wrong = compare(await readStore(left), acks);
@@ -91,18 +92,18 @@ export async function flipBits(options: { readonly step: number; readonly seed: 
     await server.kill();
     const acks = parseAcks(readFileSync(join(dir, 'acks'), 'utf8'));
     const closed = join(dir, 'closed');
-    cpSync(join(dir, 'store'), closed, { recursive: true });
+    copyStore(join(dir, 'store'), closed);
     const intact = compare(await readStore(closed), acks);
     if (intact.length > 0) return { cases, refused, problems: [`without damage: ${intact[0]}`] };
     for (const source of [join(dir, 'store'), closed]) {
       for (const name of readdirSync(source)) {
-        if (name === 'storage.pid') continue;
+        if (name === 'storage.pid' || name === SNAPSHOT_SOCKET) continue;
         const bytes = readFileSync(join(source, name));
         // The log is much the longest.
         const step = Math.max(1, Math.min(options.step, Math.ceil(bytes.length / 40)));
         for (let at = random.int(Math.min(step, bytes.length + 1)); at < bytes.length; at += 1 + random.int(2 * step - 1)) {
           const left = join(dir, `left-${cases++}`);
-          cpSync(source, left, { recursive: true });
+          copyStore(source, left);
           const bit = random.int(8);
           const flipped = Buffer.from(bytes);
           flipped[at] = (flipped[at] ?? 0) ^ (1 << bit);
@@ -124,6 +125,11 @@ export async function flipBits(options: { readonly step: number; readonly seed: 
     rmSync(dir, { recursive: true, force: true });
   }
   return { cases, refused, problems: problems.slice(0, 10) };
+}
+
+/** Without the socket of the server that was killed, which is no data and cannot be copied. */
+function copyStore(from: string, to: string): void {
+  cpSync(from, to, { recursive: true, filter: (path) => basename(path) !== SNAPSHOT_SOCKET });
 }
 
 function newDirectory(): string {
