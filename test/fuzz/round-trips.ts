@@ -6,7 +6,7 @@ import { newDefaultScheme } from '../../src/api/default-scheme.ts';
 import type { GroupVersionKind, MessageDescriptor } from '../../src/api/descriptor.ts';
 import { schemas } from '../../src/api/schema/all.ts';
 import { messagesOf } from '../../src/api/schema/compile.ts';
-import { fuzzObject } from '../../src/api/testing/fuzz.ts';
+import { fuzzObject, settlesFirst } from '../../src/api/testing/fuzz.ts';
 import { SeededRandom } from '../../src/machinery/random.ts';
 
 export interface RoundTripsOptions {
@@ -39,19 +39,23 @@ export function roundTrips({ fills, seed, progress }: RoundTripsOptions): RoundT
     for (let fill = 0; fill < fills && problems.length < MOST_PROBLEMS; fill++) {
       const object = fuzzObject(kind, random);
       const text = JSON.stringify(object);
-      const compare = (what: string, back: () => unknown): void => {
+      const compare = (what: string, back: () => unknown, expected = text): void => {
         let found: string;
         try {
           found = JSON.stringify(back());
         } catch (error) {
           found = String(error);
         }
-        if (found !== text) problems.push(`${kind.key}, fill ${fill} of seed '${seed}', through ${what}:\n  ${text}\n  ${found}`);
+        if (found === expected) return;
+        problems.push(`${kind.key}, fill ${fill} of seed '${seed}', through ${what}:\n  ${expected}\n  ${found}`);
       };
       compare('JSON', () => decodeObject(kind, JSON.parse(Buffer.from(encodeObject(object)).toString('utf8'))).object);
       if (inProtobuf(kind)) compare('protobuf', () => decodeProtobuf(kind, openEnvelope(encodeProtobuf(kind, object))));
       for (const other of others) {
-        compare(other.key, () => scheme.convert(scheme.convert(object, kind.gvk, other.gvk), other.gvk, kind.gvk));
+        const thereAndBack = (from: typeof object): typeof object =>
+          scheme.convert(scheme.convert(from, kind.gvk, other.gvk), other.gvk, kind.gvk);
+        const first = settlesFirst(kind) ? thereAndBack(object) : object;
+        compare(other.key, () => thereAndBack(first), JSON.stringify(first));
         conversions++;
       }
       objects++;

@@ -202,3 +202,11 @@ function isEmpty(type: TypeRef, value: unknown): boolean {
   if (type.kind === 'map') return Object.keys(value as object).length === 0;
   return value === '' || value === 0 || value === false;
 }
+
+/**
+ * Whether only what has been through the conversion once comes back as it was. The first version of autoscalers says what it can of
+ * metrics in annotations; of fills that mean nothing (a target of no type, with three values) it says less.
+ */
+export function settlesFirst({ gvk }: MessageDescriptor): boolean {
+  return gvk?.group === 'autoscaling' && gvk.kind === 'HorizontalPodAutoscaler';
+}
