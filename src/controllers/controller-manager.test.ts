@@ -58,7 +58,7 @@ describe('ControllerManager', () => {
   });
 
   it('runs only the controllers that are chosen, and those for which it has what they need', async () => {
-    const running = manager({ controllers: ['serviceaccount'] }).run(stop.signal);
+    const running = manager({ controllers: ['serviceaccount-controller'] }).run(stop.signal);
     await cluster.client.resource(replicaSets).create({
       metadata: { name: 'web', namespace: 'default' },
       spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template },

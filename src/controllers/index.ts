@@ -1,4 +1,7 @@
 // Controllers: what makes the cluster as its objects say.
 
-export { CONTROLLER_NAMES, ControllerManager } from './controller-manager.ts';
-export type { ControllerManagerConfig, ControllerName, ControllerSettings } from './controller-manager.ts';
+export { ControllerManager } from './controller-manager.ts';
+export type { ControllerManagerConfig } from './controller-manager.ts';
+export { CONTROLLER_NAMES } from './controllers.ts';
+export type { ControllerName, ControllerNeeds, ControllerSettings } from './controllers.ts';
+export { controllersHelp, selectControllers, UnknownControllerError } from './selection.ts';

@@ -36,7 +36,7 @@ export interface EndpointsControllerConfig extends ControllerConfig {
 }
 
 export class EndpointsController implements Controller {
-  readonly name = 'endpoint-controller';
+  readonly name = 'endpoints-controller';
   readonly #config: EndpointsControllerConfig;
   readonly #servicePods: ServicePods;
   readonly #endpoints: SharedInformer<ReadEndpoints>;
@@ -53,7 +53,7 @@ export class EndpointsController implements Controller {
     this.#config = config;
     this.#queue = new RateLimitingQueue({ clock });
     this.#own = new OwnWrites({ clock });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: this.name });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'endpoint-controller' });
     this.#servicePods = new ServicePods(informers);
     this.#endpoints = informers.informerFor(endpoints);
     const add = (object: Immutable<Service>): void => this.#queue.add(objectKey(object));

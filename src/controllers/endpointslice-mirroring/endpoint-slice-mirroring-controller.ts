@@ -28,7 +28,7 @@ export interface EndpointSliceMirroringConfig extends ControllerConfig {
 }
 
 export class EndpointSliceMirroringController implements Controller {
-  readonly name = 'endpoint-slice-mirroring-controller';
+  readonly name = 'endpointslice-mirroring-controller';
   readonly #config: EndpointSliceMirroringConfig;
   readonly #services: SharedInformer<Immutable<Service>>;
   readonly #endpoints: SharedInformer<Immutable<Endpoints>>;
@@ -40,7 +40,7 @@ export class EndpointSliceMirroringController implements Controller {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
     this.#queue = new RateLimitingQueue({ clock });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: this.name });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'endpoint-slice-mirroring-controller' });
     this.#services = informers.informerFor(services);
     this.#endpoints = informers.informerFor(endpoints);
     this.#writer = new SliceWriter({ client, clock, informers, managedBy: MANAGER, onChange: (key) => this.#queue.add(key) });

@@ -44,7 +44,7 @@ const COLLECT_MAX_MS = 200;
 const COLLECT_MIN_MS = 1;
 
 export class EndpointSliceController implements Controller {
-  readonly name = 'endpoint-slice-controller';
+  readonly name = 'endpointslice-controller';
   readonly #config: EndpointSliceControllerConfig;
   readonly #servicePods: ServicePods;
   readonly #nodes: SharedInformer<Immutable<Node>>;
@@ -62,7 +62,7 @@ export class EndpointSliceController implements Controller {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
     this.#queue = new RateLimitingQueue({ clock });
-    this.#recorder = new EventRecorder({ client, clock, random, logger, component: this.name });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'endpoint-slice-controller' });
     this.#servicePods = new ServicePods(informers);
     this.#nodes = informers.informerFor(nodes);
     this.#writer = new SliceWriter({ client, clock, informers, managedBy: MANAGER, onChange: (key) => this.#queue.add(key) });

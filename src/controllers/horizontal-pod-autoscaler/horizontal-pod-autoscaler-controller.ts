@@ -53,7 +53,7 @@ interface Desired {
 }
 
 export class HorizontalPodAutoscalerController implements Controller {
-  readonly name = 'horizontal-pod-autoscaler';
+  readonly name = 'horizontal-pod-autoscaler-controller';
   readonly #config: HorizontalPodAutoscalerConfig;
   readonly #autoscalers: SharedInformer<Autoscaler>;
   readonly #pods: SharedInformer<Immutable<Pod>>;

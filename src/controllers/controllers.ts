@@ -1,0 +1,252 @@
+// Every controller: the name by which it is chosen, as whom it works, and how it is made.
+
+import { BootstrapTokenCleaner } from './bootstrap/index.ts';
+import { CertificateApprover, CertificateCleaner } from './certificates/index.ts';
+import { ClusterRoleAggregationController } from './clusterrole-aggregation/index.ts';
+import type { Controller, ControllerConfig } from './controller.ts';
+import { CronJobController } from './cronjob/index.ts';
+import { DaemonSetController } from './daemonset/index.ts';
+import { DeploymentController } from './deployment/index.ts';
+import { DisruptionController } from './disruption/index.ts';
+import { EndpointsController } from './endpoints/index.ts';
+import { EndpointSliceMirroringController } from './endpointslice-mirroring/index.ts';
+import { EndpointSliceController } from './endpointslice/index.ts';
+import { GarbageCollector } from './garbage-collector/index.ts';
+import type { GarbageCollectorConfig } from './garbage-collector/index.ts';
+import { HorizontalPodAutoscalerController } from './horizontal-pod-autoscaler/index.ts';
+import type { HorizontalPodAutoscalerConfig } from './horizontal-pod-autoscaler/index.ts';
+import { JobController } from './job/index.ts';
+import { NamespaceController } from './namespace/index.ts';
+import { NodeIpamController } from './node-ipam/index.ts';
+import type { NodeIpamConfig } from './node-ipam/index.ts';
+import { NodeLifecycleController } from './node-lifecycle/index.ts';
+import type { NodeLifecycleConfig } from './node-lifecycle/index.ts';
+import { PodGcController } from './pod-gc/index.ts';
+import type { PodGcConfig } from './pod-gc/index.ts';
+import { ReplicaManager, replicaSetKind, replicationControllerKind } from './replicaset/index.ts';
+import { ResourceClaimController } from './resource-claim/index.ts';
+import { ResourceQuotaController } from './resourcequota/index.ts';
+import { RootCaPublisher } from './root-ca-publisher/index.ts';
+import { ServiceLbController } from './service-lb/index.ts';
+import { legacyTokenSigner, TokensController } from './serviceaccount-token/index.ts';
+import { ServiceAccountsController } from './serviceaccount/index.ts';
+import { StatefulSetController } from './statefulset/index.ts';
+import { TaintEvictionController } from './taint-eviction/index.ts';
+import { TtlController } from './ttl/index.ts';
+import { TtlAfterFinishedController } from './ttl-after-finished/index.ts';
+
+/** The settings of single controllers that may be changed. */
+export interface ControllerSettings {
+  readonly deployment?: { readonly workers?: number };
+  readonly daemonset?: { readonly workers?: number; readonly burstReplicas?: number };
+  readonly cronjob?: { readonly workers?: number };
+  readonly 'horizontal-pod-autoscaler'?: Omit<HorizontalPodAutoscalerConfig, keyof ControllerConfig>;
+  readonly job?: { readonly workers?: number };
+  readonly statefulset?: { readonly workers?: number };
+  readonly replicaset?: { readonly workers?: number; readonly burstReplicas?: number };
+  readonly replicationcontroller?: { readonly workers?: number; readonly burstReplicas?: number };
+  readonly endpoints?: { readonly workers?: number };
+  readonly endpointslice?: { readonly workers?: number; readonly maxEndpointsPerSlice?: number };
+  readonly 'endpointslice-mirroring'?: { readonly workers?: number };
+  readonly 'garbage-collector'?: Pick<GarbageCollectorConfig, 'workers' | 'discoveryPeriodMs'>;
+  readonly resourcequota?: { readonly workers?: number; readonly recountMs?: number };
+  readonly namespace?: { readonly workers?: number };
+  readonly 'service-lb'?: { readonly maxAddresses?: number };
+  readonly serviceaccount?: { readonly serviceAccounts?: readonly string[] };
+  readonly 'node-lifecycle'?: Omit<NodeLifecycleConfig, keyof ControllerConfig>;
+  readonly 'taint-eviction'?: { readonly workers?: number };
+  readonly 'pod-gc'?: Omit<PodGcConfig, keyof ControllerConfig>;
+  readonly 'node-ipam'?: Pick<NodeIpamConfig, 'serviceCidrs' | 'nodeMaskSizeIPv4' | 'nodeMaskSizeIPv6'>;
+}
+
+/** What some controllers need beside what all are made from. */
+export interface ControllerNeeds {
+  /** PEM, a P-256 private key: that of the API server's tokens. Without it Secrets that ask for a token get none. */
+  readonly serviceAccountKey?: string;
+  /** PEM. Without it the root CA is not published. */
+  readonly rootCa?: string;
+  /** Without it nodes get no ranges of pod addresses. */
+  readonly clusterCidrs?: readonly string[];
+  readonly settings?: ControllerSettings;
+}
+
+/** One that can be run, under the name by which it is chosen. */
+interface Entry {
+  /**
+   * The ServiceAccount in kube-system as whom it writes: what it may do is in the ClusterRole `system:controller:<account>`.
+   * Absent: it writes as the controller manager itself.
+   */
+  readonly account?: string;
+  /** What it was called before, and may still be called. */
+  readonly alias?: string;
+  /** Whether `*` means it, too. Default: true. */
+  readonly onByDefault?: boolean;
+  /** undefined: what it needs is not there, so that it does not run. */
+  readonly make: (config: ControllerConfig, needs: ControllerNeeds) => Controller | undefined;
+}
+
+export const CONTROLLERS = {
+  'deployment-controller': {
+    account: 'deployment-controller',
+    alias: 'deployment',
+    make: (config, { settings }) => new DeploymentController({ ...config, ...settings?.deployment }),
+  },
+  'daemonset-controller': {
+    account: 'daemon-set-controller',
+    alias: 'daemonset',
+    make: (config, { settings }) => new DaemonSetController({ ...config, ...settings?.daemonset }),
+  },
+  'cronjob-controller': {
+    account: 'cronjob-controller',
+    alias: 'cronjob',
+    make: (config, { settings }) => new CronJobController({ ...config, ...settings?.cronjob }),
+  },
+  'token-cleaner-controller': {
+    account: 'token-cleaner',
+    alias: 'tokencleaner',
+    onByDefault: false,
+    make: (config) => new BootstrapTokenCleaner(config),
+  },
+  'certificatesigningrequest-approving-controller': {
+    account: 'certificate-controller',
+    alias: 'csrapproving',
+    make: (config) => new CertificateApprover(config),
+  },
+  'certificatesigningrequest-cleaner-controller': {
+    account: 'certificate-controller',
+    alias: 'csrcleaner',
+    make: (config) => new CertificateCleaner(config),
+  },
+  'clusterrole-aggregation-controller': {
+    account: 'clusterrole-aggregation-controller',
+    alias: 'clusterrole-aggregation',
+    make: (config) => new ClusterRoleAggregationController(config),
+  },
+  'disruption-controller': {
+    account: 'disruption-controller',
+    alias: 'disruption',
+    make: (config) => new DisruptionController(config),
+  },
+  'horizontal-pod-autoscaler-controller': {
+    account: 'horizontal-pod-autoscaler',
+    alias: 'horizontalpodautoscaling',
+    make: (config, { settings }) =>
+      new HorizontalPodAutoscalerController({ ...config, ...settings?.['horizontal-pod-autoscaler'] }),
+  },
+  'job-controller': {
+    account: 'job-controller',
+    alias: 'job',
+    make: (config, { settings }) => new JobController({ ...config, ...settings?.job }),
+  },
+  'statefulset-controller': {
+    account: 'statefulset-controller',
+    alias: 'statefulset',
+    make: (config, { settings }) => new StatefulSetController({ ...config, ...settings?.statefulset }),
+  },
+  'replicaset-controller': {
+    account: 'replicaset-controller',
+    alias: 'replicaset',
+    make: (config, { settings }) => new ReplicaManager({ ...config, ...settings?.replicaset, kind: replicaSetKind }),
+  },
+  'replicationcontroller-controller': {
+    account: 'replication-controller',
+    alias: 'replicationcontroller',
+    make: (config, { settings }) =>
+      new ReplicaManager({ ...config, ...settings?.replicationcontroller, kind: replicationControllerKind }),
+  },
+  'endpoints-controller': {
+    account: 'endpoint-controller',
+    alias: 'endpoint',
+    make: (config, { settings }) => new EndpointsController({ ...config, ...settings?.endpoints }),
+  },
+  'endpointslice-controller': {
+    account: 'endpointslice-controller',
+    alias: 'endpointslice',
+    make: (config, { settings }) => new EndpointSliceController({ ...config, ...settings?.endpointslice }),
+  },
+  'endpointslice-mirroring-controller': {
+    account: 'endpointslicemirroring-controller',
+    alias: 'endpointslicemirroring',
+    make: (config, { settings }) => new EndpointSliceMirroringController({ ...config, ...settings?.['endpointslice-mirroring'] }),
+  },
+  'garbage-collector-controller': {
+    account: 'generic-garbage-collector',
+    alias: 'garbagecollector',
+    make: (config, { settings }) => new GarbageCollector({ ...config, ...settings?.['garbage-collector'] }),
+  },
+  'resourceclaim-controller': {
+    account: 'resource-claim-controller',
+    alias: 'resource-claim-controller',
+    make: (config) => new ResourceClaimController(config),
+  },
+  'resourcequota-controller': {
+    account: 'resourcequota-controller',
+    alias: 'resourcequota',
+    make: (config, { settings }) => new ResourceQuotaController({ ...config, ...settings?.resourcequota }),
+  },
+  'namespace-controller': {
+    account: 'namespace-controller',
+    alias: 'namespace',
+    make: (config, { settings }) => new NamespaceController({ ...config, ...settings?.namespace }),
+  },
+  'service-lb-controller': {
+    account: 'service-controller',
+    alias: 'service',
+    make: (config, { settings }) => new ServiceLbController({ ...config, ...settings?.['service-lb'] }),
+  },
+  'serviceaccount-controller': {
+    account: 'service-account-controller',
+    alias: 'serviceaccount',
+    make: (config, { settings }) => new ServiceAccountsController({ ...config, ...settings?.serviceaccount }),
+  },
+  'serviceaccount-token-controller': {
+    alias: 'serviceaccount-token',
+    make: (config, { serviceAccountKey, rootCa }) =>
+      serviceAccountKey === undefined
+        ? undefined
+        : new TokensController({ ...config, sign: legacyTokenSigner(serviceAccountKey), rootCa }),
+  },
+  'root-ca-certificate-publisher-controller': {
+    account: 'root-ca-cert-publisher',
+    alias: 'root-ca-cert-publisher',
+    make: (config, { rootCa }) => (rootCa === undefined ? undefined : new RootCaPublisher({ ...config, rootCa })),
+  },
+  'node-lifecycle-controller': {
+    account: 'node-controller',
+    alias: 'nodelifecycle',
+    make: (config, { settings }) => new NodeLifecycleController({ ...config, ...settings?.['node-lifecycle'] }),
+  },
+  'node-ipam-controller': {
+    account: 'node-controller',
+    alias: 'nodeipam',
+    make: (config, { clusterCidrs, settings }) =>
+      clusterCidrs === undefined ? undefined : new NodeIpamController({ ...config, clusterCidrs, ...settings?.['node-ipam'] }),
+  },
+  'taint-eviction-controller': {
+    account: 'node-controller',
+    make: (config, { settings }) => new TaintEvictionController({ ...config, ...settings?.['taint-eviction'] }),
+  },
+  'ttl-controller': {
+    account: 'ttl-controller',
+    alias: 'ttl',
+    make: (config) => new TtlController(config),
+  },
+  'ttl-after-finished-controller': {
+    account: 'ttl-after-finished-controller',
+    alias: 'ttl-after-finished',
+    make: (config) => new TtlAfterFinishedController(config),
+  },
+  'pod-garbage-collector-controller': {
+    account: 'pod-garbage-collector',
+    alias: 'podgc',
+    make: (config, { settings }) => new PodGcController({ ...config, ...settings?.['pod-gc'] }),
+  },
+} as const satisfies Record<string, Entry>;
+
+export type ControllerName = keyof typeof CONTROLLERS;
+
+export const CONTROLLER_NAMES = Object.keys(CONTROLLERS) as readonly ControllerName[];
+
+export function controllerEntry(name: ControllerName): Entry {
+  return CONTROLLERS[name];
+}

@@ -1,0 +1,46 @@
+// Which controllers run: what `--controllers` says.
+
+import { CONTROLLER_NAMES, controllerEntry } from './controllers.ts';
+import type { ControllerName } from './controllers.ts';
+
+/** Somebody asked for a controller that there is not. */
+export class UnknownControllerError extends Error {
+  override readonly name = 'UnknownControllerError';
+}
+
+/**
+ * `*`: all that are on by default; `foo`: foo; `-foo`: not foo. What comes first about a controller counts; one that nobody
+ * names runs only if `*` does. Old names are understood. Throws UnknownControllerError; only what is to be left out may be
+ * unknown, since then it does not run in any case.
+ */
+export function selectControllers(selectors: readonly string[]): readonly ControllerName[] {
+  const unknown = selectors.filter(
+    (selector) => selector !== '*' && !selector.startsWith('-') && canonical(selector) === undefined,
+  );
+  if (unknown.length > 0) {
+    throw new UnknownControllerError(
+      unknown.map((name) => `${JSON.stringify(name)} is not in the list of known controllers`).join(', '),
+    );
+  }
+  const all = selectors.includes('*');
+  return CONTROLLER_NAMES.filter((name) => {
+    for (const selector of selectors) {
+      if (canonical(selector) === name) return true;
+      if (selector.startsWith('-') && canonical(selector.slice(1)) === name) return false;
+    }
+    return all && controllerEntry(name).onByDefault !== false;
+  });
+}
+
+function canonical(name: string): ControllerName | undefined {
+  return CONTROLLER_NAMES.find((known) => known === name || controllerEntry(known).alias === name);
+}
+
+/** For the help of `--controllers`. */
+export function controllersHelp(): string {
+  const off = CONTROLLER_NAMES.filter((name) => controllerEntry(name).onByDefault === false);
+  return (
+    `which controllers run: '*' means all that are on by default, 'foo' the controller foo, '-foo' all but foo.\n` +
+    `All: ${[...CONTROLLER_NAMES].sort().join(', ')}\nOff by default: ${[...off].sort().join(', ')}`
+  );
+}
