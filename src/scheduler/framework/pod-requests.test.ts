@@ -125,41 +125,104 @@ describe('podRequests', () => {
   });
 });
 
-/** The rule as the documentation puts it, in exact quantities, step by step. */
-function slowRequest(pod: Pod, resource: string): Quantity {
-  const zero = newQuantity(0, 'DecimalSI');
-  const of = (c: { resources: { requests?: Readonly<Record<string, string>> } }): Quantity => {
-    const text = c.resources.requests?.[resource];
-    return text === undefined ? zero : parseQuantity(text);
-  };
-  const most = (a: Quantity, b: Quantity): Quantity => (a.cmp(b) >= 0 ? a : b);
+type Asking = { readonly name: string; readonly resources: { readonly requests?: Readonly<Record<string, string>> } };
+type Lists = Readonly<Record<string, string>> | undefined;
+const zero = newQuantity(0, 'DecimalSI');
+const most = (...all: readonly Quantity[]): Quantity => all.reduce((a, b) => (a.cmp(b) >= 0 ? a : b), zero);
+
+/** The most that runs at one time, step by step through the pod's life, in exact quantities. */
+function slowSum(pod: Pod, of: (container: Asking) => Quantity): Quantity {
   const inits = pod.spec.initContainers ?? [];
   const sidecarsUpTo = (end: number): Quantity =>
     inits.slice(0, end).reduce((sum, c) => (c.restartPolicy === 'Always' ? sum.add(of(c)) : sum), zero);
-  let total = pod.spec.containers.reduce((sum, c) => sum.add(of(c)), sidecarsUpTo(inits.length));
-  inits.forEach((c, i) => {
-    if (c.restartPolicy !== 'Always') total = most(total, sidecarsUpTo(i).add(of(c)));
-  });
+  const steps = inits.map((c, i) => (c.restartPolicy === 'Always' ? zero : sidecarsUpTo(i).add(of(c))));
+  return most(
+    ...steps,
+    pod.spec.containers.reduce((sum, c) => sum.add(of(c)), sidecarsUpTo(inits.length)),
+  );
+}
+
+/** The rule as the documentation puts it. `missing`: what a container counts that does not ask. */
+function slowRequest(pod: Pod, resource: string, missing: Quantity = zero): Quantity {
+  const infeasible = (pod.status.conditions ?? []).some((c) => c.type === 'PodResizePending' && c.reason === 'Infeasible');
+  const amount = (list: Lists, otherwise: Quantity = zero): Quantity =>
+    list?.[resource] === undefined ? otherwise : parseQuantity(list[resource]);
+  const overhead = amount(pod.spec.overhead);
+  const { allocatedResources, resources } = pod.status;
   const whole = pod.spec.resources?.requests?.[resource];
-  if (whole !== undefined) total = parseQuantity(whole);
-  const overhead = pod.spec.overhead?.[resource];
-  return overhead === undefined ? total : total.add(parseQuantity(overhead));
+  const reported = resources !== undefined || allocatedResources !== undefined;
+  // If anything is asked for the pod as a whole, so is what its status has as a whole.
+  const asWhole = whole !== undefined || (Object.keys(pod.spec.resources?.requests ?? {}).length > 0 && reported);
+  const ofStatus = (c: Asking) =>
+    [...(pod.status.containerStatuses ?? []), ...(pod.status.initContainerStatuses ?? [])].find(({ name }) => name === c.name);
+  const fallback = (c: Asking): Lists => (infeasible ? undefined : c.resources.requests);
+  const default_ = asWhole ? zero : missing;
+  const wanted = infeasible ? zero : slowSum(pod, (c) => amount(c.resources.requests, default_));
+  let total: Quantity;
+  if (asWhole) {
+    const without = (list: Lists): Quantity => (list?.[resource] === undefined ? zero : amount(list).sub(overhead));
+    const wish = infeasible && reported ? zero : amount(pod.spec.resources?.requests);
+    total = most(wish, without(resources?.requests), without(allocatedResources));
+  } else if (allocatedResources !== undefined && resources?.requests !== undefined) {
+    total = most(wanted, amount(allocatedResources), amount(resources.requests));
+  } else {
+    const granted = (c: Asking): Lists => ofStatus(c)?.allocatedResources ?? fallback(c);
+    total = most(
+      wanted,
+      slowSum(pod, (c) => amount(granted(c), default_)),
+      slowSum(pod, (c) => amount(ofStatus(c)?.resources?.requests ?? granted(c), default_)),
+    );
+  }
+  return total.add(overhead);
 }
 
 describe('podRequests, for any pod', () => {
   const cpu = fc.integer({ min: 0, max: 8000 }).map((milli) => newMilliQuantity(milli, 'DecimalSI').toString());
   const memory = fc.integer({ min: 0, max: 2 ** 40 }).map((bytes) => newQuantity(bytes, 'BinarySI').toString());
   const list = fc.record({ cpu, memory }, { requiredKeys: [] });
-  const anyContainer = fc.record({ requests: list, sidecar: fc.boolean() });
+  const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
+  const anyContainer = fc.record({
+    requests: list,
+    sidecar: fc.boolean(),
+    allocated: maybe(list),
+    held: maybe(list),
+    known: fc.boolean(),
+  });
+  const full = fc.record({ cpu, memory });
 
-  it('agrees with the rule written out slowly', () => {
+  it('agrees with the rule written out slowly, also while pods are resized in place', () => {
+    let withStatus = 0;
     fc.assert(
       fc.property(
         fc.array(anyContainer, { minLength: 1, maxLength: 4 }),
         fc.array(anyContainer, { maxLength: 5 }),
-        fc.option(list, { nil: undefined }),
-        fc.option(list, { nil: undefined }),
-        (containers, inits, whole, overhead) => {
+        maybe(list),
+        maybe(list),
+        fc.record({
+          resizing: fc.boolean(),
+          infeasible: fc.boolean(),
+          ofPod: fc.option(fc.record({ allocated: full, held: full }), { nil: undefined, freq: 3 }),
+        }),
+        (containers, inits, whole, overhead, { resizing, infeasible, ofPod }) => {
+          const statusesOf = (prefix: string, all: typeof containers) =>
+            all.flatMap(({ allocated, held, known }, i) =>
+              known
+                ? [
+                    {
+                      name: `${prefix}${i}`,
+                      state: {},
+                      lastState: {},
+                      ready: true,
+                      restartCount: 0,
+                      image: '',
+                      imageID: '',
+                      ...(allocated !== undefined && { allocatedResources: allocated }),
+                      ...(held !== undefined && { resources: { requests: held } }),
+                    },
+                  ]
+                : [],
+            );
+          if (resizing) withStatus++;
           const pod = makePod('p', {
             spec: {
               containers: containers.map(({ requests }, i) => container(`c${i}`, requests)),
@@ -169,12 +232,34 @@ describe('podRequests, for any pod', () => {
               ...(whole !== undefined && { resources: { requests: whole } }),
               ...(overhead !== undefined && { overhead }),
             },
+            ...(resizing && {
+              status: {
+                containerStatuses: statusesOf('c', containers),
+                initContainerStatuses: statusesOf('i', inits),
+                ...(infeasible && {
+                  conditions: [
+                    {
+                      type: 'PodResizePending',
+                      status: 'True',
+                      reason: 'Infeasible',
+                      lastProbeTime: null,
+                      lastTransitionTime: null,
+                    },
+                  ],
+                }),
+                ...(ofPod !== undefined && { allocatedResources: ofPod.allocated, resources: { requests: ofPod.held } }),
+              },
+            }),
           });
-          const { requests } = podRequests(pod);
+          const { requests, nonZeroMilliCpu, nonZeroMemory } = podRequests(pod);
           expect(requests.milliCpu).toBe(slowRequest(pod, 'cpu').milliValue());
           expect(requests.memory).toBe(slowRequest(pod, 'memory').value());
+          expect(nonZeroMilliCpu).toBe(slowRequest(pod, 'cpu', newMilliQuantity(100, 'DecimalSI')).milliValue());
+          expect(nonZeroMemory).toBe(slowRequest(pod, 'memory', newQuantity(200 * MIB, 'BinarySI')).value());
         },
       ),
+      { numRuns: 400 },
     );
+    expect(withStatus).toBeGreaterThan(100);
   });
 });

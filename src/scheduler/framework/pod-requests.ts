@@ -1,7 +1,8 @@
 // What a pod asks of a node, counted as Kubernetes counts it (component-helpers/resource):
 // containers run together, so their requests add up; init containers run one after the other before them, so each counts
 // only as far as it asks for more; a sidecar (an init container with restartPolicy Always) runs beside everything that
-// comes after it. Requests of the pod as a whole, if given, replace the sum. Overhead comes on top.
+// comes after it. Requests of the pod as a whole, if given, replace the sum. Overhead comes on top. While a pod is resized in
+// place, what it holds and what it was granted count beside what it asks for.
 
 import type { Container, ContainerStatus } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
@@ -20,89 +21,138 @@ export interface PodRequests {
 }
 
 export function podRequests(pod: Pod): PodRequests {
+  const { overhead } = pod.spec;
+  const withStatus = statusCounts(pod);
   const requests = new Resource();
-  setAmounts(requests, aggregate(pod, undefined));
-  const podLevel = podLevelRequests(pod);
+  setAmounts(requests, aggregate(pod, undefined, withStatus));
+  const podLevel = podLevelRequests(pod, withStatus);
   if (podLevel !== undefined) setAmounts(requests, podLevel);
-  if (pod.spec.overhead !== undefined) requests.add(Resource.of(pod.spec.overhead));
+  if (overhead !== undefined) requests.add(Resource.of(overhead));
 
   // The defaults apply where neither the container nor the pod as a whole asks. If every container asks, nothing changes.
   const defaults: Amounts = new Map();
   if (podLevel === undefined || !podLevel.has('cpu')) defaults.set('cpu', DEFAULT_MILLI_CPU);
   if (podLevel === undefined || !podLevel.has('memory')) defaults.set('memory', DEFAULT_MEMORY);
   const nonZero = new Resource();
-  setAmounts(nonZero, aggregate(pod, defaults));
+  setAmounts(nonZero, aggregate(pod, defaults, withStatus));
   if (podLevel !== undefined) setAmounts(nonZero, podLevel);
-  if (pod.spec.overhead !== undefined) nonZero.add(Resource.of(pod.spec.overhead));
+  if (overhead !== undefined) nonZero.add(Resource.of(overhead));
   return { requests, nonZeroMilliCpu: nonZero.milliCpu, nonZeroMemory: nonZero.memory };
 }
 
 /** By resource name; CPU in thousandths, all else in whole units. Absent and zero are different: only absent gets a default. */
 type Amounts = Map<string, number>;
+type SomeContainer = Immutable<Container>;
+type SomeStatus = Immutable<ContainerStatus>;
 
-function aggregate(pod: Pod, defaults: Amounts | undefined): Amounts {
-  const statuses = statusesByName(pod);
-  const infeasible = isResizeInfeasible(pod);
-  const amountsOf = (container: Immutable<Container>, resizable: boolean): Amounts => {
-    const status = resizable ? statuses.get(container.name) : undefined;
-    const amounts = status === undefined ? amountsIn(container.resources.requests) : withActual(container, status, infeasible);
+/** What of a container counts. `status`: its own, if there is one. */
+type Asked = (container: SomeContainer, status: SomeStatus | undefined) => ResourceList | undefined;
+
+const inSpec: Asked = (container) => container.resources.requests;
+
+/**
+ * While a resize is under way the pod may hold what it held, what it was granted or what it wants: the most of the three counts.
+ * What can never be granted does not.
+ */
+function aggregate(pod: Pod, defaults: Amounts | undefined, withStatus: boolean): Amounts {
+  if (!withStatus) return sumOf(pod, inSpec, defaults);
+  const unwanted = isResizeInfeasible(pod);
+  const wanted = unwanted ? undefined : sumOf(pod, inSpec, defaults);
+  const { allocatedResources, resources } = pod.status;
+  const most: Amounts = wanted ?? new Map();
+  if (allocatedResources !== undefined && resources?.requests !== undefined) {
+    // The kubelet has done the sum.
+    atLeast(most, amountsIn(allocatedResources));
+    atLeast(most, amountsIn(resources.requests));
+    return most;
+  }
+  const granted: Asked = (container, status) =>
+    status?.allocatedResources ?? (unwanted ? undefined : container.resources.requests);
+  const held: Asked = (container, status) => status?.resources?.requests ?? granted(container, status);
+  atLeast(most, sumOf(pod, granted, defaults));
+  atLeast(most, sumOf(pod, held, defaults));
+  return most;
+}
+
+function sumOf(pod: Pod, asked: Asked, defaults: Amounts | undefined): Amounts {
+  const statuses = asked === inSpec ? undefined : statusesByName(pod);
+  const amountsOf = (container: SomeContainer): Amounts => {
+    const amounts = amountsIn(asked(container, statuses?.get(container.name)));
     if (defaults !== undefined) for (const [name, amount] of defaults) if (!amounts.has(name)) amounts.set(name, amount);
     return amounts;
   };
 
   const total: Amounts = new Map();
-  for (const container of pod.spec.containers) plus(total, amountsOf(container, true));
+  for (const container of pod.spec.containers) plus(total, amountsOf(container));
   /** What the sidecars that have started so far ask for. */
   const sidecars: Amounts = new Map();
   /** The most that any step of initialization asks for. */
   const initialization: Amounts = new Map();
   for (const container of pod.spec.initContainers ?? []) {
+    const amounts = amountsOf(container);
     if (container.restartPolicy === 'Always') {
-      const amounts = amountsOf(container, true);
       plus(total, amounts);
       plus(sidecars, amounts);
       atLeast(initialization, sidecars);
     } else {
-      const step = amountsOf(container, false);
-      plus(step, sidecars);
-      atLeast(initialization, step);
+      plus(amounts, sidecars);
+      atLeast(initialization, amounts);
     }
   }
   atLeast(total, initialization);
   return total;
 }
 
-/** While a resize is under way the pod may hold the old, the allocated or the new amount: the most of them counts. */
-function withActual(container: Immutable<Container>, status: Immutable<ContainerStatus>, infeasible: boolean): Amounts {
-  const amounts: Amounts = infeasible ? new Map() : amountsIn(container.resources.requests);
-  atLeast(amounts, amountsIn(status.resources?.requests));
-  atLeast(amounts, amountsIn(status.allocatedResources));
-  return amounts;
+/** Whether the pod's status says anything of resources: of most pods without a node it does not. */
+function statusCounts(pod: Pod): boolean {
+  const { status } = pod;
+  const says = (list: readonly SomeStatus[] | undefined): boolean =>
+    list?.some(({ resources, allocatedResources }) => resources !== undefined || allocatedResources !== undefined) ?? false;
+  return (
+    status.resources !== undefined ||
+    status.allocatedResources !== undefined ||
+    says(status.containerStatuses) ||
+    says(status.initContainerStatuses) ||
+    isResizeInfeasible(pod)
+  );
 }
 
-function statusesByName(pod: Pod): ReadonlyMap<string, Immutable<ContainerStatus>> {
-  const byName = new Map<string, Immutable<ContainerStatus>>();
-  for (const list of [pod.status.containerStatuses, pod.status.initContainerStatuses]) {
-    for (const status of list ?? []) {
-      if (status.resources !== undefined || status.allocatedResources !== undefined) byName.set(status.name, status);
-    }
+function statusesByName(pod: Pod): ReadonlyMap<string, SomeStatus> {
+  const byName = new Map<string, SomeStatus>();
+  for (const list of [pod.status.initContainerStatuses, pod.status.containerStatuses]) {
+    for (const status of list ?? []) byName.set(status.name, status);
   }
   return byName;
 }
 
 function isResizeInfeasible(pod: Pod): boolean {
-  return (pod.status.conditions ?? []).some((c) => c.type === 'PodResizePending' && c.reason === 'Infeasible');
+  return pod.status.conditions?.find(({ type }) => type === 'PodResizePending')?.reason === 'Infeasible';
 }
 
 /** Requests of the pod as a whole, for the resources that can be given so. */
-function podLevelRequests(pod: Pod): Amounts | undefined {
+function podLevelRequests(pod: Pod, withStatus: boolean): Amounts | undefined {
   const list = pod.spec.resources?.requests;
-  if (list === undefined) return undefined;
-  const amounts = amountsIn(list);
-  for (const name of amounts.keys()) {
-    if (name !== 'cpu' && name !== 'memory' && !name.startsWith('hugepages-')) amounts.delete(name);
+  if (list === undefined || !Object.keys(list).some(isPodLevelResource)) return undefined;
+  const { allocatedResources, resources } = pod.status;
+  let amounts = amountsIn(list);
+  if (withStatus && (resources !== undefined || allocatedResources !== undefined)) {
+    if (isResizeInfeasible(pod)) amounts = new Map();
+    for (const current of [resources?.requests, allocatedResources]) {
+      const counted = amountsIn(current);
+      // Which the kubelet counts in, and the caller adds.
+      for (const [name, amount] of amountsIn(pod.spec.overhead)) {
+        const present = counted.get(name);
+        if (present !== undefined) counted.set(name, Math.max(present - amount, 0));
+      }
+      atLeast(amounts, counted);
+    }
   }
-  return amounts.size === 0 ? undefined : amounts;
+  for (const name of amounts.keys()) if (!isPodLevelResource(name)) amounts.delete(name);
+  return amounts;
+}
+
+function isPodLevelResource(name: string): boolean {
+  return name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
 }
 
 function amountsIn(list: ResourceList | undefined): Amounts {
