@@ -33,6 +33,7 @@ import { ServiceAccountsController } from './serviceaccount/index.ts';
 import { StatefulSetController } from './statefulset/index.ts';
 import { TaintEvictionController } from './taint-eviction/index.ts';
 import { TtlController } from './ttl/index.ts';
+import { PvcProtectionController, PvProtectionController, VacProtectionController } from './volume-protection/index.ts';
 import { TtlAfterFinishedController } from './ttl-after-finished/index.ts';
 
 /** The settings of single controllers that may be changed. */
@@ -225,6 +226,20 @@ export const CONTROLLERS = {
   'taint-eviction-controller': {
     account: 'node-controller',
     make: (config, { settings }) => new TaintEvictionController({ ...config, ...settings?.['taint-eviction'] }),
+  },
+  'persistentvolume-protection-controller': {
+    account: 'pv-protection-controller',
+    alias: 'pv-protection',
+    make: (config) => new PvProtectionController(config),
+  },
+  'persistentvolumeclaim-protection-controller': {
+    account: 'pvc-protection-controller',
+    alias: 'pvc-protection',
+    make: (config) => new PvcProtectionController(config),
+  },
+  'volumeattributesclass-protection-controller': {
+    account: 'volumeattributesclass-protection-controller',
+    make: (config) => new VacProtectionController(config),
   },
   'ttl-controller': {
     account: 'ttl-controller',

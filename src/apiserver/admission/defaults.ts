@@ -17,6 +17,7 @@ import { Priority } from './priority/index.ts';
 import { ResourceQuotaAdmission } from './resource-quota/index.ts';
 import { RuntimeClassAdmission } from './runtime-class/index.ts';
 import { ServiceAccount } from './service-account.ts';
+import { StorageObjectInUseProtection } from './storage-object-in-use-protection.ts';
 
 export interface AdmissionServices {
   readonly find: Find;
@@ -41,6 +42,7 @@ export function defaultAdmissionPlugins(services: AdmissionServices, disabled: r
     new DefaultTolerationSeconds(),
     new NodeRestriction(services),
     new DefaultStorageClass(services),
+    new StorageObjectInUseProtection(),
     new PersistentVolumeClaimResize(services),
     new RuntimeClassAdmission(services),
     new CertificateApproval(services.authorizer),

@@ -6,6 +6,7 @@ import type { Immutable } from '../../api/meta/v1/index.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import { readyPods } from '../testing/ready-pods.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
+import { PvcProtectionController } from '../volume-protection/index.ts';
 import { StatefulSetController } from './index.ts';
 
 let cluster: TestCluster;
@@ -199,6 +200,7 @@ describe('StatefulSetController', () => {
 
   it('gives claims to whom they go with', async () => {
     await start();
+    await cluster.run((config) => new PvcProtectionController(config));
     const retention = (whenDeleted: string, whenScaled: string) => ({
       persistentVolumeClaimRetentionPolicy: { whenDeleted, whenScaled },
     });

@@ -1,0 +1,91 @@
+// A claim that is deleted stays until no pod that has a node refers to it any more.
+
+import { persistentVolumeClaims, pods } from '../../api/core/v1/index.ts';
+import type { PersistentVolumeClaim, Pod } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { RateLimitingQueue, reconciled, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { isControlledBy } from '../controller-ref.ts';
+import { BY_CLAIM, byClaim, claimNameOf } from '../pod-claims.ts';
+import { isPodTerminal } from '../pod-state.ts';
+import { isDeletionCandidate, lacksFinalizer, protect, PVC_PROTECTION } from './finalizers.ts';
+
+type ReadPod = Immutable<Pod>;
+type ReadClaim = Immutable<PersistentVolumeClaim>;
+
+export class PvcProtectionController implements Controller {
+  readonly name = 'persistentvolumeclaim-protection-controller';
+  readonly #config: ControllerConfig;
+  readonly #claims: SharedInformer<ReadClaim>;
+  readonly #pods: SharedInformer<ReadPod>;
+  readonly #queue: RateLimitingQueue;
+
+  constructor(config: ControllerConfig) {
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#claims = config.informers.informerFor(persistentVolumeClaims);
+    this.#pods = config.informers.informerFor(pods);
+    this.#pods.addIndexers({ [BY_CLAIM]: byClaim });
+    const claimChanged = (claim: ReadClaim): void => {
+      if (lacksFinalizer(claim, PVC_PROTECTION) || isDeletionCandidate(claim, PVC_PROTECTION)) this.#queue.add(objectKey(claim));
+    };
+    this.#claims.addEventHandler({ onAdd: claimChanged, onUpdate: (_, claim) => claimChanged(claim) });
+    const wake = (pod: ReadPod): void => {
+      for (const key of byClaim(pod)) this.#queue.add(key);
+    };
+    // Only pods that are gone, have ended or were never given a node can let a claim go.
+    const podChanged = (pod: ReadPod): void => {
+      if (pod.spec.nodeName === undefined || isPodTerminal(pod) || isShutDown(pod)) wake(pod);
+    };
+    this.#pods.addEventHandler({
+      onAdd: podChanged,
+      onUpdate: (before, pod) => {
+        podChanged(pod);
+        if (before.metadata.uid !== pod.metadata.uid) wake(before);
+      },
+      onDelete: wake,
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger } = this.#config;
+    await Promise.all([this.#claims, this.#pods].map((informer) => informer.waitForSync(signal)));
+    await runWorkers(this.#queue, 5, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const claim = this.#claims.lister.getByKey(key);
+    if (claim === undefined) return reconciled;
+    const isUsed = (stop: AbortSignal): Promise<boolean> => this.#isUsed(claim, stop);
+    const { client } = this.#config;
+    return await protect({ client, type: persistentVolumeClaims, finalizer: PVC_PROTECTION, isUsed }, claim, signal);
+  }
+
+  /** A pod may be newer than the cache: before a claim is let go, the API is asked. */
+  async #isUsed(claim: ReadClaim, signal: AbortSignal): Promise<boolean> {
+    if (this.#pods.lister.byIndex(BY_CLAIM, objectKey(claim)).some((pod) => uses(pod, claim))) return true;
+    const { items } = await this.#config.client
+      .resource(pods)
+      .namespace(claim.metadata.namespace ?? '')
+      .list({ signal });
+    return items.some((pod) => uses(pod, claim));
+  }
+}
+
+/** A pod without a node does not count: the kubelet starts none whose claim is to be deleted. */
+function uses(pod: ReadPod, claim: ReadClaim): boolean {
+  if (pod.spec.nodeName === undefined) return false;
+  return (pod.spec.volumes ?? []).some((volume) => {
+    if (claimNameOf(pod, volume) !== claim.metadata.name) return false;
+    // The claim of an ephemeral volume goes with its pod, which may wait for it in turn.
+    return volume.ephemeral === undefined || (!isShutDown(pod) && isControlledBy(claim, pod));
+  });
+}
+
+/** The kubelet is done with it, or it was deleted by force. */
+function isShutDown({ metadata }: ReadPod): boolean {
+  return metadata.deletionTimestamp !== undefined && (metadata.deletionGracePeriodSeconds ?? 0) === 0;
+}
