@@ -7,6 +7,7 @@ import type { Immutable } from '../../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../../client/client.ts';
 import * as apierrors from '../../../machinery/apierrors.ts';
 import * as field from '../../../machinery/field.ts';
+import type { FieldErrorList, FieldPath } from '../../../machinery/field.ts';
 import type { Find } from '../find.ts';
 import type { Reservation } from '../strategy.ts';
 
@@ -17,18 +18,28 @@ interface Asking {
   readonly adminAccess?: boolean;
 }
 
-/** Rejects with Invalid if one of `asking` wants admin access and the object's namespace is not marked. Reserves nothing else. */
+/** Of a claim or a template. That the path leaves out `exactly`, and where a template has its claim, is Kubernetes' own. */
+export const REQUESTS = field.path('spec', 'devices', 'requests');
+export const RESULTS = field.path('status', 'allocation', 'devices', 'results');
+
+/**
+ * Rejects with Invalid if one of `asking` (the items at `at`) wants admin access and the object's namespace is not marked; what else is
+ * wrong with the object (`validate`) is told with it. Reserves nothing.
+ */
 export async function authorizeAdminAccess<T extends KubeObject>(
   find: Find,
   kind: GroupVersionKind,
   object: T,
   asking: readonly (Asking | undefined)[],
+  at: FieldPath,
+  validate: () => FieldErrorList,
 ): Promise<Reservation<T>> {
   const { name = '', namespace = '' } = object.metadata;
-  if (asking.some((each) => each?.adminAccess === true)) {
+  const first = asking.findIndex((each) => each?.adminAccess === true);
+  if (first >= 0) {
     const found = await find<Immutable<core.Namespace>>('', 'namespaces', '', namespace);
     if (found?.metadata.labels?.[LABEL] !== 'true') {
-      throw apierrors.invalid(kind, name, [field.forbidden(field.path(''), MESSAGE)]);
+      throw apierrors.invalid(kind, name, [field.forbidden(at.index(first).child('adminAccess'), MESSAGE), ...validate()]);
     }
   }
   return { object, commit() {}, rollback() {} };

@@ -70,7 +70,13 @@ test('admin access is for namespaces that are marked', async () => {
       'admin access to devices requires the `resource.kubernetes.io/admin-access: true` label on the containing namespace',
     ),
   ]);
-  expect((await inDefault('resourceclaimtemplates').create({ metadata, spec: { spec } })).code).toBe(422);
+  expect(refused.causes).toEqual(['spec.devices.requests[0].adminAccess']);
+  const template = await inDefault('resourceclaimtemplates').create({ metadata, spec: { spec } });
+  expect([template.code, template.causes]).toEqual([422, refused.causes]);
+  // With it, all that is wrong besides.
+  const config = [{ opaque: { driver: 'd', parameters: [] } }];
+  const twice = await inDefault('resourceclaims').create({ metadata, spec: { devices: { ...spec.devices, config } } });
+  expect(twice.causes).toEqual(['spec.devices.requests[0].adminAccess', 'spec.devices.config[0].opaque.parameters']);
   const labels = { 'resource.kubernetes.io/admin-access': 'true' };
   await requestsOf(t, '/api/v1/namespaces').patch('default', { metadata: { labels } });
   expect((await inDefault('resourceclaims').create({ metadata, spec })).code).toBe(201);

@@ -52,7 +52,7 @@ function options(standard: Quantity, capacity: Quantity, values: readonly string
     value.cmp(capacity) > 0
       ? [field.invalid(path, value.toString(), `option is larger than capacity value: ${capacity.toString()}`)]
       : [];
-  errors.push(...set(quantities, MAX_OPTIONS, rule, (value) => String(value.value()), at));
+  errors.push(...set(quantities, MAX_OPTIONS, rule, asInt64, at));
   if (quantities.length > MAX_OPTIONS || !quantities.some((value) => value.equals(standard))) {
     errors.push(field.invalid(at, standard.toString(), 'default value is not valid according to the requestPolicy'));
   }
@@ -101,6 +101,11 @@ function steps(
     errors.push(field.invalid(path, value.toString(), message));
   }
   return errors;
+}
+
+/** What a quantity is in Go's int64: rounded up, and the largest one for all that are larger. */
+function asInt64(quantity: Quantity): string {
+  return quantity.cmp(MAX_INT64) > 0 ? MAX_INT64.toString() : whole(quantity).toString();
 }
 
 const whole = (quantity: Quantity): bigint => quantity.roundUp(0).scaledValueExact(0);

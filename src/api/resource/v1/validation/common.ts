@@ -62,7 +62,10 @@ function cut(text: string, max: number): string {
   return `${text.slice(0, Math.floor((rest + 1) / 2))}...${text.slice(text.length - Math.floor(rest / 2))}`;
 }
 
-export const driverName = validateCSIDriverName;
+/** As the name of a CSI driver; of one that is missing only that is told. */
+export function driverName(name: string, at: FieldPath): FieldErrorList {
+  return name === '' ? [field.required(at)] : validateCSIDriverName(name, at);
+}
 
 export function label(name: string, at: FieldPath): FieldErrorList {
   return invalidEach(at, name, validation.isDNS1123Label(name));

@@ -106,7 +106,7 @@ function where(spec: Spec): FieldErrorList {
     const terms = selector.nodeSelectorTerms ?? [];
     if (terms.length !== 1) {
       const at = SPEC.child('nodeSelector', 'nodeSelectorTerms');
-      errors.push(field.invalid(at, terms, 'must have exactly one node selector term'));
+      errors.push(field.invalid(at, terms.length === 0 ? null : terms, 'must have exactly one node selector term'));
     }
   }
   for (const name of ['allNodes', 'perDeviceNodeSelection'] as const) {

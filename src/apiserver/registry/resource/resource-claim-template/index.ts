@@ -13,7 +13,7 @@ import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
 import type { ResourceStrategy } from '../../strategy.ts';
-import { authorizeAdminAccess } from '../admin-access.ts';
+import { authorizeAdminAccess, REQUESTS } from '../admin-access.ts';
 
 type ResourceClaimTemplate = Immutable<resource.ResourceClaimTemplate>;
 const KIND = { group: 'resource.k8s.io', version: 'v1', kind: 'ResourceClaimTemplate' };
@@ -26,6 +26,8 @@ export const resourceClaimTemplateStrategy = (find: Find): ResourceStrategy<Reso
       KIND,
       template,
       (template.spec.spec.devices.requests ?? []).map(({ exactly }) => exactly),
+      REQUESTS,
+      () => validateResourceClaimTemplate(template),
     ),
   validate: (template) => validateResourceClaimTemplate(template),
   validateUpdate: (template, old) => validateResourceClaimTemplateUpdate(template, old),

@@ -16,7 +16,7 @@ import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
 import { withMetadataForStatus } from '../../status-metadata.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
-import { authorizeAdminAccess } from '../admin-access.ts';
+import { authorizeAdminAccess, REQUESTS, RESULTS } from '../admin-access.ts';
 
 type ResourceClaim = Immutable<resource.ResourceClaim>;
 const KIND = { group: 'resource.k8s.io', version: 'v1', kind: 'ResourceClaim' };
@@ -30,6 +30,8 @@ export const resourceClaimStrategy = (find: Find): ResourceStrategy<ResourceClai
       KIND,
       claim,
       (claim.spec.devices.requests ?? []).map(({ exactly }) => exactly),
+      REQUESTS,
+      () => validateResourceClaim(claim),
     ),
   validate: (claim) => validateResourceClaim(claim),
   prepareForUpdate: (claim, old) => ({ ...claim, status: old.status }),
@@ -40,8 +42,11 @@ export const resourceClaimStatusStrategy = (find: Find): SubresourceStrategy<Res
   resetFields: [['metadata'], ['spec']],
   prepareForUpdate: (claim, old) => withoutFreedDevices({ ...withMetadataForStatus(claim, old), spec: old.spec }, old),
   reserveForUpdate: (claim, old) => {
-    const before = old.status.allocation !== undefined;
-    return authorizeAdminAccess(find, KIND, claim, before ? [] : (claim.status.allocation?.devices.results ?? []));
+    const { results: before = [] } = old.status.allocation?.devices ?? {};
+    const { results = [] } = claim.status.allocation?.devices ?? {};
+    const wasGranted = before.some(({ adminAccess }) => adminAccess === true);
+    const asking = wasGranted ? [] : results;
+    return authorizeAdminAccess(find, KIND, claim, asking, RESULTS, () => validateResourceClaimStatus(claim, old));
   },
   validateUpdate: (claim, old) => validateResourceClaimStatus(claim, old),
 });

@@ -1,0 +1,44 @@
+// Objects for tables of tests: a good one, and for each line a change to it (a JSON merge patch).
+
+import { applyMergePatch } from '../../machinery/merge-patch.ts';
+import { decodeObject } from '../codec/index.ts';
+import { newDefaultScheme } from '../default-scheme.ts';
+import { messageDescriptor } from '../schema/compile.ts';
+
+const scheme = newDefaultScheme();
+
+/**
+ * `variation('storage/v1.CSIDriver', good)(change)`: the object with the change made, decoded and with its defaults, as the API
+ * server would take it. Throws for fields that the type does not have: they would test nothing.
+ */
+export function variation<T extends object>(key: string, good: object): (change?: object) => T {
+  const message = messageDescriptor(key);
+  return (change = {}) => {
+    const { object, unknownFields } = decodeObject<T>(message, applyMergePatch(good, change));
+    if (unknownFields.length > 0) throw new Error(`unknown fields in the test's change: ${unknownFields.join(', ')}`);
+    if (message.gvk !== undefined) scheme.applyDefaults(message.gvk, object);
+    return object;
+  };
+}
+
+/** `[of(0), of(1), …]` */
+export const range = <T>(count: number, of: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => of(index));
+
+/** Rows for test.each, each led by a short name for '%s': the start of its first cell. */
+export function rows<T extends readonly [unknown, ...unknown[]]>(list: readonly T[]): readonly (readonly [name: string, ...T])[] {
+  return list.map((row) => [(typeof row[0] === 'string' ? row[0] : JSON.stringify(row[0])).slice(0, 120), ...row] as const);
+}
+
+/** What Kubernetes says of names of several forms. */
+export const NAME_MESSAGES = {
+  label:
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+  subdomain:
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+  namePart:
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+  labelValue:
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+  identifier:
+    "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')",
+} as const;
