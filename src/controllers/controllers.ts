@@ -21,6 +21,7 @@ import { NodeIpamController } from './node-ipam/index.ts';
 import type { NodeIpamConfig } from './node-ipam/index.ts';
 import { NodeLifecycleController } from './node-lifecycle/index.ts';
 import type { NodeLifecycleConfig } from './node-lifecycle/index.ts';
+import { PersistentVolumeBinder } from './persistent-volume/index.ts';
 import { PodGcController } from './pod-gc/index.ts';
 import type { PodGcConfig } from './pod-gc/index.ts';
 import { ReplicaManager, replicaSetKind, replicationControllerKind } from './replicaset/index.ts';
@@ -226,6 +227,11 @@ export const CONTROLLERS = {
   'taint-eviction-controller': {
     account: 'node-controller',
     make: (config, { settings }) => new TaintEvictionController({ ...config, ...settings?.['taint-eviction'] }),
+  },
+  'persistentvolume-binder-controller': {
+    account: 'persistent-volume-binder',
+    alias: 'persistentvolume-binder',
+    make: (config) => new PersistentVolumeBinder(config),
   },
   'persistentvolume-protection-controller': {
     account: 'pv-protection-controller',

@@ -1,0 +1,49 @@
+// What an informer shows, and what a controller has written since: the newest of both.
+
+import type { KubeObject } from '../client/client.ts';
+import { objectKey } from '../client/informers/index.ts';
+import type { SharedInformer } from '../client/informers/index.ts';
+
+/** Sync, in order; `before` and `after` are undefined for objects that were not there or are gone. */
+export type OnChange<T> = (before: T | undefined, after: T | undefined) => void;
+
+export class NewestObjects<T extends KubeObject> {
+  readonly #informer: SharedInformer<T>;
+  readonly #objects = new Map<string, T>();
+  readonly #onChange: OnChange<T>;
+
+  /** `onChange` sees every version once, own writes included. */
+  constructor(informer: SharedInformer<T>, onChange: OnChange<T>) {
+    this.#informer = informer;
+    this.#onChange = onChange;
+    const saw = (object: T): void => this.#take(objectKey(object), object);
+    informer.addEventHandler({
+      onAdd: saw,
+      onUpdate: (_, object) => saw(object),
+      onDelete: (object) => {
+        const key = objectKey(object);
+        const known = this.#objects.get(key);
+        this.#objects.delete(key);
+        this.#onChange(known ?? object, undefined);
+      },
+    });
+  }
+
+  get(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  /** `object`: as the server has answered it. */
+  wrote(object: T): void {
+    const key = objectKey(object);
+    // What is gone by now, or was made anew, is not brought back.
+    if (this.#informer.lister.getByKey(key)?.metadata.uid === object.metadata.uid) this.#take(key, object);
+  }
+
+  #take(key: string, object: T): void {
+    const known = this.#objects.get(key);
+    if (known !== undefined && Number(known.metadata.resourceVersion) >= Number(object.metadata.resourceVersion)) return;
+    this.#objects.set(key, object);
+    this.#onChange(known, object);
+  }
+}

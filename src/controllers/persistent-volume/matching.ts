@@ -1,0 +1,48 @@
+// Whether a volume is one for a claim.
+
+import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { parseQuantity } from '../../machinery/quantity.ts';
+import type { Quantity } from '../../machinery/quantity.ts';
+import { classOfClaim, classOfVolume } from './storage-classes.ts';
+
+type ReadVolume = Immutable<PersistentVolume>;
+type ReadClaim = Immutable<PersistentVolumeClaim>;
+
+export function requestedSize({ spec }: ReadClaim): Quantity {
+  return parseQuantity(spec.resources.requests?.['storage'] ?? '0');
+}
+
+export function sizeOf({ spec }: ReadVolume): Quantity {
+  return parseQuantity(spec.capacity?.['storage'] ?? '0');
+}
+
+export function volumeMode({ spec }: ReadVolume | ReadClaim): string {
+  return spec.volumeMode ?? 'Filesystem';
+}
+
+export function attributesClass({ spec }: ReadVolume | ReadClaim): string {
+  return spec.volumeAttributesClassName ?? '';
+}
+
+export function offersAccessModes(volume: ReadVolume, claim: ReadClaim): boolean {
+  const offered = new Set(volume.spec.accessModes);
+  return (claim.spec.accessModes ?? []).every((mode) => offered.has(mode));
+}
+
+/** The volume refers to the claim; one that was bound by its user may not know the claim's UID yet. */
+export function refersTo({ spec }: ReadVolume, { metadata }: ReadClaim): boolean {
+  const reference = spec.claimRef;
+  if (reference === undefined || reference.name !== metadata.name || reference.namespace !== metadata.namespace) return false;
+  return (reference.uid ?? '') === '' || reference.uid === metadata.uid;
+}
+
+/** What a claim that asks for this volume by name cannot have of it, as events word it; undefined: nothing. */
+export function mismatch(volume: ReadVolume, claim: ReadClaim): string | undefined {
+  if (volume.metadata.deletionTimestamp !== undefined) return `the volume is marked for deletion "${volume.metadata.name}"`;
+  if (sizeOf(volume).cmp(requestedSize(claim)) < 0) return 'requested PV is too small';
+  if (classOfVolume(volume) !== classOfClaim(claim)) return 'storageClassName does not match';
+  if (attributesClass(volume) !== attributesClass(claim)) return 'volumeAttributesClassName does not match';
+  if (volumeMode(volume) !== volumeMode(claim)) return 'incompatible volumeMode';
+  return offersAccessModes(volume, claim) ? undefined : 'incompatible accessMode';
+}

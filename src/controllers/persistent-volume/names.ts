@@ -1,0 +1,17 @@
+// Annotations by which the binder, the scheduler and provisioners speak to each other.
+
+/** On a claim: it has been bound once, and shall never be bound to another volume. */
+export const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed';
+/** On a volume or claim: its reference to the other was set by the binder, which may undo it. */
+export const BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller';
+/** On a volume: the provisioner that has made it and is to delete it. */
+export const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
+/** On a claim: whoever provisions volumes under that name shall make one for it. */
+export const STORAGE_PROVISIONER = 'volume.kubernetes.io/storage-provisioner';
+export const BETA_STORAGE_PROVISIONER = 'volume.beta.kubernetes.io/storage-provisioner';
+/** On a claim: the node of its first consumer, from the scheduler. */
+export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
+/** On a volume or claim: what the field storageClassName was before it was a field. */
+export const BETA_STORAGE_CLASS = 'volume.beta.kubernetes.io/storage-class';
+/** On a volume that is resized: what claims still have of it until the node has grown the file system. */
+export const PRE_RESIZE_CAPACITY = 'volume.alpha.kubernetes.io/pre-resize-capacity';

@@ -1,0 +1,450 @@
+// Binds claims to volumes: one that is asked for by name, or the smallest that fits, or one that a provisioner is asked to make.
+// Says of both in which phase they are, and does with volumes that are given back what their reclaim policy says.
+//
+// Whoever binds writes the volume first, then the claim. A volume that refers to a claim which has another is unbound again.
+
+import { persistentVolumeClaims, persistentVolumes, pods } from '../../api/core/v1/index.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { storageClasses } from '../../api/storage/v1/index.ts';
+import type { StorageClass } from '../../api/storage/v1/index.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { NewestObjects } from '../newest-objects.ts';
+import { BY_CLAIM, byClaim } from '../pod-claims.ts';
+import { isPodTerminal } from '../pod-state.ts';
+import { boundClaim, boundVolume, claimInPhase, isAnnotated, unboundVolume, volumeInPhase, withProvisioner } from './binding.ts';
+import { mismatch, refersTo, volumeMode } from './matching.ts';
+import { BIND_COMPLETED, PROVISIONED_BY, SELECTED_NODE } from './names.ts';
+import { classOfClaim, classOfVolume, defaultClass, isDefaultClass, saysNoClass, waitsForConsumer } from './storage-classes.ts';
+import { isFree, VolumeIndex } from './volume-index.ts';
+import { isWaiting, WaitingClaims } from './waiting-claims.ts';
+
+type ReadVolume = Immutable<PersistentVolume>;
+type ReadClaim = Immutable<PersistentVolumeClaim>;
+type ReadClass = Immutable<StorageClass>;
+
+export interface PersistentVolumeBinderConfig extends ControllerConfig {
+  /** So many claims, and so many volumes, are worked on at a time. Default: 5. */
+  readonly workers?: number;
+}
+
+const BY_VOLUME = 'volume-name';
+const IN_TREE = 'kubernetes.io/';
+
+export class PersistentVolumeBinder implements Controller {
+  readonly name = 'persistentvolume-binder-controller';
+  readonly #config: PersistentVolumeBinderConfig;
+  readonly #claimInformer: SharedInformer<ReadClaim>;
+  readonly #volumeInformer: SharedInformer<ReadVolume>;
+  readonly #classes: SharedInformer<ReadClass>;
+  readonly #pods: SharedInformer<Immutable<Pod>>;
+  readonly #claims: NewestObjects<ReadClaim>;
+  readonly #volumes: NewestObjects<ReadVolume>;
+  readonly #index = new VolumeIndex();
+  readonly #waiting = new WaitingClaims();
+  readonly #claimQueue: RateLimitingQueue;
+  readonly #volumeQueue: RateLimitingQueue;
+  /** Storage classes that have volumes for which a claim may wait. */
+  readonly #classQueue: RateLimitingQueue;
+  readonly #recorder: EventRecorder;
+  /** By UID: why a claim waits, as it was last told. */
+  readonly #told = new Map<string, string>();
+
+  constructor(config: PersistentVolumeBinderConfig) {
+    const { client, clock, random, informers, logger } = config;
+    this.#config = config;
+    this.#claimQueue = new RateLimitingQueue({ clock });
+    this.#volumeQueue = new RateLimitingQueue({ clock });
+    this.#classQueue = new RateLimitingQueue({ clock });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'persistentvolume-controller' });
+    this.#claimInformer = informers.informerFor(persistentVolumeClaims);
+    this.#volumeInformer = informers.informerFor(persistentVolumes);
+    this.#classes = informers.informerFor(storageClasses);
+    this.#pods = informers.informerFor(pods);
+    this.#pods.addIndexers({ [BY_CLAIM]: byClaim });
+    this.#claimInformer.addIndexers({
+      [BY_VOLUME]: ({ spec }) => (spec.volumeName === undefined ? [] : [spec.volumeName]),
+    });
+    this.#claims = new NewestObjects(this.#claimInformer, (before, after) => this.#claimChanged(before, after));
+    this.#volumes = new NewestObjects(this.#volumeInformer, (before, after) => this.#volumeChanged(before, after));
+    this.#classes.addEventHandler({
+      onAdd: (added) => this.#classChanged(added),
+      onUpdate: (_, changed) => this.#classChanged(changed),
+      onDelete: (deleted) => this.#classChanged(deleted),
+    });
+    const podChanged = (pod: Immutable<Pod>): void => {
+      for (const key of byClaim(pod)) if (this.#isWaiting(key)) this.#claimQueue.add(key);
+    };
+    // What a claim waits for is told anew when its first pod comes, or goes.
+    this.#pods.addEventHandler({ onAdd: podChanged, onDelete: podChanged });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger, workers = 5 } = this.#config;
+    const needed = [this.#claimInformer, this.#volumeInformer, this.#classes, this.#pods];
+    await Promise.all(needed.map((informer) => informer.waitForSync(signal)));
+    await Promise.all([
+      runWorkers(this.#claimQueue, workers, (key, stop) => this.#reconcileClaim(key, stop), signal, { logger }),
+      runWorkers(this.#volumeQueue, workers, (key, stop) => this.#reconcileVolume(key, stop), signal, { logger }),
+      runWorkers(this.#classQueue, 1, (key) => this.#wakeClaims(key), signal, { logger }),
+    ]);
+    this.#recorder.stop();
+  }
+
+  #isWaiting(key: string): boolean {
+    const claim = this.#claims.get(key);
+    return claim !== undefined && isWaiting(claim);
+  }
+
+  #claimChanged(before: ReadClaim | undefined, after: ReadClaim | undefined): void {
+    const claim = after ?? before;
+    if (claim === undefined) return;
+    const key = objectKey(claim);
+    if (after !== undefined) this.#claimQueue.add(key);
+    else this.#told.delete(claim.metadata.uid);
+    for (const { metadata } of this.#index.referringTo(key)) this.#volumeQueue.add(metadata.name);
+    const left = this.#waiting.replace(before, after);
+    if (left !== undefined) {
+      this.#told.delete(claim.metadata.uid);
+      if (this.#index.free(left) > 0) this.#classQueue.add(left);
+    }
+  }
+
+  #volumeChanged(before: ReadVolume | undefined, after: ReadVolume | undefined): void {
+    this.#index.replace(before, after);
+    const volume = after ?? before;
+    if (volume === undefined) return;
+    const { name } = volume.metadata;
+    if (after !== undefined) {
+      this.#volumeQueue.add(name);
+      if (isFree(after)) this.#classQueue.add(classOfVolume(after));
+    }
+    for (const claim of this.#claimInformer.lister.byIndex(BY_VOLUME, name)) this.#claimQueue.add(objectKey(claim));
+    const reference = after?.spec.claimRef ?? before?.spec.claimRef;
+    if (reference !== undefined) this.#claimQueue.add(`${reference.namespace ?? ''}/${reference.name ?? ''}`);
+  }
+
+  #classChanged(changed: ReadClass): void {
+    const waiting = this.#waiting.ofClass(changed.metadata.name);
+    const classless = isDefaultClass(changed) ? this.#waiting.ofClass('').filter(saysNoClass) : [];
+    for (const claim of [...waiting, ...classless]) this.#claimQueue.add(objectKey(claim));
+  }
+
+  /** Volumes of a class are free: of the claims that wait for one, as many are looked at as there are volumes. */
+  async #wakeClaims(storageClass: string): Promise<ReconcileResult> {
+    let left = this.#index.free(storageClass);
+    for (const claim of this.#waiting.ofClass(storageClass)) {
+      if (left === 0) break;
+      if (this.#index.find(claim, this.#isDelayed(claim)) === undefined) continue;
+      this.#claimQueue.add(objectKey(claim));
+      left--;
+    }
+    return await Promise.resolve(reconciled);
+  }
+
+  #classOf(claim: ReadClaim): ReadClass | undefined {
+    const name = classOfClaim(claim);
+    return name === '' ? undefined : this.#classes.lister.get('', name);
+  }
+
+  /** The scheduler chooses its volume. */
+  #isDelayed(claim: ReadClaim): boolean {
+    return waitsForConsumer(this.#classOf(claim));
+  }
+
+  async #reconcileClaim(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const claim = this.#claims.get(key);
+    if (claim === undefined) return reconciled;
+    return await settled(isAnnotated(claim, BIND_COMPLETED) ? this.#syncBound(claim, signal) : this.#syncUnbound(claim, signal));
+  }
+
+  async #syncUnbound(claim: ReadClaim, signal: AbortSignal): Promise<void> {
+    const { volumeName } = claim.spec;
+    if (volumeName === undefined) {
+      const found = this.#index.find(claim, this.#isDelayed(claim));
+      if (found !== undefined) return await this.#bind(found, claim, signal);
+      return await this.#wait(claim, signal);
+    }
+    const volume = this.#volumes.get(volumeName);
+    if (volume !== undefined) {
+      const isFor = refersTo(volume, claim);
+      const why = volume.spec.claimRef === undefined ? mismatch(volume, claim) : undefined;
+      if (isFor || (volume.spec.claimRef === undefined && why === undefined)) return await this.#bind(volume, claim, signal);
+      if (why !== undefined) {
+        this.#tell(claim, 'Warning', 'VolumeMismatch', `Cannot bind to requested volume "${volumeName}": ${why}`);
+      } else this.#tell(claim, 'Warning', 'FailedBinding', `volume "${volumeName}" already bound to a different claim.`);
+    }
+    await this.#setClaimPhase(claim, 'Pending', undefined, signal);
+  }
+
+  /** There is no volume for the claim. */
+  async #wait(claim: ReadClaim, signal: AbortSignal): Promise<void> {
+    if (saysNoClass(claim)) {
+      const given = defaultClass(this.#classes.lister.list());
+      if (given !== undefined) {
+        await this.#updateClaim({ ...claim, spec: { ...claim.spec, storageClassName: given.metadata.name } }, signal);
+        return;
+      }
+    }
+    if (this.#isDelayed(claim) && !isAnnotated(claim, SELECTED_NODE)) this.#tellOfConsumers(claim);
+    else if (classOfClaim(claim) !== '') return await this.#askProvisioner(claim, signal);
+    else {
+      const message = 'no persistent volumes available for this claim and no storage class is set';
+      this.#tell(claim, 'Normal', 'FailedBinding', message);
+    }
+    await this.#setClaimPhase(claim, 'Pending', undefined, signal);
+  }
+
+  #tellOfConsumers(claim: ReadClaim): void {
+    const waiting = this.#pods.lister
+      .byIndex(BY_CLAIM, objectKey(claim))
+      .filter((pod) => !isPodTerminal(pod) && pod.spec.nodeName === undefined)
+      .map(({ metadata }) => metadata.name)
+      .sort();
+    if (waiting.length === 0) {
+      this.#tell(claim, 'Normal', 'WaitForFirstConsumer', 'waiting for first consumer to be created before binding');
+    } else {
+      const which = waiting.length === 1 ? 'pod' : 'pods';
+      this.#tell(claim, 'Normal', 'WaitForPodScheduled', `waiting for ${which} ${waiting.join(',')} to be scheduled`);
+    }
+  }
+
+  async #askProvisioner(claim: ReadClaim, signal: AbortSignal): Promise<void> {
+    const storageClass = this.#classOf(claim);
+    if (storageClass === undefined) {
+      const message = `storageclass.storage.k8s.io "${classOfClaim(claim)}" not found`;
+      this.#tell(claim, 'Warning', 'ProvisioningFailed', message);
+      return;
+    }
+    const { provisioner } = storageClass;
+    if (provisioner.startsWith(IN_TREE)) {
+      this.#tell(claim, 'Warning', 'ProvisioningFailed', `no volume plugin matched name: ${provisioner}`);
+      return;
+    }
+    try {
+      await this.#updateClaim(withProvisioner(claim, provisioner), signal, claim);
+    } catch (err) {
+      if (!signal.aborted && !apierrors.isConflict(err) && !apierrors.isNotFound(err)) {
+        this.#tell(claim, 'Warning', 'ProvisioningFailed', `Error saving claim: ${(err as Error).message}`);
+      }
+      throw err;
+    }
+    const message =
+      `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system ` +
+      'administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.';
+    this.#tell(claim, 'Normal', 'ExternalProvisioning', message);
+  }
+
+  async #syncBound(claim: ReadClaim, signal: AbortSignal): Promise<void> {
+    const { volumeName } = claim.spec;
+    if (volumeName === undefined) {
+      const message = 'Bound claim has lost reference to PersistentVolume. Data on the volume is lost!';
+      return await this.#lose(claim, 'ClaimLost', message, signal);
+    }
+    // What the cache does not know yet is not lost.
+    const volume =
+      this.#volumes.get(volumeName) ??
+      (await unlessMissing(this.#config.client.resource(persistentVolumes).get(volumeName, { signal })));
+    if (volume === undefined) {
+      const message = 'Bound claim has lost its PersistentVolume. Data on the volume is lost!';
+      return await this.#lose(claim, 'ClaimLost', message, signal);
+    }
+    const { claimRef } = volume.spec;
+    if (claimRef === undefined || claimRef.uid === claim.metadata.uid) return await this.#bind(volume, claim, signal);
+    const message = 'Two claims are bound to the same volume, this one is bound incorrectly';
+    await this.#lose(claim, 'ClaimMisbound', message, signal);
+  }
+
+  async #lose(claim: ReadClaim, reason: string, message: string, signal: AbortSignal): Promise<void> {
+    if (claim.status.phase === 'Lost') return;
+    const lost = await this.#setClaimPhase(claim, 'Lost', undefined, signal);
+    this.#recorder.event(
+      { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: lost.metadata },
+      'Warning',
+      reason,
+      message,
+    );
+  }
+
+  async #bind(volume: ReadVolume, claim: ReadClaim, signal: AbortSignal): Promise<void> {
+    const { name } = volume.metadata;
+    const release = this.#index.reserve(name);
+    try {
+      const bound = await this.#updateVolume(boundVolume(volume, claim), signal, volume);
+      await this.#setVolumePhase(bound, 'Bound', signal);
+      const updated = await this.#updateClaim(boundClaim(claim, bound), signal, claim);
+      await this.#setClaimPhase(updated, 'Bound', bound, signal);
+    } finally {
+      release();
+      // Whoever was not offered the volume meanwhile is, if it is still free.
+      const now = this.#volumes.get(name);
+      if (now !== undefined && isFree(now)) this.#classQueue.add(classOfVolume(now));
+    }
+  }
+
+  async #reconcileVolume(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const volume = this.#volumes.get(key);
+    return volume === undefined ? reconciled : await settled(this.#syncVolume(volume, signal));
+  }
+
+  async #syncVolume(volume: ReadVolume, signal: AbortSignal): Promise<void> {
+    const { claimRef } = volume.spec;
+    if (claimRef === undefined || (claimRef.uid ?? '') === '') {
+      await this.#setVolumePhase(volume, 'Available', signal);
+      return;
+    }
+    const claim = await this.#claimOf(volume, signal);
+    if (claim === undefined) return await this.#release(volume, signal);
+    const { volumeName } = claim.spec;
+    if (volumeName === volume.metadata.name) {
+      await this.#setVolumePhase(volume, 'Bound', signal);
+    } else if (volumeName === undefined) {
+      // The claim's own turn, unless it can never have this one.
+      if (volumeMode(claim) === volumeMode(volume)) this.#claimQueue.add(objectKey(claim));
+      else this.#tellOfModes(volume, claim);
+    } else if (isAnnotated(volume, PROVISIONED_BY) && volume.spec.persistentVolumeReclaimPolicy === 'Delete') {
+      // Made for a claim that has got another.
+      await this.#release(volume, signal);
+    } else {
+      const unbound = await this.#updateVolume(unboundVolume(volume), signal, volume);
+      await this.#setVolumePhase(unbound, 'Available', signal);
+    }
+  }
+
+  /** The claim that a volume is bound to; undefined if it is gone for certain. */
+  async #claimOf(volume: ReadVolume, signal: AbortSignal): Promise<ReadClaim | undefined> {
+    const { namespace = '', name = '', uid } = volume.spec.claimRef ?? {};
+    const known = this.#claims.get(`${namespace}/${name}`);
+    if (known?.metadata.uid === uid) return known;
+    if (known === undefined && isGivenBack(volume)) return undefined;
+    // Who has bound it may know more than the cache.
+    const live = await unlessMissing(
+      this.#config.client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
+    );
+    return live?.metadata.uid === uid ? live : undefined;
+  }
+
+  async #release(volume: ReadVolume, signal: AbortSignal): Promise<void> {
+    const released = isGivenBack(volume) ? volume : await this.#setVolumePhase(volume, 'Released', signal);
+    switch (released.spec.persistentVolumeReclaimPolicy) {
+      case 'Delete':
+        // Else whoever has made it deletes it.
+        if (!isExternal(released)) {
+          const { name } = released.metadata;
+          const why = `error getting deleter volume plugin for volume "${name}": no deletable volume plugin matched`;
+          await this.#fail(released, 'VolumeFailedDelete', why, signal);
+        }
+        return;
+      case 'Recycle':
+        return await this.#fail(released, 'VolumeFailedRecycle', 'No recycler plugin found for the volume!', signal);
+      default:
+    }
+  }
+
+  async #fail(volume: ReadVolume, reason: string, message: string, signal: AbortSignal): Promise<void> {
+    if (volume.status.phase === 'Failed') return;
+    const failed = await this.#setVolumePhase(volume, 'Failed', signal, message);
+    this.#recorder.event({ apiVersion: 'v1', kind: 'PersistentVolume', metadata: failed.metadata }, 'Warning', reason, message);
+  }
+
+  #tellOfModes(volume: ReadVolume, claim: ReadClaim): void {
+    const regarding = { apiVersion: 'v1', kind: 'PersistentVolume', metadata: volume.metadata };
+    const message = `Cannot bind PersistentVolume to requested PersistentVolumeClaim "${claim.metadata.name}" due to incompatible volumeMode.`;
+    this.#recorder.event(regarding, 'Warning', 'VolumeMismatch', message);
+    const { name } = volume.metadata;
+    this.#tell(
+      claim,
+      'Warning',
+      'VolumeMismatch',
+      `Cannot bind PersistentVolume "${name}" to requested PersistentVolumeClaim due to incompatible volumeMode.`,
+    );
+  }
+
+  /** Once for as long as the claim waits for the same thing. */
+  #tell({ metadata }: ReadClaim, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    if (this.#told.get(metadata.uid) === message) return;
+    this.#told.set(metadata.uid, message);
+    this.#recorder.event({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata }, type, reason, message);
+  }
+
+  async #updateClaim(claim: ReadClaim, signal: AbortSignal, before?: ReadClaim): Promise<ReadClaim> {
+    if (claim === before) return claim;
+    const { namespace = '' } = claim.metadata;
+    const updated = await this.#config.client.resource(persistentVolumeClaims).namespace(namespace).update(claim, { signal });
+    this.#claims.wrote(updated);
+    return updated;
+  }
+
+  async #setClaimPhase(
+    claim: ReadClaim,
+    phase: 'Pending' | 'Bound' | 'Lost',
+    volume: ReadVolume | undefined,
+    signal: AbortSignal,
+  ): Promise<ReadClaim> {
+    const wanted = claimInPhase(claim, phase, volume);
+    if (wanted === claim) return claim;
+    const { namespace = '' } = claim.metadata;
+    const client = this.#config.client.resource(persistentVolumeClaims).namespace(namespace);
+    const updated = await client.updateStatus(wanted, { signal });
+    this.#claims.wrote(updated);
+    return updated;
+  }
+
+  async #updateVolume(volume: ReadVolume, signal: AbortSignal, before: ReadVolume): Promise<ReadVolume> {
+    if (volume === before) return volume;
+    const updated = await this.#config.client.resource(persistentVolumes).update(volume, { signal });
+    this.#volumes.wrote(updated);
+    return updated;
+  }
+
+  async #setVolumePhase(
+    volume: ReadVolume,
+    phase: 'Available' | 'Bound' | 'Released' | 'Failed',
+    signal: AbortSignal,
+    message?: string,
+  ): Promise<ReadVolume> {
+    const wanted = volumeInPhase(volume, phase, message);
+    if (wanted === volume) return volume;
+    const updated = await this.#config.client.resource(persistentVolumes).updateStatus(wanted, { signal });
+    this.#volumes.wrote(updated);
+    return updated;
+  }
+}
+
+/** A volume that could not be reclaimed stays Failed for people to see. */
+function isGivenBack({ status }: ReadVolume): boolean {
+  return status.phase === 'Released' || status.phase === 'Failed';
+}
+
+/** Somebody else has provisioned it, and deletes it. */
+function isExternal({ metadata, spec }: ReadVolume): boolean {
+  const provisioner = metadata.annotations?.[PROVISIONED_BY] ?? '';
+  return provisioner === '' ? spec.csi !== undefined : !provisioner.startsWith(IN_TREE);
+}
+
+/** Somebody else was faster: it is tried again with what is known then. What is gone needs nothing. */
+async function settled(work: Promise<void>): Promise<ReconcileResult> {
+  try {
+    await work;
+    return reconciled;
+  } catch (err) {
+    if (apierrors.isConflict(err)) return requeue;
+    if (apierrors.isNotFound(err)) return reconciled;
+    throw err;
+  }
+}
+
+async function unlessMissing<T>(got: Promise<T>): Promise<T | undefined> {
+  try {
+    return await got;
+  } catch (err) {
+    if (apierrors.isNotFound(err)) return undefined;
+    throw err;
+  }
+}

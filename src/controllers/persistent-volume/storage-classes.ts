@@ -1,0 +1,44 @@
+// Which storage class claims and volumes are of, and what classes say.
+
+import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { StorageClass } from '../../api/storage/v1/index.ts';
+import { BETA_STORAGE_CLASS } from './names.ts';
+
+type ReadClass = Immutable<StorageClass>;
+
+const DEFAULT_MARKS = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'];
+
+/** '' for none. */
+export function classOfVolume({ metadata, spec }: Immutable<PersistentVolume>): string {
+  return metadata.annotations?.[BETA_STORAGE_CLASS] ?? spec.storageClassName ?? '';
+}
+
+/** '' for one that has none, or says nothing about it (see `saysNoClass`). */
+export function classOfClaim({ metadata, spec }: Immutable<PersistentVolumeClaim>): string {
+  return metadata.annotations?.[BETA_STORAGE_CLASS] ?? spec.storageClassName ?? '';
+}
+
+/** It may be given the default class, also long after it was made. */
+export function saysNoClass({ metadata, spec }: Immutable<PersistentVolumeClaim>): boolean {
+  return metadata.annotations?.[BETA_STORAGE_CLASS] === undefined && spec.storageClassName === undefined;
+}
+
+export function isDefaultClass({ metadata }: ReadClass): boolean {
+  return DEFAULT_MARKS.some((mark) => metadata.annotations?.[mark] === 'true');
+}
+
+/** Of several the newest; of those that are as old as each other the first by name. */
+export function defaultClass(classes: readonly ReadClass[]): ReadClass | undefined {
+  const [first] = classes.filter(isDefaultClass).sort((a, b) => {
+    const [of, to] = [a.metadata, b.metadata];
+    if (of.creationTimestamp !== to.creationTimestamp) return of.creationTimestamp > to.creationTimestamp ? -1 : 1;
+    return of.name < to.name ? -1 : 1;
+  });
+  return first;
+}
+
+/** The scheduler chooses the volume, or the node for which one is made. */
+export function waitsForConsumer(storageClass: ReadClass | undefined): boolean {
+  return storageClass?.volumeBindingMode === 'WaitForFirstConsumer';
+}

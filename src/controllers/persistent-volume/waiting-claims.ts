@@ -1,0 +1,40 @@
+// Claims that have no volume yet, by the storage class that they are of.
+
+import type { PersistentVolumeClaim } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import { isAnnotated } from './binding.ts';
+import { BIND_COMPLETED } from './names.ts';
+import { classOfClaim } from './storage-classes.ts';
+
+type ReadClaim = Immutable<PersistentVolumeClaim>;
+
+export function isWaiting(claim: ReadClaim): boolean {
+  return claim.spec.volumeName === undefined && !isAnnotated(claim, BIND_COMPLETED);
+}
+
+export class WaitingClaims {
+  /** By class, then by key, those first that have waited the longest. No empty maps at the inner level. */
+  readonly #byClass = new Map<string, Map<string, ReadClaim>>();
+
+  /** Answers the class of which one less waits than before, if so. */
+  replace(before: ReadClaim | undefined, after: ReadClaim | undefined): string | undefined {
+    const from = before !== undefined && isWaiting(before) ? classOfClaim(before) : undefined;
+    const to = after !== undefined && isWaiting(after) ? classOfClaim(after) : undefined;
+    if (before !== undefined && from !== undefined && from !== to) {
+      const claims = this.#byClass.get(from);
+      claims?.delete(objectKey(before));
+      if (claims?.size === 0) this.#byClass.delete(from);
+    }
+    if (after !== undefined && to !== undefined) {
+      const claims = this.#byClass.get(to) ?? new Map<string, ReadClaim>();
+      this.#byClass.set(to, claims.set(objectKey(after), after));
+    }
+    return from === to ? undefined : from;
+  }
+
+  /** '' for claims of no class. */
+  ofClass(storageClass: string): readonly ReadClaim[] {
+    return [...(this.#byClass.get(storageClass)?.values() ?? [])];
+  }
+}
