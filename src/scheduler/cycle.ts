@@ -3,6 +3,7 @@
 // gone or somebody else has bound it.
 
 import { pods } from '../api/core/v1/index.ts';
+import { sharedByMany } from '../client/abort.ts';
 import type { Client } from '../client/client.ts';
 import type { EventType, Recorder } from '../client/events/index.ts';
 import type { Lister } from '../client/informers/index.ts';
@@ -19,6 +20,7 @@ import { type Diagnosis, fitErrorMessage, NO_NODES_AVAILABLE } from './framework
 import type { Framework } from './framework/framework.ts';
 import { NodeToStatus } from './framework/node-to-status.ts';
 import type { Pod } from './framework/objects.ts';
+import type { PreBindPlugin } from './framework/plugin.ts';
 import { PodInfo } from './framework/pod-info.ts';
 import { Status } from './framework/status.ts';
 import type { PodStatusWriter } from './pod-status.ts';
@@ -71,9 +73,12 @@ export class Cycle {
   /** All binding cycles. None rejects. */
   readonly #underWay = new Set<Promise<void>>();
   #stopped = false;
+  /** Aborts with #stopped: what PreBind plugins wait for may take longer than anybody waits for the end. */
+  readonly #stopping = new AbortController();
 
   constructor(config: CycleConfig) {
     this.#config = config;
+    sharedByMany(this.#stopping.signal);
   }
 
   /** Resolves when fewer than `limit` bindings are under way, or when stopped. */
@@ -88,6 +93,7 @@ export class Cycle {
   /** What fails from now on is told to nobody: the pods are left to whoever schedules next. */
   stop(): void {
     this.#stopped = true;
+    this.#stopping.abort(new Error('the scheduler stops'));
     this.#bindingEnded();
   }
 
@@ -185,6 +191,13 @@ export class Cycle {
         this.#undo(framework, state, queued, node, refusedOn(node, refused));
         return;
       }
+      const preBinds = framework.neededPreBinds(state, queued.info, node);
+      if (preBinds instanceof Status) {
+        this.#undo(framework, state, queued, node, broken(preBinds));
+        return;
+      }
+      // It may take minutes, and is not counted: others are bound meanwhile.
+      if (preBinds.length > 0 && !(await this.#prepare(preBinds, framework, state, queued, node))) return;
       this.#bindings++;
       await this.#bind(framework, state, queued, node).finally(() => {
         this.#bindings--;
@@ -196,18 +209,30 @@ export class Cycle {
     }
   }
 
+  /** Whether the pod may be bound; if not, it is back in the queue. */
+  async #prepare(
+    preBinds: readonly PreBindPlugin[],
+    framework: Framework,
+    state: CycleState,
+    queued: QueuedPod,
+    node: string,
+  ): Promise<boolean> {
+    // As in #bind.
+    this.#config.queue.done(queued.info.uid);
+    const failure = await framework.runPreBind(preBinds, state, queued.info, node, this.#stopping.signal);
+    if (failure === undefined) return true;
+    // Events that could have told of a change were not kept meanwhile: as if something broke, it is tried again in any case.
+    this.#undo(framework, state, queued, node, { ...refusedOn(node, failure), unschedulablePlugins: NONE, pendingPlugins: NONE });
+    return false;
+  }
+
   async #bind(framework: Framework, state: CycleState, queued: QueuedPod, node: string): Promise<void> {
-    const { queue, cache, podStatus, logger, signal } = this.#config;
+    const { queue, cache, podStatus, logger } = this.#config;
     const pod = queued.info;
     // No plugin refuses the pod after this; what goes wrong now is tried again whatever happens in the cluster meanwhile.
     queue.done(pod.uid);
     // An older «not scheduled» must not be written over the binding.
     await podStatus.settle(pod.uid);
-    const prepared = framework.plugins.preBind.length === 0 ? undefined : await framework.runPreBind(state, pod, node, signal);
-    if (prepared !== undefined) {
-      this.#undo(framework, state, queued, node, broken(prepared));
-      return;
-    }
     const failure = await this.#tryBind(framework, state, pod, node);
     if (failure !== undefined) {
       this.#undo(framework, state, queued, node, broken(failure));

@@ -16,6 +16,7 @@ import {
   type Plugin,
   type PluginAt,
   type PostFilterResult,
+  type PreBindPlugin,
   type PreFilterPlugin,
   type ScorePlugin,
   type Trial,
@@ -64,6 +65,7 @@ const ACTIVE_PRE_FILTERS: StateKey<readonly PreFilterPlugin[]> = stateKey('frame
 const ACTIVE_SCORES: StateKey<readonly WeightedScorePlugin[]> = stateKey('framework/scores');
 
 const NONE: ReadonlySet<string> = new Set();
+const NO_PRE_BINDS: readonly PreBindPlugin[] = [];
 
 /** The Filter plugins for one pod: what the first ones have said to pods like it is known, the others are asked. */
 export interface NodeFilter {
@@ -401,8 +403,28 @@ export class Framework {
     return this.#waitingPods.get(pod.uid)?.done;
   }
 
-  async runPreBind(state: CycleState, pod: PodInfo, node: string, signal: AbortSignal): Promise<Answer> {
+  /** The PreBind plugins that have something to do for the pod; or a status, if one cannot say. */
+  neededPreBinds(state: CycleState, pod: PodInfo, node: string): readonly PreBindPlugin[] | Status {
+    let needed: PreBindPlugin[] | undefined;
     for (const plugin of this.plugins.preBind) {
+      const answer = plugin.preBindPreFlight?.(state, pod, node);
+      if (answer?.code === 'Skip') continue;
+      if (answer !== undefined) return asError(answer, plugin, 'PreBindPreFlight');
+      needed ??= [];
+      needed.push(plugin);
+    }
+    return needed ?? NO_PRE_BINDS;
+  }
+
+  /** `plugins`: as neededPreBinds answers. */
+  async runPreBind(
+    plugins: readonly PreBindPlugin[],
+    state: CycleState,
+    pod: PodInfo,
+    node: string,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    for (const plugin of plugins) {
       const answer = await plugin.preBind(state, pod, node, signal);
       if (answer !== undefined) return answer.rejected ? answer.withPlugin(plugin.name) : asError(answer, plugin, 'PreBind');
     }

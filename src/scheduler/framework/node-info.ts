@@ -49,6 +49,8 @@ export class NodeInfo {
   // Last, as few look at it: filtering goes through all nodes, and the fields above fill the processor's cache as they are.
   /** Those of `pods` that say something about other pods, in the order in which they came. Replaced, never changed in place. */
   podsWithAffinity: readonly PodInfo[] = NO_PODS;
+  /** Those of `pods` whose volumes matter to other pods (maybe as a former version of them). Replaced, never changed in place. */
+  podsWithVolumes: readonly PodInfo[] = NO_PODS;
 
   constructor(name: string) {
     this.name = name;
@@ -78,6 +80,7 @@ export class NodeInfo {
     this.nonZeroMemory += pod.nonZeroMemory;
     if (pod.hostPorts.length > 0) this.usedPorts = [...this.usedPorts, ...pod.hostPorts];
     if (pod.hasAffinity) this.podsWithAffinity = [...this.podsWithAffinity, pod];
+    if (pod.hasVolumes) this.podsWithVolumes = [...this.podsWithVolumes, pod];
   }
 
   /** Takes out the pod with this UID and answers it; undefined if it is not here. */
@@ -89,6 +92,7 @@ export class NodeInfo {
     this.nonZeroMemory -= pod.nonZeroMemory;
     if (pod.hostPorts.length > 0) this.usedPorts = Array.from(this.pods, (other) => other.hostPorts).flat();
     if (pod.hasAffinity) this.podsWithAffinity = this.podsWithAffinity.filter((other) => other !== pod);
+    if (pod.hasVolumes) this.podsWithVolumes = this.podsWithVolumes.filter((other) => other.uid !== uid);
     return pod;
   }
 
@@ -101,6 +105,7 @@ export class NodeInfo {
     copy.node = this.node;
     copy.pods = this.pods.copy();
     copy.podsWithAffinity = this.podsWithAffinity;
+    copy.podsWithVolumes = this.podsWithVolumes;
     copy.requested = this.requested.clone();
     copy.nonZeroMilliCpu = this.nonZeroMilliCpu;
     copy.nonZeroMemory = this.nonZeroMemory;

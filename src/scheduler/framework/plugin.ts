@@ -125,6 +125,9 @@ export interface PermitPlugin extends Plugin {
 }
 
 export interface PreBindPlugin extends Plugin {
+  /** Status Skip: there is nothing to do for this pod, leave out preBind. Answers at once. Absent: preBind is always called. */
+  preBindPreFlight?(state: CycleState, pod: PodInfo, nodeName: string): Answer;
+  /** May take its time: other pods are scheduled meanwhile. */
   preBind(state: CycleState, pod: PodInfo, nodeName: string, signal: AbortSignal): Promise<Answer>;
 }
 

@@ -4,6 +4,7 @@ import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { Container } from '../../api/core/v1/index.ts';
 import { affinityTermsOf, type AffinityTerms, hasAffinityTerms } from './affinity-terms.ts';
 import { type Pod, podKey } from './objects.ts';
+import { claimsOf, type ClaimUse, isExclusiveDisk } from './pod-volumes.ts';
 import { podRequests } from './pod-requests.ts';
 import type { Resource } from './resource.ts';
 
@@ -28,6 +29,10 @@ export class PodInfo {
   readonly hostPorts: readonly HostPort[];
   /** Whether it says anything about other pods (affinity or anti-affinity). */
   readonly hasAffinity: boolean;
+  /** The claims that it mounts. */
+  readonly claims: readonly ClaimUse[];
+  /** Whether its volumes may keep other pods off its node: it has claims, or disks of which there is one. */
+  readonly hasVolumes: boolean;
 
   constructor(pod: Pod) {
     this.pod = pod;
@@ -40,6 +45,8 @@ export class PodInfo {
     this.nonZeroMemory = nonZeroMemory;
     this.hostPorts = hostPortsOf(pod);
     this.hasAffinity = hasAffinityTerms(pod);
+    this.claims = claimsOf(pod);
+    this.hasVolumes = this.claims.length > 0 || (pod.spec.volumes?.some(isExclusiveDisk) ?? false);
   }
 
   get affinityTerms(): AffinityTerms {

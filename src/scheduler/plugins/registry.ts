@@ -11,11 +11,15 @@ import { nodePorts } from './node-ports.ts';
 import { nodeResourcesBalancedAllocation } from './node-resources-balanced-allocation.ts';
 import { nodeResourcesFit } from './node-resources-fit.ts';
 import { nodeUnschedulable } from './node-unschedulable.ts';
+import { nodeVolumeLimits } from './node-volume-limits.ts';
 import { podTopologySpread } from './pod-topology-spread/pod-topology-spread.ts';
 import { prioritySort } from './priority-sort.ts';
 import { random } from './random.ts';
 import { schedulingGates } from './scheduling-gates.ts';
 import { taintToleration } from './taint-toleration.ts';
+import { volumeBinding } from './volume-binding/volume-binding.ts';
+import { volumeRestrictions } from './volume-restrictions.ts';
+import { volumeZone } from './volume-zone.ts';
 
 export type Registry = ReadonlyMap<string, PluginRegistration>;
 
@@ -35,6 +39,10 @@ export const inTreeRegistry: Registry = registryOf([
   nodeAffinity,
   nodePorts,
   nodeResourcesFit,
+  volumeRestrictions,
+  nodeVolumeLimits,
+  volumeBinding,
+  volumeZone,
   podTopologySpread,
   interPodAffinity,
   defaultPreemption,
@@ -54,6 +62,10 @@ export const defaultPlugins: readonly EnabledPlugin[] = [
   { name: nodeAffinity.name, weight: 2 },
   { name: nodePorts.name, weight: 0 },
   { name: nodeResourcesFit.name, weight: 1 },
+  { name: volumeRestrictions.name, weight: 0 },
+  { name: nodeVolumeLimits.name, weight: 0 },
+  { name: volumeBinding.name, weight: 0 },
+  { name: volumeZone.name, weight: 0 },
   { name: podTopologySpread.name, weight: 2 },
   { name: interPodAffinity.name, weight: 2 },
   { name: defaultPreemption.name, weight: 0 },

@@ -1,0 +1,42 @@
+// Which claims a pod mounts, and whether its volumes say anything about where it can run.
+
+import type { Volume } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Pod } from './objects.ts';
+
+/** A persistent volume claim, of the pod's namespace, that a pod mounts. */
+export interface ClaimUse {
+  readonly name: string;
+  /** It is made for the pod, from its spec, and has to be the pod's own. */
+  readonly ephemeral: boolean;
+}
+
+const NONE: readonly ClaimUse[] = [];
+
+/** In the order of the pod's volumes. */
+export function claimsOf(pod: Pod): readonly ClaimUse[] {
+  let claims: ClaimUse[] | undefined;
+  for (const volume of pod.spec.volumes ?? []) {
+    const use = claimOf(pod, volume);
+    if (use === undefined) continue;
+    claims ??= [];
+    claims.push(use);
+  }
+  return claims ?? NONE;
+}
+
+function claimOf({ metadata }: Pod, volume: Immutable<Volume>): ClaimUse | undefined {
+  if (volume.persistentVolumeClaim !== undefined) return { name: volume.persistentVolumeClaim.claimName, ephemeral: false };
+  if (volume.ephemeral !== undefined) return { name: `${metadata.name}-${volume.name}`, ephemeral: true };
+  return undefined;
+}
+
+/** A disk that is named in the pod itself and can only be attached in one place, or only by readers. */
+export function isExclusiveDisk(volume: Immutable<Volume>): boolean {
+  return (
+    volume.gcePersistentDisk !== undefined ||
+    volume.awsElasticBlockStore !== undefined ||
+    volume.rbd !== undefined ||
+    volume.iscsi !== undefined
+  );
+}

@@ -1,0 +1,185 @@
+// NodeVolumeLimits: a node can attach only so many volumes of a CSI driver; its CSINode says how many.
+
+import { persistentVolumeClaims, persistentVolumes } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { type CSINode, csiNodes, storageClasses, type VolumeAttachment, volumeAttachments } from '../../api/storage/v1/index.ts';
+import { type StateKey, stateKey } from '../framework/cycle-state.ts';
+import { ActionType, clusterEvent, type QueueingHint, UPDATE } from '../framework/events.ts';
+import type { Handle, PluginRegistration } from '../framework/handle.ts';
+import type { NodeInfo } from '../framework/node-info.ts';
+import type { Pod } from '../framework/objects.ts';
+import type { FilterPlugin, PreFilterPlugin } from '../framework/plugin.ts';
+import { claimsOf, type ClaimUse } from '../framework/pod-volumes.ts';
+import { Status } from '../framework/status.ts';
+import { noArgs } from './args.ts';
+import { podsOf } from './hints.ts';
+import { classOfClaim, concernsClaimOf, notFoundMessage, notOwnedBy, type PersistentVolumeClaim } from './volumes/claims.ts';
+
+const NAME = 'NodeVolumeLimits';
+const SKIP = new Status('Skip', [], NAME);
+const TOO_MANY = new Status('Unschedulable', ['node(s) exceed max volume count'], NAME);
+const BY_NODE = 'scheduler/nodeName';
+const byNode = { [BY_NODE]: ({ spec }: Immutable<VolumeAttachment>) => [spec.nodeName] };
+
+/** Volumes by what they are called, each with its driver. The same volume is attached to a node once. */
+type Volumes = ReadonlyMap<string, string>;
+
+/** Or why the pod cannot be scheduled. */
+const WANTED: StateKey<Volumes | Status> = stateKey(`${NAME}/wanted`);
+
+export const nodeVolumeLimits: PluginRegistration = {
+  name: NAME,
+  create(args, handle) {
+    noArgs(NAME, args);
+    const nodes = handle.informers.informerFor(csiNodes).lister;
+    const find = new VolumeFinder(handle);
+
+    return {
+      name: NAME,
+      preFilter(state, pod) {
+        if (pod.claims.length === 0) return SKIP;
+        const wanted = find.wantedBy(pod.pod, pod.claims);
+        if (!(wanted instanceof Status) && wanted.size === 0) return SKIP;
+        state.write(WANTED, wanted);
+        return undefined;
+      },
+      filter(state, _pod, node) {
+        const wanted = state.read(WANTED);
+        if (wanted === undefined || wanted instanceof Status) return wanted;
+        const limits = limitsOf(nodes.get('', node.name));
+        if (limits.size === 0) return undefined;
+        const counts = new Map<string, number>();
+        const add = (driver: string): void => void counts.set(driver, (counts.get(driver) ?? 0) + 1);
+        const attached = find.attachedTo(node);
+        for (const driver of attached.values()) add(driver);
+        const more = new Set<string>();
+        for (const [volume, driver] of wanted) {
+          if (attached.has(volume)) continue;
+          add(driver);
+          more.add(driver);
+        }
+        for (const driver of more) {
+          const limit = limits.get(driver);
+          if (limit !== undefined && (counts.get(driver) ?? 0) > limit) return TOO_MANY;
+        }
+        return undefined;
+      },
+      filterTemplate: (pod) => (pod.claims.length === 0 ? '' : undefined),
+      eventsToRegister: () => [
+        // Without a CSINode there is no limit.
+        { event: clusterEvent('CSINode', ActionType.Add | ActionType.Delete, 'CSINode') },
+        { event: clusterEvent('CSINode', UPDATE, 'CSINodeUpdate'), hint: raisedLimit },
+        { event: clusterEvent('AssignedPod', ActionType.Delete, 'AssignedPodDelete'), hint: hadClaims },
+        {
+          event: clusterEvent('PersistentVolumeClaim', ActionType.Add, 'PersistentVolumeClaimAdd'),
+          hint: concernsClaimOf(),
+        },
+        {
+          event: clusterEvent('VolumeAttachment', ActionType.Delete, 'VolumeAttachmentDelete'),
+          hint: (pod, { before }) => {
+            const wanted = find.wantedBy(pod, claimsOf(pod));
+            const { attacher } = (before as Immutable<VolumeAttachment>).spec;
+            return wanted instanceof Status || [...wanted.values()].includes(attacher);
+          },
+        },
+      ],
+    } satisfies PreFilterPlugin & FilterPlugin;
+  },
+};
+
+/** Finds the CSI volumes behind claims. */
+class VolumeFinder {
+  readonly #claims;
+  readonly #volumes;
+  readonly #classes;
+  readonly #attachments;
+
+  constructor({ informers }: Handle) {
+    this.#claims = informers.informerFor(persistentVolumeClaims).lister;
+    this.#volumes = informers.informerFor(persistentVolumes).lister;
+    this.#classes = informers.informerFor(storageClasses).lister;
+    const attachments = informers.informerFor(volumeAttachments);
+    attachments.addIndexers(byNode);
+    this.#attachments = attachments.lister;
+  }
+
+  /** What a pod would need attached, or why it cannot be scheduled. */
+  wantedBy(pod: Pod, uses: readonly ClaimUse[]): Volumes | Status {
+    const volumes = new Map<string, string>();
+    const { namespace = '' } = pod.metadata;
+    for (const { name, ephemeral } of uses) {
+      if (name === '') return new Status('Error', ['PersistentVolumeClaim had no name'], NAME);
+      const claim = this.#claims.get(namespace, name);
+      if (claim === undefined) {
+        const why = `looking up PVC ${namespace}/${name}: ${notFoundMessage('persistentvolumeclaim', name)}`;
+        return new Status('UnschedulableAndUnresolvable', [why], NAME);
+      }
+      const foreign = ephemeral ? notOwnedBy(pod, claim) : undefined;
+      if (foreign !== undefined) return new Status('Error', [foreign], NAME);
+      this.#add(claim, volumes);
+    }
+    return volumes;
+  }
+
+  /** By the pods that are there, and by what was attached for others. */
+  attachedTo({ name, podsWithVolumes }: NodeInfo): Volumes {
+    const volumes = new Map<string, string>();
+    for (const { pod, claims } of podsWithVolumes) {
+      for (const use of claims) {
+        const claim = this.#claims.get(pod.metadata.namespace ?? '', use.name);
+        if (claim !== undefined) this.#add(claim, volumes);
+      }
+    }
+    for (const { spec } of this.#attachments.byIndex(BY_NODE, name)) {
+      const { persistentVolumeName } = spec.source;
+      const csi = persistentVolumeName === undefined ? undefined : this.#volumes.get('', persistentVolumeName)?.spec.csi;
+      if (csi !== undefined) volumes.set(`${csi.driver}/${csi.volumeHandle}`, csi.driver);
+    }
+    return volumes;
+  }
+
+  #add(claim: PersistentVolumeClaim, volumes: Map<string, string>): void {
+    const { volumeName } = claim.spec;
+    const volume = volumeName ? this.#volumes.get('', volumeName) : undefined;
+    if (volume !== undefined) {
+      const { csi } = volume.spec;
+      if (csi !== undefined) volumes.set(`${csi.driver}/${csi.volumeHandle}`, csi.driver);
+      return;
+    }
+    // Not bound: its class says which driver it will be of. Without a class it is bound before it is of any use.
+    const { metadata } = claim;
+    const provisioner = this.#classes.get('', classOfClaim(claim))?.provisioner;
+    // No handle has a NUL in it.
+    if (provisioner) volumes.set(`${provisioner}/\0${metadata.namespace}/${metadata.name}`, provisioner);
+  }
+}
+
+type Limits = ReadonlyMap<string, number>;
+
+const UNLIMITED: Limits = new Map();
+/** They are asked for again and again. */
+const knownLimits = new WeakMap<Immutable<CSINode>, Limits>();
+
+/** By driver: those that have a limit. */
+function limitsOf(node: Immutable<CSINode> | undefined): Limits {
+  if (node === undefined) return UNLIMITED;
+  const known = knownLimits.get(node);
+  if (known !== undefined) return known;
+  const limits = new Map<string, number>();
+  for (const { name, allocatable } of node.spec.drivers) {
+    if (allocatable?.count !== undefined) limits.set(name, allocatable.count);
+  }
+  knownLimits.set(node, limits);
+  return limits;
+}
+
+const raisedLimit: QueueingHint = (_pod, { before, after }) => {
+  const [old, now] = [limitsOf(before as Immutable<CSINode>), limitsOf(after as Immutable<CSINode>)];
+  for (const [driver, limit] of old) if ((now.get(driver) ?? Infinity) > limit) return true;
+  return false;
+};
+
+const hadClaims: QueueingHint = (_pod, objects) => {
+  const { before } = podsOf(objects);
+  return before !== undefined && claimsOf(before).length > 0;
+};

@@ -1,0 +1,136 @@
+// Which volumes that exist already could be bound to a claim, and which of them from a node: the smallest that will do.
+
+import type { VolumeNodeAffinity } from '../../../api/core/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import { labelSelectorAsSelector } from '../../../machinery/labels.ts';
+import { parseQuantity } from '../../../machinery/quantity.ts';
+import type { Node } from '../../framework/objects.ts';
+import { compileNodeSelector, type NodeMatcher } from '../node-selector.ts';
+import { HOSTNAME } from '../topology/labels.ts';
+import { classOfClaim, classOfVolume, type PersistentVolume, type PersistentVolumeClaim } from '../volumes/claims.ts';
+
+/** One for each version of a volume: its selector is read once. */
+const affinities = new WeakMap<Immutable<VolumeNodeAffinity>, NodeMatcher>();
+
+/** Whether the volume can be used from the node. */
+export function isAccessible({ spec: { nodeAffinity } }: PersistentVolume, node: Node): boolean {
+  if (nodeAffinity?.required === undefined) return true;
+  let matches = affinities.get(nodeAffinity);
+  if (matches === undefined) {
+    matches = compileNodeSelector(nodeAffinity.required);
+    affinities.set(nodeAffinity, matches);
+  }
+  return matches(node);
+}
+
+/** The volume is the claim's, by what the volume says; whether the claim knows is another question. */
+export function isBoundTo({ spec: { claimRef } }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
+  if (claimRef === undefined || claimRef.name !== metadata.name || claimRef.namespace !== metadata.namespace) return false;
+  return !claimRef.uid || claimRef.uid === metadata.uid;
+}
+
+/** Bytes; undefined if the claim does not say. */
+export function sizeOf(claim: PersistentVolumeClaim): number | undefined {
+  const text = claim.spec.resources.requests?.storage;
+  return text === undefined ? undefined : parseQuantity(text).value();
+}
+
+const capacities = new WeakMap<PersistentVolume, number>();
+
+/** Bytes. */
+function capacityOf(volume: PersistentVolume): number {
+  let capacity = capacities.get(volume);
+  if (capacity === undefined) {
+    capacity = parseQuantity(volume.spec.capacity?.storage ?? '0').value();
+    capacities.set(volume, capacity);
+  }
+  return capacity;
+}
+
+interface Candidate {
+  readonly volume: PersistentVolume;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** The volumes that one claim could get, on whatever node. Made once for a pod, and asked for many nodes. */
+export class Matches {
+  /** The first that was meant for this claim from the start; then it is that one or none. */
+  readonly #meant: PersistentVolume | undefined;
+  /** By size. Those that only one host can use are in #ofHost instead. */
+  readonly #anywhere: readonly Candidate[];
+  /** By hostname label. */
+  readonly #ofHost = new Map<string, Candidate[]>();
+
+  constructor(claim: PersistentVolumeClaim, volumes: readonly PersistentVolume[]) {
+    const suits = suitsClaim(claim);
+    const candidates: Candidate[] = [];
+    for (const volume of volumes) {
+      const candidate = suits(volume);
+      if (candidate === undefined) continue;
+      if (isBoundTo(volume, claim)) {
+        this.#meant = volume;
+        break;
+      }
+      if (isFree(volume)) candidates.push(candidate);
+    }
+    const anywhere: Candidate[] = [];
+    for (const candidate of this.#meant === undefined ? candidates.sort((a, b) => a.size - b.size) : []) {
+      const hosts = hostsOf(candidate.volume);
+      if (hosts === undefined) anywhere.push(candidate);
+      for (const host of hosts ?? []) {
+        const present = this.#ofHost.get(host);
+        if (present === undefined) this.#ofHost.set(host, [candidate]);
+        else present.push(candidate);
+      }
+    }
+    this.#anywhere = anywhere;
+  }
+
+  /** The smallest for the node, but none of `taken`. */
+  best(node: Node, taken: ReadonlySet<string>): PersistentVolume | undefined {
+    const usable = ({ volume }: Candidate): boolean => !taken.has(volume.metadata.name ?? '') && isAccessible(volume, node);
+    const meant = this.#meant;
+    if (meant !== undefined) return !taken.has(meant.metadata.name ?? '') && isAccessible(meant, node) ? meant : undefined;
+    const anywhere = this.#anywhere.find(usable);
+    const here = this.#ofHost.get(node.metadata.labels?.[HOSTNAME] ?? '')?.find(usable);
+    if (here === undefined || anywhere === undefined) return (here ?? anywhere)?.volume;
+    return here.size < anywhere.size ? here.volume : anywhere.volume;
+  }
+}
+
+/** For volumes meant for the claim as well: large enough, of its mode and attributes, and not on their way out. */
+function suitsClaim(claim: PersistentVolumeClaim): (volume: PersistentVolume) => Candidate | undefined {
+  const { accessModes = [], selector, volumeAttributesClassName = '', volumeMode = 'Filesystem' } = claim.spec;
+  const wanted = sizeOf(claim);
+  const className = classOfClaim(claim);
+  const labels = selector === undefined ? undefined : labelSelectorAsSelector(selector);
+  return (volume) => {
+    const { metadata, spec } = volume;
+    if (metadata.deletionTimestamp !== undefined || (spec.volumeMode ?? 'Filesystem') !== volumeMode) return undefined;
+    if ((spec.volumeAttributesClassName ?? '') !== volumeAttributesClassName) return undefined;
+    const size = capacityOf(volume);
+    if (wanted !== undefined && size < wanted) return undefined;
+    const candidate = { volume, size };
+    if (isBoundTo(volume, claim)) return candidate;
+    if (classOfVolume(volume) !== className) return undefined;
+    if (labels !== undefined && !labels.matches(metadata.labels ?? {})) return undefined;
+    return accessModes.every((mode) => spec.accessModes?.includes(mode) === true) ? candidate : undefined;
+  };
+}
+
+function isFree({ spec, status }: PersistentVolume): boolean {
+  return status.phase === 'Available' && spec.claimRef === undefined;
+}
+
+/** The hostnames to which the volume's affinity narrows nodes; undefined if it does not. */
+function hostsOf({ spec }: PersistentVolume): readonly string[] | undefined {
+  const terms = spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
+  const hosts = new Set<string>();
+  for (const { matchExpressions = [] } of terms) {
+    const named = matchExpressions.find(({ key, operator }) => key === HOSTNAME && operator === 'In');
+    if (named === undefined) return undefined;
+    for (const host of named.values ?? []) hosts.add(host);
+  }
+  return terms.length === 0 ? undefined : [...hosts];
+}

@@ -1,0 +1,75 @@
+// Whether a volume could be made for a claim so that a node can use it.
+
+import type { TopologySelectorTerm } from '../../../api/core/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import { csiDrivers, csiStorageCapacities, type CSIStorageCapacity } from '../../../api/storage/v1/index.ts';
+import { labelSelectorAsSelector, type Selector } from '../../../machinery/labels.ts';
+import { parseQuantity } from '../../../machinery/quantity.ts';
+import type { Handle } from '../../framework/handle.ts';
+import type { Node } from '../../framework/objects.ts';
+import type { PersistentVolumeClaim, StorageClass } from '../volumes/claims.ts';
+import { sizeOf } from './matching.ts';
+
+/** The provisioner of classes whose volumes are made by hand. */
+const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
+const BY_CLASS = 'scheduler/storageClassName';
+const byClass = { [BY_CLASS]: ({ storageClassName }: Immutable<CSIStorageCapacity>) => [storageClassName] };
+
+/** `impossible`: never for this node. `noSpace`: the driver says that it has too little for it there. */
+export type Provisioning = 'possible' | 'impossible' | 'noSpace';
+
+export class Provisioner {
+  readonly #drivers;
+  readonly #capacities;
+
+  constructor({ informers }: Handle) {
+    this.#drivers = informers.informerFor(csiDrivers).lister;
+    const capacities = informers.informerFor(csiStorageCapacities);
+    capacities.addIndexers(byClass);
+    this.#capacities = capacities.lister;
+  }
+
+  /** For one claim and many nodes. */
+  forClaim(claim: PersistentVolumeClaim, storageClass: StorageClass): (node: Node) => Provisioning {
+    const { provisioner, allowedTopologies } = storageClass;
+    if (!provisioner || provisioner === NO_PROVISIONER) return () => 'impossible';
+    const hasSpace = this.#spaceFor(claim, storageClass);
+    return (node) => {
+      if (!isAllowed(node, allowedTopologies)) return 'impossible';
+      return hasSpace(node) ? 'possible' : 'noSpace';
+    };
+  }
+
+  /** Only drivers that say so are asked how much they have where. */
+  #spaceFor(claim: PersistentVolumeClaim, { metadata, provisioner }: StorageClass): (node: Node) => boolean {
+    const size = sizeOf(claim);
+    if (size === undefined || this.#drivers.get('', provisioner)?.spec.storageCapacity !== true) return () => true;
+    const large: Selector[] = [];
+    for (const capacity of this.#capacities.byIndex(BY_CLASS, metadata.name ?? '')) {
+      // Without a topology no node can use it.
+      if (capacity.nodeTopology === undefined || (largestVolume(capacity) ?? -1) < size) continue;
+      large.push(labelSelectorAsSelector(capacity.nodeTopology));
+    }
+    return (node) => large.some((selector) => selector.matches(node.metadata.labels));
+  }
+}
+
+/** The size in bytes of the largest volume that could be made; undefined if that is not known. */
+export function largestVolume({ capacity, maximumVolumeSize }: Immutable<CSIStorageCapacity>): number | undefined {
+  const text = maximumVolumeSize ?? capacity;
+  return text === undefined ? undefined : parseQuantity(text).value();
+}
+
+/** One term has to match; without terms, or without labels to look at, all nodes do. */
+function isAllowed(node: Node, terms: readonly Immutable<TopologySelectorTerm>[] | undefined): boolean {
+  if (terms === undefined || terms.length === 0) return true;
+  const labels = node.metadata.labels ?? {};
+  return terms.some(({ matchLabelExpressions = [] }) =>
+    matchLabelExpressions.length === 0
+      ? false
+      : matchLabelExpressions.every(({ key, values }) => {
+          const value = labels[key];
+          return value !== undefined && values.includes(value);
+        }),
+  );
+}

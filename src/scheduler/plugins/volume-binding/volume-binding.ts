@@ -1,0 +1,233 @@
+// VolumeBinding: a pod goes where its volumes can be used, and claims that have waited for their first pod get theirs there.
+
+import { persistentVolumeClaims, persistentVolumes } from '../../../api/core/v1/index.ts';
+import { type CSIDriver, type CSIStorageCapacity, storageClasses } from '../../../api/storage/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import { semanticEqual } from '../../../machinery/deep.ts';
+import * as field from '../../../machinery/field.ts';
+import { quote } from '../../../machinery/go-format.ts';
+import { type StateKey, stateKey } from '../../framework/cycle-state.ts';
+import { ActionType, clusterEvent, type ClusterEventWithHint, type QueueingHint, UPDATE } from '../../framework/events.ts';
+import type { Handle, PluginRegistration } from '../../framework/handle.ts';
+import type { NodeInfo } from '../../framework/node-info.ts';
+import type { Answer, FilterPlugin, PreBindPlugin, PreFilterPlugin, ReservePlugin } from '../../framework/plugin.ts';
+import type { PodInfo } from '../../framework/pod-info.ts';
+import { Status } from '../../framework/status.ts';
+import { readArgs } from '../args.ts';
+import {
+  claimKey,
+  classOfClaim,
+  classOfVolume,
+  concernsClaimOf,
+  isFullyBound,
+  notFoundMessage,
+  notOwnedBy,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type StorageClass,
+} from '../volumes/claims.ts';
+import { AssumeCache } from './assume-cache.ts';
+import { type Assumed, VolumeBinder } from './binding.ts';
+import { Matches } from './matching.ts';
+import { largestVolume, Provisioner } from './provisioning.ts';
+import { bySize, decide, type Decision, type OpenClaim, type PodClaims } from './volumes.ts';
+
+const NAME = 'VolumeBinding';
+const SKIP = new Status('Skip', [], NAME);
+const UNBOUND = new Status('UnschedulableAndUnresolvable', ['pod has unbound immediate PersistentVolumeClaims'], NAME);
+const BY_CLASS = 'scheduler/storageClass';
+const byClass = { [BY_CLASS]: (volume: PersistentVolume) => [classOfVolume(volume)] };
+const DEFAULT_TIMEOUT_SECONDS = 600;
+const MAX_INT32 = 2 ** 31 - 1;
+
+/** What is asked of nodes, and what was found for those that passed. */
+interface PodVolumes {
+  readonly claims: PodClaims;
+  readonly decisions: Map<string, Decision>;
+}
+
+const VOLUMES: StateKey<PodVolumes> = stateKey(`${NAME}/volumes`);
+const ASSUMED: StateKey<Assumed> = stateKey(`${NAME}/assumed`);
+
+class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin {
+  readonly name = NAME;
+  readonly #volumes: AssumeCache<PersistentVolume>;
+  readonly #claims: AssumeCache<PersistentVolumeClaim>;
+  readonly #classes;
+  readonly #provisioner: Provisioner;
+  readonly #binder: VolumeBinder;
+
+  constructor(handle: Handle, timeoutMs: number) {
+    const { informers, ended } = handle;
+    const volumes = informers.informerFor(persistentVolumes);
+    volumes.addIndexers(byClass);
+    this.#volumes = new AssumeCache({ informer: volumes, ended });
+    this.#claims = new AssumeCache({ informer: informers.informerFor(persistentVolumeClaims), ended });
+    this.#classes = informers.informerFor(storageClasses).lister;
+    this.#provisioner = new Provisioner(handle);
+    this.#binder = new VolumeBinder({ handle, volumes: this.#volumes, claims: this.#claims, timeoutMs });
+  }
+
+  preFilter(state: Parameters<PreFilterPlugin['preFilter']>[0], pod: PodInfo): Status | undefined {
+    if (pod.claims.length === 0) return SKIP;
+    const claims = this.#usableClaims(pod);
+    if (typeof claims === 'string') return new Status('UnschedulableAndUnresolvable', [claims], NAME);
+    const found = this.#ask(claims);
+    if (found instanceof Status) return found;
+    // Every node will do, and nothing is to be done.
+    if (found.bound.length === 0 && !found.volumeMissing && found.open.length === 0) return SKIP;
+    state.write(VOLUMES, { claims: found, decisions: new Map() });
+    return undefined;
+  }
+
+  filter(state: Parameters<FilterPlugin['filter']>[0], _pod: PodInfo, { name, node }: NodeInfo): Answer {
+    const volumes = state.read(VOLUMES);
+    if (volumes === undefined || node === undefined) return undefined;
+    const decision = decide(volumes.claims, node);
+    if (decision instanceof Status) return decision;
+    if (volumes.claims.open.length > 0) volumes.decisions.set(name, decision);
+    return undefined;
+  }
+
+  filterTemplate(pod: PodInfo): string | undefined {
+    return pod.claims.length === 0 ? '' : undefined;
+  }
+
+  reserve(state: Parameters<ReservePlugin['reserve']>[0], pod: PodInfo, node: string): Answer {
+    const decision = state.read(VOLUMES)?.decisions.get(node);
+    if (decision === undefined) return undefined;
+    const assumed = this.#binder.assume(decision, node);
+    if (assumed === undefined) return Status.error(`the volumes of pod ${pod.key} have changed since they were chosen`, NAME);
+    state.write(ASSUMED, assumed);
+    return undefined;
+  }
+
+  unreserve(state: Parameters<ReservePlugin['unreserve']>[0]): void {
+    const assumed = state.read(ASSUMED);
+    if (assumed === undefined) return;
+    this.#binder.forget(assumed);
+    state.delete(ASSUMED);
+  }
+
+  preBindPreFlight(state: Parameters<PreBindPlugin['preBind']>[0]): Answer {
+    return state.read(ASSUMED) === undefined ? SKIP : undefined;
+  }
+
+  async preBind(
+    state: Parameters<PreBindPlugin['preBind']>[0],
+    pod: PodInfo,
+    node: string,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const assumed = state.read(ASSUMED);
+    if (assumed === undefined) return undefined;
+    try {
+      await this.#binder.carryOut(assumed, pod, node, signal);
+      return undefined;
+    } catch (err) {
+      return Status.error(err, NAME);
+    }
+  }
+
+  eventsToRegister(): readonly ClusterEventWithHint[] {
+    return EVENTS;
+  }
+
+  /** The pod's claims, or what is wrong with them. */
+  #usableClaims({ pod, claims }: PodInfo): readonly PersistentVolumeClaim[] | string {
+    const { namespace = '' } = pod.metadata;
+    const usable: PersistentVolumeClaim[] = [];
+    for (const { name, ephemeral } of claims) {
+      const claim = this.#claims.get(`${namespace}/${name}`);
+      if (claim === undefined) {
+        return ephemeral
+          ? `waiting for ephemeral volume controller to create the persistentvolumeclaim ${quote(name)}`
+          : notFoundMessage('persistentvolumeclaim', name);
+      }
+      if (claim.status.phase === 'Lost') {
+        return `persistentvolumeclaim ${quote(name)} bound to non-existent persistentvolume ${quote(claim.spec.volumeName ?? '')}`;
+      }
+      if (claim.metadata.deletionTimestamp !== undefined) return `persistentvolumeclaim ${quote(name)} is being deleted`;
+      const foreign = ephemeral ? notOwnedBy(pod, claim) : undefined;
+      if (foreign !== undefined) return foreign;
+      usable.push(claim);
+    }
+    return usable;
+  }
+
+  #ask(claims: readonly PersistentVolumeClaim[]): PodClaims | Status {
+    const bound: PersistentVolume[] = [];
+    const open = new Map<string, OpenClaim>();
+    let volumeMissing = false;
+    let unbound = false;
+    for (const claim of claims) {
+      if (isFullyBound(claim)) {
+        const volume = this.#volumes.get(claim.spec.volumeName ?? '');
+        if (volume === undefined) volumeMissing = true;
+        else if (volume.spec.nodeAffinity?.required !== undefined) bound.push(volume);
+        continue;
+      }
+      const className = classOfClaim(claim);
+      const storageClass = className === '' ? undefined : this.#classes.get('', className);
+      if (storageClass !== undefined && storageClass.volumeBindingMode === undefined) {
+        return new Status('Error', [`VolumeBindingMode not set for StorageClass ${quote(className)}`], NAME);
+      }
+      // One that names a volume already is for the binder of volumes to finish.
+      if (storageClass?.volumeBindingMode !== 'WaitForFirstConsumer' || claim.spec.volumeName) unbound = true;
+      else open.set(claimKey(claim), this.#open(claim, className, storageClass));
+    }
+    return unbound ? UNBOUND : { bound, volumeMissing, open: [...open.values()].sort(bySize) };
+  }
+
+  #open(claim: PersistentVolumeClaim, className: string, storageClass: StorageClass): OpenClaim {
+    return {
+      claim,
+      matches: new Matches(claim, this.#volumes.byIndex(BY_CLASS, className)),
+      provisioning: this.#provisioner.forClaim(claim, storageClass),
+    };
+  }
+}
+
+/** Where volumes may be made has changed; when they are bound never does. */
+const classAllowsMore: QueueingHint = (_pod, { before, after }) =>
+  before === undefined ||
+  !semanticEqual((before as StorageClass).allowedTopologies, (after as StorageClass | undefined)?.allowedTopologies);
+
+const moreSpace: QueueingHint = (_pod, { before, after }) => {
+  if (before === undefined) return true;
+  const now = largestVolume(after as Immutable<CSIStorageCapacity>);
+  return now !== undefined && now > (largestVolume(before as Immutable<CSIStorageCapacity>) ?? -1);
+};
+
+/** The driver is not asked for space any more. */
+const spaceUnasked: QueueingHint = (_pod, { before, after }) =>
+  (before as Immutable<CSIDriver>).spec.storageCapacity === true && (after as Immutable<CSIDriver>).spec.storageCapacity !== true;
+
+const EVENTS: readonly ClusterEventWithHint[] = [
+  { event: clusterEvent('StorageClass', ActionType.Add | UPDATE, 'StorageClass'), hint: classAllowsMore },
+  { event: clusterEvent('PersistentVolumeClaim', ActionType.Add | UPDATE, 'PersistentVolumeClaim'), hint: concernsClaimOf() },
+  { event: clusterEvent('PersistentVolume', ActionType.Add | UPDATE, 'PersistentVolume') },
+  { event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeLabel, 'Node') },
+  { event: clusterEvent('CSIDriver', UPDATE, 'CSIDriverUpdate'), hint: spaceUnasked },
+  { event: clusterEvent('CSIStorageCapacity', ActionType.Add | UPDATE, 'CSIStorageCapacity'), hint: moreSpace },
+];
+
+export const volumeBinding: PluginRegistration = {
+  name: NAME,
+  create(args, handle) {
+    const seconds = readArgs(NAME, args, ['bindTimeoutSeconds', 'shape'], (reader) => {
+      const shape = reader.child('shape');
+      // It says how free space is scored, and free space is not scored.
+      if (shape.present) {
+        const why = 'unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring';
+        reader.errors.push(field.invalid(shape.path, shape.raw, why));
+      }
+      const timeout = reader.child('bindTimeoutSeconds');
+      const value = timeout.integer(-MAX_INT32, MAX_INT32) ?? DEFAULT_TIMEOUT_SECONDS;
+      if (value < 0)
+        reader.errors.push(field.invalid(timeout.path, value, 'invalid BindTimeoutSeconds, should not be a negative value'));
+      return value;
+    });
+    return new VolumeBinding(handle, seconds * 1000);
+  },
+};

@@ -1,0 +1,136 @@
+// VolumeRestrictions: disks that are named in pods and can only be in one place, and claims that one pod alone may use.
+
+import { persistentVolumeClaims, type Volume } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { type StateKey, stateKey } from '../framework/cycle-state.ts';
+import { ActionType, clusterEvent, type QueueingHint } from '../framework/events.ts';
+import type { PluginRegistration } from '../framework/handle.ts';
+import type { NodeInfo } from '../framework/node-info.ts';
+import type { Pod } from '../framework/objects.ts';
+import type { FilterPlugin, PreFilterPlugin } from '../framework/plugin.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+import { claimsOf, isExclusiveDisk } from '../framework/pod-volumes.ts';
+import { Status } from '../framework/status.ts';
+import { noArgs } from './args.ts';
+import { podsOf } from './hints.ts';
+import { concernsClaimOf, notFoundMessage } from './volumes/claims.ts';
+
+const NAME = 'VolumeRestrictions';
+const SKIP = new Status('Skip', [], NAME);
+const DISK_CONFLICT = new Status('Unschedulable', ['node(s) had no available disk'], NAME);
+const CLAIM_CONFLICT = new Status(
+  'Unschedulable',
+  ['node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode'],
+  NAME,
+);
+
+/** Claims that only one pod may use, and how many uses of them by other pods there are. */
+interface SinglePodClaims {
+  readonly names: ReadonlySet<string>;
+  uses: number;
+}
+
+const CLAIMS: StateKey<SinglePodClaims> = stateKey(`${NAME}/claims`, (claims) => ({ ...claims }));
+
+export const volumeRestrictions: PluginRegistration = {
+  name: NAME,
+  create(args, { informers, snapshot }) {
+    noArgs(NAME, args);
+    const claims = informers.informerFor(persistentVolumeClaims).lister;
+
+    /** The names of the pod's claims with ReadWriteOncePod, or that of one that is not there. */
+    const singlePodClaims = ({ pod, claims: uses }: PodInfo): ReadonlySet<string> | string => {
+      const names = new Set<string>();
+      for (const { name, ephemeral } of uses) {
+        if (ephemeral) continue;
+        const claim = claims.get(pod.metadata.namespace ?? '', name);
+        if (claim === undefined) return name;
+        if (claim.spec.accessModes?.includes('ReadWriteOncePod') === true) names.add(name);
+      }
+      return names;
+    };
+    const count = (state: SinglePodClaims | undefined, pod: PodInfo, other: PodInfo, change: number): void => {
+      if (state !== undefined && uses(other, pod.pod.metadata.namespace, state.names)) state.uses += change;
+    };
+
+    return {
+      name: NAME,
+      preFilter(state, pod) {
+        if (!pod.hasVolumes) return SKIP;
+        const names = singlePodClaims(pod);
+        if (typeof names === 'string') {
+          return new Status('UnschedulableAndUnresolvable', [notFoundMessage('persistentvolumeclaim', names)], NAME);
+        }
+        const { namespace } = pod.pod.metadata;
+        let used = 0;
+        if (names.size > 0) {
+          for (const node of snapshot.nodes) for (const other of node.podsWithVolumes) if (uses(other, namespace, names)) used++;
+        }
+        if (used === 0 && !(pod.pod.spec.volumes?.some(isExclusiveDisk) ?? false)) return SKIP;
+        state.write(CLAIMS, { names, uses: used });
+        return undefined;
+      },
+      addPod(state, pod, added) {
+        count(state.read(CLAIMS), pod, added, 1);
+        return undefined;
+      },
+      removePod(state, pod, removed) {
+        count(state.read(CLAIMS), pod, removed, -1);
+        return undefined;
+      },
+      filter(state, { pod }, node) {
+        if (hasDiskConflict(pod, node)) return DISK_CONFLICT;
+        return (state.read(CLAIMS)?.uses ?? 0) > 0 ? CLAIM_CONFLICT : undefined;
+      },
+      /** Whether a pod without volumes fits depends on nothing. */
+      filterTemplate: (pod) => (pod.hasVolumes ? undefined : ''),
+      eventsToRegister: () => [
+        { event: clusterEvent('AssignedPod', ActionType.Delete, 'AssignedPodDelete'), hint: freedVolume },
+        { event: clusterEvent('Node', ActionType.Add, 'NodeAdd') },
+        {
+          event: clusterEvent('PersistentVolumeClaim', ActionType.Add, 'PersistentVolumeClaimAdd'),
+          hint: concernsClaimOf((use) => !use.ephemeral),
+        },
+      ],
+    } satisfies PreFilterPlugin & FilterPlugin;
+  },
+};
+
+function uses(pod: PodInfo, namespace: string | undefined, names: ReadonlySet<string>): boolean {
+  return pod.pod.metadata.namespace === namespace && pod.claims.some(({ name, ephemeral }) => !ephemeral && names.has(name));
+}
+
+/** What was deleted held a disk or a claim that the pod wants. */
+const freedVolume: QueueingHint = (pod, objects) => {
+  const gone = podsOf(objects).before;
+  if (gone === undefined || gone.metadata.namespace !== pod.metadata.namespace) return false;
+  if (disksConflict(pod, gone)) return true;
+  const wanted = new Set(claimsOf(pod).flatMap(({ name, ephemeral }) => (ephemeral ? [] : [name])));
+  return claimsOf(gone).some(({ name, ephemeral }) => !ephemeral && wanted.has(name));
+};
+
+function hasDiskConflict(pod: Pod, node: NodeInfo): boolean {
+  return node.podsWithVolumes.some((other) => disksConflict(pod, other.pod));
+}
+
+function disksConflict(a: Pod, b: Pod): boolean {
+  for (const volume of a.spec.volumes ?? []) {
+    if (!isExclusiveDisk(volume)) continue;
+    if (b.spec.volumes?.some((other) => sameDisk(volume, other)) === true) return true;
+  }
+  return false;
+}
+
+/** The same disk, and not both only read it (where it can be read in several places at all). */
+function sameDisk(a: Immutable<Volume>, b: Immutable<Volume>): boolean {
+  const bothRead = (x?: { readonly readOnly?: boolean }, y?: { readonly readOnly?: boolean }): boolean =>
+    x?.readOnly === true && y?.readOnly === true;
+  const [gceA, gceB] = [a.gcePersistentDisk, b.gcePersistentDisk];
+  if (gceA !== undefined && gceB !== undefined && gceA.pdName === gceB.pdName && !bothRead(gceA, gceB)) return true;
+  const [awsA, awsB] = [a.awsElasticBlockStore, b.awsElasticBlockStore];
+  if (awsA !== undefined && awsB !== undefined && awsA.volumeID === awsB.volumeID) return true;
+  if (a.iscsi !== undefined && b.iscsi !== undefined && a.iscsi.iqn === b.iscsi.iqn && !bothRead(a.iscsi, b.iscsi)) return true;
+  const [rbdA, rbdB] = [a.rbd, b.rbd];
+  if (rbdA === undefined || rbdB === undefined || rbdA.pool !== rbdB.pool || rbdA.image !== rbdB.image) return false;
+  return rbdA.monitors.some((monitor) => rbdB.monitors.includes(monitor)) && !bothRead(rbdA, rbdB);
+}

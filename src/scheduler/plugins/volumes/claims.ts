@@ -1,0 +1,57 @@
+// Persistent volumes and claims as the volume plugins read them.
+
+import type { PersistentVolume as CoreVolume, PersistentVolumeClaim as CoreClaim } from '../../../api/core/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type { StorageClass as StorageClassObject } from '../../../api/storage/v1/index.ts';
+import { quote } from '../../../machinery/go-format.ts';
+import type { EventObjects, QueueingHint } from '../../framework/events.ts';
+import type { Pod } from '../../framework/objects.ts';
+import { claimsOf, type ClaimUse } from '../../framework/pod-volumes.ts';
+
+export type PersistentVolume = Immutable<CoreVolume>;
+export type PersistentVolumeClaim = Immutable<CoreClaim>;
+export type StorageClass = Immutable<StorageClassObject>;
+
+/** Where a class was named before there was a field for it; it still goes first. */
+const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
+/** On a claim: its volume and it name each other. */
+const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed';
+
+/** '' for a claim without a class. */
+export function classOfClaim({ metadata, spec }: PersistentVolumeClaim): string {
+  return metadata.annotations?.[CLASS_ANNOTATION] ?? spec.storageClassName ?? '';
+}
+
+export function classOfVolume({ metadata, spec }: PersistentVolume): string {
+  return metadata.annotations?.[CLASS_ANNOTATION] ?? spec.storageClassName ?? '';
+}
+
+export function isFullyBound({ metadata, spec }: PersistentVolumeClaim): boolean {
+  return Boolean(spec.volumeName) && metadata.annotations?.[BIND_COMPLETED] !== undefined;
+}
+
+/** What a client is told of an object that is not there. `resource`: as messages name it. */
+export function notFoundMessage(resource: 'persistentvolumeclaim' | 'persistentvolume' | 'storageclass', name: string): string {
+  return `${resource === 'storageclass' ? 'storageclass.storage.k8s.io' : resource} ${quote(name)} not found`;
+}
+
+/** Why a claim that should have been made for the pod's ephemeral volume is not the pod's; undefined if it is. */
+export function notOwnedBy(pod: Pod, { metadata }: PersistentVolumeClaim): string | undefined {
+  const owned = metadata.ownerReferences?.some((owner) => owner.controller === true && owner.uid === pod.metadata.uid);
+  if (owned === true) return undefined;
+  const [namespace, name] = [metadata.namespace ?? '', metadata.name ?? ''];
+  return `PVC ${namespace}/${name} was not created for pod ${pod.metadata.namespace}/${pod.metadata.name} (pod is not owner)`;
+}
+
+export function claimKey({ metadata }: PersistentVolumeClaim): string {
+  return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+}
+
+/** The event is about a claim that the pod mounts. `counts`: leaves out some of the pod's claims. */
+export function concernsClaimOf(counts: (use: ClaimUse) => boolean = () => true): QueueingHint {
+  return (pod: Pod, { after }: EventObjects) => {
+    const claim = after as PersistentVolumeClaim | undefined;
+    if (claim === undefined || claim.metadata.namespace !== pod.metadata.namespace) return false;
+    return claimsOf(pod).some((use) => counts(use) && use.name === claim.metadata.name);
+  };
+}
