@@ -12,8 +12,12 @@ import { ClientCertificateAuthenticator } from './authentication/client-certific
 import { LegacyServiceAccountTokens } from './authentication/legacy-service-account-tokens.ts';
 import { ServiceAccountTokens } from './authentication/service-account-tokens.ts';
 import { StaticTokenAuthenticator } from './authentication/static-tokens.ts';
-import { BOOTSTRAP_POLICY } from './authorization/bootstrap-policy.ts';
-import { RuleAuthorizer } from './authorization/rules.ts';
+import { nodeAuthorizer } from './authorization/node-authorizer.ts';
+import { keepBootstrapPolicy } from './authorization/policy/reconcile.ts';
+import { privilegedAuthorizer } from './authorization/privileged.ts';
+import { RbacAuthorizer } from './authorization/rbac/rbac-authorizer.ts';
+import { RoleCache } from './authorization/rbac/role-cache.ts';
+import { UnionAuthorizer } from './authorization/union.ts';
 import { createBootstrapObjects } from './bootstrap.ts';
 import type { ApiServerConfig } from './config.ts';
 import { keepDefaultServiceCidr } from './default-service-cidr.ts';
@@ -52,6 +56,8 @@ export class ApiServer {
   /** The whole chain: what every entry hands its requests to. */
   readonly handler: Handler;
   readonly #deadlines: Deadlines;
+  /** What the authorizer knows, if it is the server's own. */
+  readonly #roles: RoleCache;
   #stopped = false;
   readonly #onStop: (() => void)[] = [];
   #listener: Listener | undefined;
@@ -64,7 +70,9 @@ export class ApiServer {
   constructor(config: ApiServerConfig) {
     this.#config = config;
     const { clock, logger, random, storage } = config;
-    const authorizer = config.authorizer ?? new RuleAuthorizer(BOOTSTRAP_POLICY);
+    this.#roles = new RoleCache({ clock, logger, served: () => this.resources });
+    const authorizer =
+      config.authorizer ?? new UnionAuthorizer([privilegedAuthorizer, nodeAuthorizer, new RbacAuthorizer(this.#roles)]);
     // What is being built is looked things up in only once it serves.
     let lookUp: Find | undefined;
     const find: Find = (...which) => (lookUp as Find)(...which);
@@ -162,6 +170,9 @@ export class ApiServer {
     const serviceCidr = this.#config.serviceCidr ?? DEFAULT_SERVICE_CIDR;
     const serviceIp = firstAddress(serviceCidr);
     await createBootstrapObjects({ client, resources: this.resources, serviceIp, port });
+    // Everybody else may do what roles say from here on: those that are always there are seen at once.
+    await keepBootstrapPolicy(client);
+    if (this.#config.authorizer === undefined) await this.#roles.start();
     const { clock, logger } = this.#config;
     await keepDefaultServiceCidr({ client, clock, logger, cidrs: serviceCidr.split(',') });
     const address = this.#config.advertiseAddress ?? advertisedAddress(this.#config.bindAddress ?? '127.0.0.1');
@@ -226,6 +237,7 @@ export class ApiServer {
   async #stop(): Promise<void> {
     const closed = this.#listener?.stop();
     this.#stopped = true;
+    this.#roles.stop();
     for (const callback of this.#onStop) callback();
     for (const request of [...this.#inProcess, ...(this.#listener?.requests ?? [])]) {
       if (request.info.verb === 'watch') request.abort(STOPPING);

@@ -64,6 +64,11 @@ export interface ClusterConfig {
   readonly readyTimeoutMs?: number;
 }
 
+interface User {
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
 const AUTHENTICATED = 'system:authenticated';
 /** Who the clients of this package are, to the server. */
 const component = (name: string): { name: string; groups: string[] } => ({ name, groups: [AUTHENTICATED] });
@@ -148,6 +153,7 @@ export class Cluster {
 
     const controllers = new ControllerManager({
       client: this.#clientOf(component('system:kube-controller-manager')),
+      clientOf: (account) => this.#clientOf(...controllerIdentity(account)),
       clock,
       random: random.derive('controller-manager'),
       logger: logger.with({ component: 'controller-manager' }),
@@ -280,10 +286,10 @@ export class Cluster {
     );
   }
 
-  #clientOf(user: { readonly name: string; readonly groups: readonly string[] }): Client {
+  #clientOf(user: User, userAgent = componentOf(user.name)): Client {
     const groups = user.groups.includes(AUTHENTICATED) ? user.groups : [...user.groups, AUTHENTICATED];
     const handler = this.#server.inProcess({ ...user, groups });
-    return createClient(createInProcessTransport({ handler, userAgent: componentOf(user.name) }));
+    return createClient(createInProcessTransport({ handler, userAgent }));
   }
 
   /** Kubelets in this process are reached without a port. */
@@ -298,6 +304,13 @@ export class Cluster {
       },
     };
   }
+}
+
+/** Controllers are ServiceAccounts of kube-system, each with the role of its name; what they write is the manager's. */
+function controllerIdentity(account: string): [user: User, userAgent: string] {
+  const name = `system:serviceaccount:kube-system:${account}`;
+  const groups = ['system:serviceaccounts', 'system:serviceaccounts:kube-system'];
+  return [{ name, groups }, `kube-controller-manager/${KUBERNETES_VERSION.gitVersion}/${name}`];
 }
 
 /** The component that a user is, as it calls itself: the owner of the fields that it writes. */

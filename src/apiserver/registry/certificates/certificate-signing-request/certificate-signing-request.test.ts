@@ -199,15 +199,10 @@ describe('a request', () => {
   });
 
   test('is decided only by who may, for this signer', async () => {
-    const user = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] };
+    const user = { name: 'system:serviceaccount:kube-system:certificate-controller', groups: ['system:authenticated'] };
+    const current = (await api.get(`${PATH}/a`)).json;
     const as = (subresource: string, status: object) =>
-      send(t.server, {
-        method: 'PATCH',
-        path: `${PATH}/a/${subresource}`,
-        headers: { 'content-type': 'application/merge-patch+json' },
-        user,
-        body: { status },
-      });
+      send(t.server, { method: 'PUT', path: `${PATH}/a/${subresource}`, user, body: { ...current, status } });
     expect(outcome(await as('approval', { conditions: [approved] }))).toContain(
       'user not permitted to approve requests with signerName "example.com/mine"',
     );

@@ -1,0 +1,44 @@
+// The roles that hold in kube-system and kube-public only, and who has them.
+
+import { CONTROLLER_ROLE_PREFIX } from './controller-roles.ts';
+import { account, bind, can, READ, role, user, WRITE_EVENTS } from './words.ts';
+import type { NewRole, NewRoleBinding } from './words.ts';
+
+const SYSTEM = 'kube-system';
+const PUBLIC = 'kube-public';
+const AUTHENTICATION_READER = 'extension-apiserver-authentication-reader';
+const SIGNER = `${CONTROLLER_ROLE_PREFIX}bootstrap-signer`;
+const CLOUD_PROVIDER = `${CONTROLLER_ROLE_PREFIX}cloud-provider`;
+const TOKEN_CLEANER = `${CONTROLLER_ROLE_PREFIX}token-cleaner`;
+const lockingRole = (component: string): string => `system::leader-locking-${component}`;
+
+const leaderLocking = (component: string): NewRole =>
+  role(SYSTEM, lockingRole(component), [can('watch', '', 'configmaps'), can('get update', '', 'configmaps', component)]);
+
+export const NAMESPACE_ROLES: readonly NewRole[] = [
+  role(SYSTEM, AUTHENTICATION_READER, [can(READ, '', 'configmaps', 'extension-apiserver-authentication')]),
+  role(SYSTEM, SIGNER, [can(READ, '', 'secrets')]),
+  role(SYSTEM, CLOUD_PROVIDER, [can('create get list watch', '', 'configmaps')]),
+  role(SYSTEM, TOKEN_CLEANER, [can('get list watch delete', '', 'secrets'), WRITE_EVENTS]),
+  leaderLocking('kube-controller-manager'),
+  leaderLocking('kube-scheduler'),
+  role(PUBLIC, SIGNER, [can(READ, '', 'configmaps'), can('update', '', 'configmaps', 'cluster-info'), WRITE_EVENTS]),
+];
+
+const leaderLocked = (component: string): NewRoleBinding =>
+  bind(SYSTEM, lockingRole(component), [user(`system:${component}`), account(SYSTEM, component)]);
+
+export const NAMESPACE_ROLE_BINDINGS: readonly NewRoleBinding[] = [
+  bind(
+    SYSTEM,
+    AUTHENTICATION_READER,
+    [user('system:kube-controller-manager'), user('system:kube-scheduler')],
+    `system::${AUTHENTICATION_READER}`,
+  ),
+  leaderLocked('kube-controller-manager'),
+  leaderLocked('kube-scheduler'),
+  bind(SYSTEM, SIGNER, [account(SYSTEM, 'bootstrap-signer')]),
+  bind(SYSTEM, CLOUD_PROVIDER, [account(SYSTEM, 'cloud-provider')]),
+  bind(SYSTEM, TOKEN_CLEANER, [account(SYSTEM, 'token-cleaner')]),
+  bind(PUBLIC, SIGNER, [account(SYSTEM, 'bootstrap-signer')]),
+];

@@ -1,0 +1,144 @@
+// Makes the roles and bindings that every cluster begins with, and adds at every start what is missing of them. What is more
+// than that stays: somebody has added it. Nothing is done to those whose annotation says so.
+
+import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../../../api/rbac/v1/index.ts';
+import type { AggregationRule, PolicyRule, RoleRef, Subject } from '../../../api/rbac/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type { Client } from '../../../client/client.ts';
+import * as apierrors from '../../../machinery/apierrors.ts';
+import { semanticEqual } from '../../../machinery/deep.ts';
+import { uncovered } from '../rbac/rules.ts';
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from './cluster-roles.ts';
+import { CONTROLLER_ROLE_BINDINGS, CONTROLLER_ROLES } from './controller-roles.ts';
+import { NAMESPACE_ROLE_BINDINGS, NAMESPACE_ROLES } from './namespace-roles.ts';
+import { AUTO_UPDATE_ANNOTATION } from './words.ts';
+
+type Strings = Readonly<Record<string, string>>;
+
+interface Kept {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly uid?: string;
+    readonly labels?: Strings;
+    readonly annotations?: Strings;
+  };
+}
+interface KeptRole extends Kept {
+  readonly rules: Immutable<PolicyRule[]> | null;
+  readonly aggregationRule?: Immutable<AggregationRule>;
+}
+interface KeptBinding extends Kept {
+  readonly roleRef: Immutable<RoleRef>;
+  readonly subjects?: Immutable<Subject[]>;
+}
+
+/** Of the objects of one kind in one namespace, or in none. */
+interface Access<T extends Kept> {
+  list(): Promise<{ readonly items: readonly T[] }>;
+  create(object: T): Promise<unknown>;
+  update(object: T): Promise<unknown>;
+  delete(name: string, options: { readonly preconditions: { readonly uid?: string } }): Promise<unknown>;
+}
+
+/** Safe to be run at every start, by several servers at once. `client`: as system:masters. */
+export async function keepBootstrapPolicy(client: Client): Promise<void> {
+  // Typed clients return more than is looked at here, and take less than what they return.
+  const access = <T extends Kept>(resource: unknown): Access<T> => resource as Access<T>;
+  await Promise.all([
+    keep(access<KeptRole>(client.resource(clusterRoles)), [...CLUSTER_ROLES, ...CONTROLLER_ROLES], mendRole),
+    keep(
+      access<KeptBinding>(client.resource(clusterRoleBindings)),
+      [...CLUSTER_ROLE_BINDINGS, ...CONTROLLER_ROLE_BINDINGS],
+      mendBinding,
+    ),
+    ...byNamespace(NAMESPACE_ROLES).map(([namespace, wanted]) =>
+      keep(access<KeptRole>(client.resource(roles).namespace(namespace)), wanted, mendRole),
+    ),
+    ...byNamespace(NAMESPACE_ROLE_BINDINGS).map(([namespace, wanted]) =>
+      keep(access<KeptBinding>(client.resource(roleBindings).namespace(namespace)), wanted, mendBinding),
+    ),
+  ]);
+}
+
+function byNamespace<T extends Kept>(wanted: readonly T[]): [string, T[]][] {
+  const lists = new Map<string, T[]>();
+  for (const object of wanted) {
+    const namespace = object.metadata.namespace ?? '';
+    lists.set(namespace, [...(lists.get(namespace) ?? []), object]);
+  }
+  return [...lists];
+}
+
+/** What is to be written instead; 'replace': it has to be deleted first. undefined: it is as it should be. */
+type Mend<T> = (current: T, wanted: T) => { readonly object: T; readonly replace?: boolean } | undefined;
+
+async function keep<T extends Kept>(access: Access<T>, wanted: readonly T[], mend: Mend<T>): Promise<void> {
+  const { items } = await access.list();
+  const current = new Map(items.map((item) => [item.metadata.name, item]));
+  await Promise.all(
+    wanted.map(async (object) => {
+      const there = current.get(object.metadata.name);
+      if (there === undefined) return ignoreRaces(access.create(object));
+      if (there.metadata.annotations?.[AUTO_UPDATE_ANNOTATION] === 'false') return;
+      const mended = mend(there, object);
+      if (mended === undefined) return;
+      if (mended.replace !== true) return ignoreRaces(access.update(mended.object));
+      const { name, uid } = there.metadata;
+      await ignoreRaces(access.delete(name, { preconditions: { uid } }));
+      return ignoreRaces(access.create(mended.object));
+    }),
+  );
+}
+
+/** Another server that starts does the same: whoever comes first is right. */
+async function ignoreRaces(write: Promise<unknown>): Promise<void> {
+  try {
+    await write;
+  } catch (err) {
+    if (!apierrors.isAlreadyExists(err) && !apierrors.isConflict(err) && !apierrors.isNotFound(err)) throw err;
+  }
+}
+
+function mendRole(current: KeptRole, wanted: KeptRole): { object: KeptRole } | undefined {
+  const metadata = mendMetadata(current, wanted);
+  // Rules of a role that is made of others are the aggregation's.
+  const missing = wanted.aggregationRule === undefined ? uncovered(current.rules ?? [], wanted.rules ?? []) : [];
+  const has = current.aggregationRule?.clusterRoleSelectors ?? [];
+  const missingSelectors = (wanted.aggregationRule?.clusterRoleSelectors ?? []).filter(
+    (selector) => !has.some((known) => semanticEqual(known, selector)),
+  );
+  if (metadata === undefined && missing.length === 0 && missingSelectors.length === 0) return undefined;
+  return {
+    object: {
+      ...current,
+      metadata: metadata ?? current.metadata,
+      rules: missing.length === 0 ? current.rules : [...(current.rules ?? []), ...missing],
+      ...(missingSelectors.length > 0 && { aggregationRule: { clusterRoleSelectors: [...has, ...missingSelectors] } }),
+    },
+  };
+}
+
+function mendBinding(current: KeptBinding, wanted: KeptBinding): { object: KeptBinding; replace?: boolean } | undefined {
+  // To which role it binds cannot be changed.
+  if (!semanticEqual(current.roleRef, wanted.roleRef)) return { object: wanted, replace: true };
+  const metadata = mendMetadata(current, wanted);
+  const subjects = current.subjects ?? [];
+  const missing = (wanted.subjects ?? []).filter((subject) => !subjects.some((known) => semanticEqual(known, subject)));
+  if (metadata === undefined && missing.length === 0) return undefined;
+  return {
+    object: {
+      ...current,
+      metadata: metadata ?? current.metadata,
+      ...(missing.length > 0 && { subjects: [...subjects, ...missing] }),
+    },
+  };
+}
+
+/** Labels and annotations that are missing or wrong; undefined if none is. */
+function mendMetadata({ metadata }: Kept, wanted: Kept): Kept['metadata'] | undefined {
+  const labels = { ...metadata.labels, ...wanted.metadata.labels };
+  const annotations = { ...metadata.annotations, ...wanted.metadata.annotations };
+  const same = semanticEqual(labels, metadata.labels ?? {}) && semanticEqual(annotations, metadata.annotations ?? {});
+  return same ? undefined : { ...metadata, labels, annotations };
+}

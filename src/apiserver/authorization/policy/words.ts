@@ -1,0 +1,91 @@
+// How the roles that every cluster begins with are written down: words with spaces between, as many fit a line.
+
+import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject } from '../../../api/rbac/v1/index.ts';
+import { GROUP } from '../../../api/rbac/v1/defaults.ts';
+
+type Metadata = { readonly metadata: { readonly name: string; readonly namespace?: string } };
+export type NewClusterRole = Omit<ClusterRole, 'metadata'> & Metadata;
+export type NewClusterRoleBinding = Omit<ClusterRoleBinding, 'metadata'> & Metadata;
+export type NewRole = Omit<Role, 'metadata'> & Metadata;
+export type NewRoleBinding = Omit<RoleBinding, 'metadata'> & Metadata;
+
+/** What marks the objects that the API server keeps: it is looked for by those who clean up, or show, a cluster. */
+const LABELS = { 'kubernetes.io/bootstrapping': 'rbac-defaults' };
+/** 'true': what is missing of it is added at every start. Whoever wants to change it for good says 'false'. */
+export const AUTO_UPDATE_ANNOTATION = 'rbac.authorization.kubernetes.io/autoupdate';
+
+export const READ = 'get list watch';
+export const WRITE = 'create delete deletecollection patch update';
+
+const words = (text: string): string[] => text.split(' ').sort();
+
+/** `groups`: '' is the core. `names`: only the objects of these names. */
+export function can(verbs: string, groups: string | readonly string[], resources: string, names?: string): PolicyRule {
+  return {
+    verbs: words(verbs),
+    apiGroups: typeof groups === 'string' ? [groups] : [...groups].sort(),
+    resources: words(resources),
+    ...(names !== undefined && { resourceNames: words(names) }),
+  };
+}
+
+/** Of paths that are no resources. */
+export function canGet(paths: string): PolicyRule {
+  return { verbs: ['get'], nonResourceURLs: words(paths) };
+}
+
+export const WRITE_EVENTS = can('create update patch', ['', 'events.k8s.io'], 'events');
+
+const bootstrapMetadata = (name: string, labels: Readonly<Record<string, string>> = {}) => ({
+  name,
+  labels: { ...LABELS, ...labels },
+  annotations: { [AUTO_UPDATE_ANNOTATION]: 'true' },
+});
+
+export function clusterRole(
+  name: string,
+  rules: readonly PolicyRule[],
+  labels?: Readonly<Record<string, string>>,
+): NewClusterRole {
+  return { metadata: bootstrapMetadata(name, labels), rules: [...rules] };
+}
+
+/** A role made of all that are labelled for it. */
+export function aggregatedRole(name: string, labels?: Readonly<Record<string, string>>): NewClusterRole {
+  return {
+    metadata: bootstrapMetadata(name, labels),
+    rules: null,
+    aggregationRule: { clusterRoleSelectors: [{ matchLabels: aggregateTo(name) }] },
+  };
+}
+
+export function aggregateTo(role: string): Record<string, string> {
+  return { [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true' };
+}
+
+export const user = (name: string): Subject => ({ apiGroup: GROUP, kind: 'User', name });
+export const group = (name: string): Subject => ({ apiGroup: GROUP, kind: 'Group', name });
+export const account = (namespace: string, name: string): Subject => ({ kind: 'ServiceAccount', name, namespace });
+
+const ref = (kind: string, name: string) => ({ apiGroup: GROUP, kind, name });
+
+/** A binding with the name of its role. */
+export function bindCluster(role: string, ...subjects: readonly Subject[]): NewClusterRoleBinding {
+  return {
+    metadata: bootstrapMetadata(role),
+    roleRef: ref('ClusterRole', role),
+    ...(subjects.length > 0 && { subjects: [...subjects] }),
+  };
+}
+
+export function role(namespace: string, name: string, rules: readonly PolicyRule[]): NewRole {
+  return { metadata: { ...bootstrapMetadata(name), namespace }, rules: [...rules] };
+}
+
+export function bind(namespace: string, roleName: string, subjects: readonly Subject[], name = roleName): NewRoleBinding {
+  return {
+    metadata: { ...bootstrapMetadata(name), namespace },
+    roleRef: ref('Role', roleName),
+    subjects: [...subjects],
+  };
+}

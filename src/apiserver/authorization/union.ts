@@ -1,0 +1,42 @@
+// Several authorizers as one: the first that has an opinion has the say.
+
+import type { UserInfo } from '../request.ts';
+import type { Attributes, Authorizer, Decision, RulesAnswer } from './authorizer.ts';
+
+export class UnionAuthorizer implements Authorizer {
+  readonly #authorizers: readonly Authorizer[];
+
+  constructor(authorizers: readonly Authorizer[]) {
+    this.#authorizers = authorizers;
+  }
+
+  authorize(attributes: Attributes): Decision | Promise<Decision> {
+    return this.#ask(attributes, 0, []);
+  }
+
+  /** Answers at once as long as those asked do: every request passes here. */
+  #ask(attributes: Attributes, from: number, reasons: readonly string[]): Decision | Promise<Decision> {
+    let said = reasons;
+    for (let n = from; n < this.#authorizers.length; n++) {
+      const answer = (this.#authorizers[n] as Authorizer).authorize(attributes);
+      if (answer instanceof Promise) return answer.then((decision) => this.#next(decision, attributes, n, said));
+      if (answer.decision !== 'noOpinion') return answer;
+      if (answer.reason !== '') said = [...said, answer.reason];
+    }
+    return { decision: 'noOpinion', reason: said.join('\n') };
+  }
+
+  #next(decision: Decision, attributes: Attributes, n: number, said: readonly string[]): Decision | Promise<Decision> {
+    if (decision.decision !== 'noOpinion') return decision;
+    return this.#ask(attributes, n + 1, decision.reason === '' ? said : [...said, decision.reason]);
+  }
+
+  async rulesFor(user: UserInfo, namespace: string): Promise<RulesAnswer> {
+    const answers = await Promise.all(this.#authorizers.map(async (authorizer) => authorizer.rulesFor(user, namespace)));
+    return {
+      resourceRules: answers.flatMap(({ resourceRules }) => resourceRules),
+      nonResourceRules: answers.flatMap(({ nonResourceRules }) => nonResourceRules),
+      incomplete: answers.some(({ incomplete }) => incomplete),
+    };
+  }
+}
