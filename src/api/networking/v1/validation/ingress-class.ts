@@ -30,9 +30,9 @@ function parametersReference(parameters: Parameters, at: FieldPath): FieldErrorL
     errors.push(field.required(at.child('scope')));
     return errors;
   }
-  if (namespace) errors.push(...invalidEach(place, namespace, validation.isDNS1123Label(namespace)));
   if (scope === 'Namespace') {
-    if (!namespace) errors.push(field.required(place, "`parameters.scope` is set to 'Namespace'"));
+    if (namespace === undefined) errors.push(field.required(place, "`parameters.scope` is set to 'Namespace'"));
+    else errors.push(...invalidEach(place, namespace, validation.isDNS1123Label(namespace)));
   } else if (scope === 'Cluster') {
     if (namespace !== undefined) errors.push(field.forbidden(place, "`parameters.scope` is set to 'Cluster'"));
   } else {
@@ -43,7 +43,7 @@ function parametersReference(parameters: Parameters, at: FieldPath): FieldErrorL
 
 export function validateIngressClassUpdate(ingressClass: IngressClass, old: IngressClass): FieldErrorList {
   return [
+    ...immutable(ingressClass.spec.controller ?? '', old.spec.controller ?? '', field.path('spec', 'controller'), Object.is),
     ...validateIngressClass(ingressClass),
-    ...immutable(ingressClass.spec.controller, old.spec.controller, field.path('spec', 'controller'), Object.is),
   ];
 }

@@ -6,9 +6,11 @@ import * as validation from '../../../../machinery/validation.ts';
 import { invalidEach } from '../../../core/v1/validation/common.ts';
 import type { Immutable } from '../../../meta/v1/index.ts';
 import type * as networking from '../types.ts';
+import { pathSegment } from './addresses.ts';
 
 type Ingress = Immutable<networking.Ingress>;
 type Backend = Immutable<networking.IngressBackend>;
+type Rule = Immutable<networking.IngressRule>;
 type Path = Immutable<networking.HTTPIngressPath>;
 
 /** What said the class before there was a field for it. */
@@ -22,18 +24,35 @@ export function validateNewIngress(ingress: Ingress): FieldErrorList {
   const annotated = ingress.metadata.annotations?.[INGRESS_CLASS_ANNOTATION];
   const { ingressClassName } = ingress.spec;
   if (annotated !== undefined && ingressClassName !== undefined && annotated !== ingressClassName) {
-    const message = 'must match `ingressClassName` value when both are specified';
+    const message = 'must match `ingressClassName` when both are specified';
     errors.push(field.invalid(field.path('annotations').child(INGRESS_CLASS_ANNOTATION), annotated, message));
   }
   return errors;
 }
 
-export function validateIngress({ spec }: Ingress): FieldErrorList {
+/** What was let through once, and may therefore stay. */
+interface Allowances {
+  /** Names of secrets that no secret can have. */
+  readonly secretNames: boolean;
+  /** What does not hold of the paths of a host with a star. */
+  readonly wildcardRules: boolean;
+}
+const NOTHING: Allowances = { secretNames: false, wildcardRules: false };
+
+export function validateIngressUpdate(ingress: Ingress, old: Ingress): FieldErrorList {
+  const { tls = [], rules = [] } = old.spec;
+  return validateIngress(ingress, {
+    secretNames: tls.some((each) => secretNameProblems(each.secretName).length > 0),
+    wildcardRules: rules.some((rule) => (rule.host ?? '').includes('*') && httpRules(rule.http, field.path()).length > 0),
+  });
+}
+
+export function validateIngress({ spec }: Ingress, allowed = NOTHING): FieldErrorList {
   const at = field.path('spec');
   const { rules = [], defaultBackend, tls = [], ingressClassName } = spec;
   const errors: FieldErrorList = [];
   if (rules.length === 0 && defaultBackend === undefined) {
-    errors.push(field.invalid(at, rules, 'either `defaultBackend` or `rules` must be specified'));
+    errors.push(field.invalid(at, null, 'either `defaultBackend` or `rules` must be specified'));
   }
   if (defaultBackend !== undefined) errors.push(...backend(defaultBackend, at.child('defaultBackend')));
   rules.forEach(({ host = '', http }, index) => {
@@ -43,20 +62,30 @@ export function validateIngress({ spec }: Ingress): FieldErrorList {
       if (isIP) errors.push(field.invalid(place.child('host'), host, 'must be a DNS name, not an IP address'));
       errors.push(...hostName(host, place.child('host')));
     }
-    if (http === undefined) return;
-    const paths = place.child('http', 'paths');
-    if ((http.paths ?? []).length === 0) errors.push(field.required(paths));
-    http.paths?.forEach((path, i) => errors.push(...httpPath(path, paths.index(i))));
+    if (!host.includes('*') || !allowed.wildcardRules) errors.push(...httpRules(http, place));
   });
   tls.forEach(({ hosts = [], secretName }, index) => {
     const place = at.child('tls').index(index);
     hosts.forEach((host, i) => errors.push(...hostName(host, place.child('hosts').index(i))));
-    if (secretName) errors.push(...invalidEach(place.child('secretName'), secretName, validation.isDNS1123Subdomain(secretName)));
+    if (!allowed.secretNames) {
+      errors.push(...invalidEach(place.child('secretName'), secretName ?? '', secretNameProblems(secretName)));
+    }
   });
   if (ingressClassName !== undefined) {
     errors.push(...invalidEach(at.child('ingressClassName'), ingressClassName, validation.isDNS1123Subdomain(ingressClassName)));
   }
   return errors;
+}
+
+function secretNameProblems(name = ''): readonly string[] {
+  return name === '' ? [] : validation.isDNS1123Subdomain(name);
+}
+
+function httpRules(http: Rule['http'], at: FieldPath): FieldErrorList {
+  if (http === undefined) return [];
+  const paths = at.child('http', 'paths');
+  const list = http.paths ?? [];
+  return list.length === 0 ? [field.required(paths)] : list.flatMap((path, index) => httpPath(path, paths.index(index)));
 }
 
 function hostName(host: string, at: FieldPath): FieldErrorList {
@@ -68,9 +97,10 @@ function httpPath({ path = '', pathType, backend: target }: Path, at: FieldPath)
   const errors: FieldErrorList = [];
   const place = at.child('path');
   const absolute = path.startsWith('/');
-  switch (pathType as string | undefined) {
+  switch (pathType as string | null | undefined) {
+    // Written even where it is absent: then it is null.
+    case null:
     case undefined:
-    case '':
       return [field.required(at.child('pathType'), 'pathType must be specified')];
     case 'Exact':
     case 'Prefix':
@@ -120,10 +150,12 @@ export function reference(
   { apiGroup, kind, name }: { readonly apiGroup?: string | null; readonly kind: string; readonly name: string },
   at: FieldPath,
 ): FieldErrorList {
+  const segment = (value: string, what: 'kind' | 'name'): FieldErrorList =>
+    value === '' ? [field.required(at.child(what), `${what} is required`)] : pathSegment(value, at.child(what));
   return [
-    ...(apiGroup ? invalidEach(at.child('apiGroup'), apiGroup, validation.isDNS1123Subdomain(apiGroup)) : []),
-    ...(kind === '' ? [field.required(at.child('kind'), 'kind is required')] : []),
-    ...(name === '' ? [field.required(at.child('name'), 'name is required')] : []),
+    ...(typeof apiGroup === 'string' ? invalidEach(at.child('apiGroup'), apiGroup, validation.isDNS1123Subdomain(apiGroup)) : []),
+    ...segment(kind, 'kind'),
+    ...segment(name, 'name'),
   ];
 }
 

@@ -12,22 +12,26 @@ import type * as networking from '../types.ts';
 type NetworkPolicy = Immutable<networking.NetworkPolicy>;
 type Port = Immutable<networking.NetworkPolicyPort>;
 type Peer = Immutable<networking.NetworkPolicyPeer>;
+type LabelSelectorOptions = Parameters<typeof validateLabelSelector>[2];
 
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 const POLICY_TYPES = ['Egress', 'Ingress'];
 
-export function validateNetworkPolicy({ spec }: NetworkPolicy): FieldErrorList {
+/** `old`: absent when it is created. Values in selectors that no label can have may stay where there were some. */
+export function validateNetworkPolicy({ spec }: NetworkPolicy, old?: NetworkPolicy): FieldErrorList {
   const at = field.path('spec');
-  const errors = validateLabelSelector(spec.podSelector, at.child('podSelector'));
+  const hadOthers = old !== undefined && validateLabelSelector(old.spec.podSelector, at).length > 0;
+  const options = { allowInvalidLabelValueInSelector: hadOthers };
+  const errors = validateLabelSelector(spec.podSelector, at.child('podSelector'), options);
   spec.ingress?.forEach((rule, index) => {
     const place = at.child('ingress').index(index);
     rule.ports?.forEach((port, i) => errors.push(...policyPort(port, place.child('ports').index(i))));
-    rule.from?.forEach((peer, i) => errors.push(...policyPeer(peer, place.child('from').index(i))));
+    rule.from?.forEach((peer, i) => errors.push(...policyPeer(peer, options, place.child('from').index(i))));
   });
   spec.egress?.forEach((rule, index) => {
     const place = at.child('egress').index(index);
     rule.ports?.forEach((port, i) => errors.push(...policyPort(port, place.child('ports').index(i))));
-    rule.to?.forEach((peer, i) => errors.push(...policyPeer(peer, place.child('to').index(i))));
+    rule.to?.forEach((peer, i) => errors.push(...policyPeer(peer, options, place.child('to').index(i))));
   });
   const types = spec.policyTypes ?? [];
   if (types.length > POLICY_TYPES.length) {
@@ -61,10 +65,14 @@ function policyPort({ protocol, port, endPort }: Port, at: FieldPath): FieldErro
   return errors;
 }
 
-function policyPeer({ podSelector, namespaceSelector, ipBlock }: Peer, at: FieldPath): FieldErrorList {
+function policyPeer(
+  { podSelector, namespaceSelector, ipBlock }: Peer,
+  options: LabelSelectorOptions,
+  at: FieldPath,
+): FieldErrorList {
   const errors = [
-    ...validateLabelSelector(podSelector, at.child('podSelector')),
-    ...validateLabelSelector(namespaceSelector, at.child('namespaceSelector')),
+    ...validateLabelSelector(podSelector, at.child('podSelector'), options),
+    ...validateLabelSelector(namespaceSelector, at.child('namespaceSelector'), options),
     ...(ipBlock === undefined ? [] : block(ipBlock, at.child('ipBlock'))),
   ];
   const peers = [podSelector, namespaceSelector, ipBlock].filter((peer) => peer !== undefined).length;

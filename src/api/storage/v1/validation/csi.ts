@@ -24,6 +24,11 @@ const MIN_UPDATE_PERIOD = 10;
 /** In bytes, as the CSI specification has it. */
 const MAX_NODE_ID = 256;
 
+/** Of a name that is missing only that is told. */
+export function driverName(name: string, at: FieldPath): FieldErrorList {
+  return name === '' ? [field.required(at)] : validateCSIDriverName(name, at);
+}
+
 export function validateCSIDriver({ spec }: CSIDriver): FieldErrorList {
   const errors: FieldErrorList = [];
   // The first one is told under another name than it has.
@@ -85,7 +90,7 @@ export function validateCSINode({ spec }: CSINode): FieldErrorList {
 }
 
 function nodeDriver({ name, nodeID, topologyKeys, allocatable }: CSINodeDriver, isKnown: boolean, at: FieldPath): FieldErrorList {
-  const errors = [...validateCSIDriverName(name, at.child('name')), ...nonEmpty(nodeID, at.child('nodeID'))];
+  const errors = [...driverName(name, at.child('name')), ...nonEmpty(nodeID, at.child('nodeID'))];
   if (Buffer.byteLength(nodeID) > MAX_NODE_ID) {
     errors.push(field.invalid(at.child('nodeID'), nodeID, `must be ${MAX_NODE_ID} characters or less`));
   }

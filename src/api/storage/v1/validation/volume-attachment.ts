@@ -5,9 +5,10 @@ import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
 import { invalidEach, MAX_INT32, nonEmpty } from '../../../core/v1/validation/common.ts';
-import { validateCSIDriverName, validateInlineVolumeSpec } from '../../../core/v1/validation/index.ts';
+import { validateInlineVolumeSpec } from '../../../core/v1/validation/index.ts';
 import type { Immutable } from '../../../meta/v1/index.ts';
 import type * as storage from '../types.ts';
+import { driverName } from './csi.ts';
 
 type VolumeAttachment = Immutable<storage.VolumeAttachment>;
 type Source = VolumeAttachment['spec']['source'];
@@ -24,7 +25,7 @@ export function validateNewVolumeAttachment(attachment: VolumeAttachment): Field
   const name = source.persistentVolumeName;
   return [
     ...anyAttachment(attachment),
-    ...validateCSIDriverName(attacher, SPEC.child('attacher')),
+    ...driverName(attacher, SPEC.child('attacher')),
     ...(name === undefined
       ? []
       : invalidEach(SPEC.child('source', 'persistentVolumeName'), name, validation.isDNS1123Subdomain(name))),

@@ -4,8 +4,8 @@ import { ingresses } from '../../../../api/networking/v1/index.ts';
 import type * as networking from '../../../../api/networking/v1/index.ts';
 import {
   INGRESS_CLASS_ANNOTATION,
-  validateIngress,
   validateIngressStatus,
+  validateIngressUpdate,
   validateNewIngress,
 } from '../../../../api/networking/v1/validation/index.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
@@ -26,7 +26,7 @@ export const ingressStrategy: ResourceStrategy<Ingress> = {
       ? []
       : [`annotation "${INGRESS_CLASS_ANNOTATION}" is deprecated, please use 'spec.ingressClassName' instead`],
   prepareForUpdate: (ingress, old) => ({ ...ingress, status: old.status }),
-  validateUpdate: (ingress) => validateIngress(ingress),
+  validateUpdate: (ingress, old) => validateIngressUpdate(ingress, old),
 };
 
 export const ingressStatusStrategy: SubresourceStrategy<Ingress> = {

@@ -33,7 +33,7 @@ function warnings({ spec }: NetworkPolicy): string[] {
 export const networkPolicyStrategy: ResourceStrategy<NetworkPolicy> = {
   generation: true,
   validate: (policy) => validateNetworkPolicy(policy),
-  validateUpdate: (policy) => validateNetworkPolicy(policy),
+  validateUpdate: (policy, old) => validateNetworkPolicy(policy, old),
   warningsOnCreate: (policy) => warnings(policy),
   warningsOnUpdate: (policy) => warnings(policy),
 };
