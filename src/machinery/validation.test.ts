@@ -177,8 +177,8 @@ describe('messages', () => {
     expect(validation.isValidLabelValue('a'.repeat(64))).toEqual(['must be no more than 63 bytes']);
     expect(validation.isValidPortNum(0)).toEqual(['must be between 1 and 65535, inclusive']);
     expect(validation.isValidPortNum(65535)).toEqual([]);
-    expect(validation.isValidUserID(2 ** 32)).toEqual(['must be between 0 and 4294967295, inclusive']);
-    expect(validation.isValidGroupID(-1)).toEqual(['must be between 0 and 4294967295, inclusive']);
+    expect(validation.isValidUserID(2 ** 31)).toEqual(['must be between 0 and 2147483647, inclusive']);
+    expect(validation.isValidGroupID(-1)).toEqual(['must be between 0 and 2147483647, inclusive']);
     expect(validation.isConfigMapKey('..a')).toEqual(["must not start with '..'"]);
     expect(validation.isRelaxedEnvVarName('')).toEqual(['environment variable name must be non-empty']);
     expect(validation.regexError('bad', '[a]')).toBe("bad (regex used for validation is '[a]')");

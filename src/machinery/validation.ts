@@ -205,12 +205,15 @@ export function isInRange(value: number, min: number, max: number): Problems {
   return value >= min && value <= max ? NONE : [`must be between ${min} and ${max}, inclusive`];
 }
 
+/** What runtimes take: 31 bits. */
+const MAX_ID = 2 ** 31 - 1;
+
 export function isValidUserID(id: number): Problems {
-  return isInRange(id, 0, 0xffffffff);
+  return isInRange(id, 0, MAX_ID);
 }
 
 export function isValidGroupID(id: number): Problems {
-  return isInRange(id, 0, 0xffffffff);
+  return isInRange(id, 0, MAX_ID);
 }
 
 export function isValidPercent(value: string): Problems {

@@ -7,9 +7,15 @@ import { parseQuantity } from '../../../../machinery/quantity.ts';
 import * as validation from '../../../../machinery/validation.ts';
 import type { PersistentVolumeClaimSpec, PersistentVolumeClaimTemplate, PodResourceClaim } from './types.ts';
 import { annotations } from './annotations.ts';
-import { invalidEach, optionalOneOf } from './common.ts';
+import { invalidEach, optionalOneOf, WHOLE } from './common.ts';
 
-export function resourceClaims(list: readonly PodResourceClaim[] | undefined, at: FieldPath): FieldErrorList {
+export function resourceClaims(
+  list: readonly PodResourceClaim[] | undefined,
+  { isMirror }: { readonly isMirror: boolean },
+  at: FieldPath,
+): FieldErrorList {
+  // Nobody could have allocated anything to a pod that comes from a node.
+  if (isMirror) return (list ?? []).map(() => field.forbidden(WHOLE, 'static pods do not support resource claims'));
   const names = new Set<string>();
   return (list ?? []).flatMap((claim, index) => {
     const path = at.index(index);

@@ -4,6 +4,7 @@
 import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
+import type { Container, EphemeralContainer, PodSpec } from './types.ts';
 
 export const MAX_INT32 = 2 ** 31 - 1;
 
@@ -11,6 +12,9 @@ export const MAX_INT32 = 2 ** 31 - 1;
 export function invalidEach(at: FieldPath, value: unknown, problems: readonly string[]): FieldErrorList {
   return problems.map((problem) => field.invalid(at, value, problem));
 }
+
+/** The object as a whole, as Kubernetes writes it. */
+export const WHOLE = new field.FieldPath('[]');
 
 export function nonNegative(value: number | undefined, at: FieldPath): FieldErrorList {
   return value !== undefined && value < 0 ? [field.invalid(at, value, validation.IS_NEGATIVE_MESSAGE)] : [];
@@ -37,11 +41,6 @@ export function nonEmpty(value: string | undefined, at: FieldPath): FieldErrorLi
   return value === undefined || value === '' ? [field.required(at)] : [];
 }
 
-/** The name of an object that some other object refers to. */
-export function referenceName(name: string | undefined, at: FieldPath): FieldErrorList {
-  return name === undefined || name === '' ? [field.required(at)] : invalidEach(at, name, validation.isDNS1123Subdomain(name));
-}
-
 /** A path below a folder: relative, and never up. */
 export function localDescendingPath(path: string, at: FieldPath): FieldErrorList {
   return [...(path.startsWith('/') ? [field.invalid(at, path, 'must be a relative path')] : []), ...noBacksteps(path, at)];
@@ -62,6 +61,16 @@ export function fileMode(mode: number | undefined, at: FieldPath): FieldErrorLis
   return mode !== undefined && (mode < 0 || mode > 0o777)
     ? [field.invalid(at, mode, 'must be a number between 0 and 0777 (octal), both inclusive')]
     : [];
+}
+
+/** Every container of a pod, with its path, in the order in which they start. `at`: the spec. */
+export function allContainers(
+  spec: PodSpec,
+  at: FieldPath,
+): { readonly container: Container | EphemeralContainer; readonly at: FieldPath }[] {
+  return (['initContainers', 'containers', 'ephemeralContainers'] as const).flatMap((name) =>
+    (spec[name] ?? []).map((container, index) => ({ container, at: at.child(name).index(index) })),
+  );
 }
 
 /** What must not change between two versions of an object. */

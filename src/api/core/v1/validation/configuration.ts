@@ -5,7 +5,7 @@ import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
 import type { ConfigMap, Secret } from './types.ts';
-import { immutable, invalidEach } from './common.ts';
+import { immutable, invalidEach, WHOLE } from './common.ts';
 
 /** The most bytes that the data of a ConfigMap or Secret may have. */
 const MAX_DATA_SIZE = 1024 * 1024;
@@ -26,7 +26,7 @@ export function validateConfigMap(configMap: ConfigMap): FieldErrorList {
     errors.push(...invalidEach(field.path('binaryData').key(key), key, validation.isConfigMapKey(key)));
     size += Buffer.byteLength(value, 'base64');
   }
-  if (size > MAX_DATA_SIZE) errors.push(field.tooLong(field.path(), '', MAX_DATA_SIZE));
+  if (size > MAX_DATA_SIZE) errors.push(field.tooLong(WHOLE, '', MAX_DATA_SIZE));
   return errors;
 }
 

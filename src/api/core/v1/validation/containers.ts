@@ -16,12 +16,14 @@ export interface PodFacts {
   /** Those that have no errors of their own. */
   readonly volumes: ReadonlyMap<string, Volume>;
   readonly claimNames: ReadonlySet<string>;
-  readonly graceSeconds: number | undefined;
   readonly spec: PodSpec;
 }
 
 export const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
 const RESTART_POLICIES = ['Always', 'Never', 'OnFailure'];
+const RESTART_ACTIONS: readonly string[] = ['Restart', 'RestartAllContainers'];
+/** Those that the message names: the newer one came without it. */
+const NAMED_RESTART_ACTIONS = ['Restart'];
 const MAX_RESTART_RULES = 20;
 const MAX_EXIT_CODES = 255;
 
@@ -31,10 +33,10 @@ export function containers(list: readonly Container[], pod: PodFacts, at: FieldP
   const names = new Set<string>();
   list.forEach((container, index) => {
     const path = at.index(index);
-    errors.push(...commonContainer(container, pod, path), ...restart(container, path));
+    errors.push(...commonContainer(container, pod, path));
     if (names.has(container.name)) errors.push(field.duplicate(path.child('name'), container.name));
     names.add(container.name);
-    errors.push(...probesAndHooks(container, pod.graceSeconds, path));
+    errors.push(...probesAndHooks(container, pod, path), ...restart(container, path));
   });
   errors.push(...hostPortConflicts(list, at));
   return errors;
@@ -58,7 +60,7 @@ export function initContainers(
     // Init containers run one after the other, so that each is asked by itself.
     errors.push(...hostPortConflicts([container], at));
     // Only sidecars go on running beside the others; only they can be probed and have hooks.
-    if (container.restartPolicy === 'Always') errors.push(...probesAndHooks(container, pod.graceSeconds, path));
+    if (container.restartPolicy === 'Always') errors.push(...probesAndHooks(container, pod, path));
     else {
       for (const name of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
         if (container[name] !== undefined) {
@@ -159,19 +161,21 @@ function restart({ restartPolicy, restartPolicyRules = [] }: Container, at: Fiel
     errors.push(field.required(at.child('restartPolicy'), 'must specify restartPolicy when restart rules are used'));
   }
   if (restartPolicyRules.length > MAX_RESTART_RULES) {
-    errors.push(field.tooMany(rulesPath, restartPolicyRules.length, MAX_RESTART_RULES));
+    errors.push(field.tooLong(rulesPath, restartPolicyRules, MAX_RESTART_RULES));
   }
   restartPolicyRules.forEach(({ action, exitCodes }, index) => {
     const path = rulesPath.index(index);
-    errors.push(...oneOf(action, ['Restart'], path.child('action')));
+    if (!RESTART_ACTIONS.includes(action ?? '')) {
+      errors.push(field.notSupported(path.child('action'), action ?? '', NAMED_RESTART_ACTIONS));
+    }
     if (exitCodes === undefined) {
       errors.push(field.required(path.child('exitCodes'), 'must be specified'));
       return;
     }
     const { operator, values = [] } = exitCodes;
-    errors.push(...oneOf(operator, ['In', 'NotIn'], path.child('exitCodes', 'operator')));
+    errors.push(...optionalOneOf(operator ?? '', ['In', 'NotIn'], path.child('exitCodes', 'operator')));
     if (values.length > MAX_EXIT_CODES) {
-      errors.push(field.tooMany(path.child('exitCodes', 'values'), values.length, MAX_EXIT_CODES));
+      errors.push(field.tooLong(path.child('exitCodes', 'values'), values, MAX_EXIT_CODES));
     }
   });
   return errors;

@@ -5,6 +5,7 @@ import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
 import type { HostAlias, PodDNSConfig } from './types.ts';
 import { invalidEach } from './common.ts';
+import { legacyIP } from './ip.ts';
 
 const MAX_NAMESERVERS = 3;
 const MAX_SEARCHES = 32;
@@ -23,9 +24,7 @@ export function dnsConfig(config: PodDNSConfig | undefined, policy: string | und
   if (nameservers.length > MAX_NAMESERVERS) {
     errors.push(field.invalid(at.child('nameservers'), nameservers, `must not have more than ${MAX_NAMESERVERS} nameservers`));
   }
-  nameservers.forEach((address, index) =>
-    errors.push(...invalidEach(at.child('nameservers').index(index), address, validation.isValidIP(address))),
-  );
+  nameservers.forEach((address, index) => errors.push(...legacyIP(address, at.child('nameservers').index(index))));
   if (searches.length > MAX_SEARCHES) {
     errors.push(field.invalid(at.child('searches'), searches, `must not have more than ${MAX_SEARCHES} search paths`));
   }
@@ -46,7 +45,7 @@ export function dnsConfig(config: PodDNSConfig | undefined, policy: string | und
 
 export function hostAliases(list: readonly HostAlias[] | undefined, at: FieldPath): FieldErrorList {
   return (list ?? []).flatMap(({ ip, hostnames = [] }, index) => [
-    ...invalidEach(at.index(index).child('ip'), ip, validation.isValidIP(ip)),
+    ...legacyIP(ip, at.index(index).child('ip')),
     ...hostnames.flatMap((name, nameIndex) =>
       invalidEach(at.index(index).child('hostnames').index(nameIndex), name, validation.isDNS1123Subdomain(name)),
     ),

@@ -1,11 +1,13 @@
 // Rules of endpoints.
 
+import { semanticEqual } from '../../../../machinery/deep.ts';
 import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
 import type { Immutable } from '../../../meta/v1/index.ts';
 import type * as core from '../types.ts';
 import { invalidEach } from './common.ts';
+import { isAddress, legacyIP } from './ip.ts';
 import { nonSpecialIP } from './service-addresses.ts';
 
 type Endpoints = Immutable<core.Endpoints>;
@@ -13,6 +15,11 @@ type Address = Immutable<core.EndpointAddress>;
 type Port = Immutable<core.EndpointPort>;
 
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
+
+/** What is stored may stay as it is, even if it would not be taken any more. */
+export function validateEndpointsUpdate(object: Endpoints, old: Endpoints): FieldErrorList {
+  return semanticEqual(object.subsets, old.subsets) ? [] : validateEndpoints(object);
+}
 
 export function validateEndpoints({ subsets = [] }: Endpoints): FieldErrorList {
   return subsets.flatMap(({ addresses = [], notReadyAddresses = [], ports = [] }, index) => {
@@ -29,12 +36,11 @@ export function validateEndpoints({ subsets = [] }: Endpoints): FieldErrorList {
 }
 
 function address({ ip, hostname = '', nodeName }: Address, at: FieldPath): FieldErrorList {
-  const problems = validation.isValidIP(ip);
   return [
-    ...invalidEach(at.child('ip'), ip, problems),
+    ...legacyIP(ip, at.child('ip')),
     ...(hostname === '' ? [] : invalidEach(at.child('hostname'), hostname, validation.isDNS1123Label(hostname))),
     ...(nodeName === undefined ? [] : invalidEach(at.child('nodeName'), nodeName, validation.isDNS1123Subdomain(nodeName))),
-    ...(problems.length > 0 ? [] : nonSpecialIP(ip, at.child('ip'))),
+    ...(isAddress(ip) ? nonSpecialIP(ip, at.child('ip')) : [field.invalid(at.child('ip'), ip, 'must be a valid IP address')]),
   ];
 }
 

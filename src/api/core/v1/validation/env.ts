@@ -12,7 +12,7 @@ import type {
   ObjectFieldSelector,
   ResourceFieldSelector,
 } from './types.ts';
-import { invalidEach, localNonReservedPath, nonEmpty, referenceName } from './common.ts';
+import { invalidEach, noBacksteps } from './common.ts';
 
 /** Fields of a pod that an environment variable can have. */
 const ENV_FIELD_PATHS = [
@@ -105,8 +105,10 @@ function valueFrom(source: EnvVarSource, value: string | undefined, at: FieldPat
 function fileKeyRef({ key, volumeName, path }: FileKeySelector, at: FieldPath): FieldErrorList {
   return [
     ...(key === '' ? [field.required(at.child('key'))] : invalidEach(at.child('key'), key, validation.isRelaxedEnvVarName(key))),
-    ...nonEmpty(volumeName, at.child('volumeName')),
-    ...(path === '' ? [field.required(at.child('path'))] : localNonReservedPath(path, at.child('path'))),
+    ...(volumeName === ''
+      ? [field.required(at.child('volumeName'))]
+      : invalidEach(at.child('volumeName'), volumeName, validation.isDNS1123Label(volumeName))),
+    ...(path === '' ? [field.required(at.child('path'))] : noBacksteps(path, at.child('path'))),
   ];
 }
 
@@ -184,6 +186,10 @@ function divisor({ resource, divisor: text = '0' }: ResourceFieldSelector, at: F
   }
 }
 
+function problemsOfPrefix(name: string): readonly string[] {
+  return validation.isDNS1123Subdomain(name.length > 1 && name.endsWith('-') ? `${name.slice(0, -1)}a` : name);
+}
+
 export function envFrom(sources: readonly EnvFromSource[] | undefined, at: FieldPath): FieldErrorList {
   return (sources ?? []).flatMap((source, index) => {
     const path = at.index(index);
@@ -196,7 +202,10 @@ export function envFrom(sources: readonly EnvFromSource[] | undefined, at: Field
       const reference = source[kind];
       if (reference === undefined) continue;
       count++;
-      errors.push(...referenceName(reference.name, path.child(kind, 'name')));
+      const { name = '' } = reference;
+      const at = path.child(kind, 'name');
+      // A dash at the end is taken, as if more were to follow.
+      errors.push(...(name === '' ? [field.required(at)] : invalidEach(at, name, problemsOfPrefix(name))));
     }
     if (count === 0) errors.push(field.invalid(at, '', 'must specify one of: `configMapRef` or `secretRef`'));
     else if (count > 1) errors.push(field.invalid(at, '', 'may not have more than one field specified at a time'));

@@ -19,9 +19,8 @@ export function volumeMounts(
   (container.volumeMounts ?? []).forEach((mount, index) => {
     const path = at.index(index);
     const { name, mountPath, subPath = '', subPathExpr = '' } = mount;
-    const volume = volumes.get(name);
     if (name === '') errors.push(field.required(path.child('name')));
-    if (volume === undefined) errors.push(field.notFound(path.child('name'), name));
+    if (!volumes.has(name)) errors.push(field.notFound(path.child('name'), name));
     if (mountPath === '') errors.push(field.required(path.child('mountPath')));
     if (mountPaths.has(mountPath)) errors.push(field.invalid(path.child('mountPath'), mountPath, 'must be unique'));
     mountPaths.add(mountPath);
@@ -30,12 +29,6 @@ export function volumeMounts(
     }
     if (devices.some((device) => device.devicePath === mountPath)) {
       errors.push(field.invalid(path.child('mountPath'), mountPath, 'must not already exist as a path in volumeDevices'));
-    }
-    if (volume?.image !== undefined) {
-      for (const part of ['subPath', 'subPathExpr'] as const) {
-        const value = mount[part] ?? '';
-        if (value !== '') errors.push(field.invalid(path.child(part), value, 'not allowed in image volume sources'));
-      }
     }
     if (subPath !== '') errors.push(...localDescendingPath(subPath, at.child('subPath')));
     if (subPathExpr !== '') {

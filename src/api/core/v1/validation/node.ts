@@ -1,17 +1,19 @@
 // Rules of nodes.
 
-import { semanticEqual } from '../../../../machinery/deep.ts';
 import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
+import { quote } from '../../../../machinery/go-format.ts';
 import { parseQuantity } from '../../../../machinery/quantity.ts';
 import * as validation from '../../../../machinery/validation.ts';
-import type { ConfigMapNodeConfigSource, Node, NodeConfigSource } from './types.ts';
+import type { ConfigMapNodeConfigSource, Node, NodeConfigSource, Taint } from './types.ts';
 import { invalidEach, isDualStack } from './common.ts';
+import { legacyCIDR } from './ip.ts';
 import { resourceQuantity } from './resources.ts';
 import { taints } from './scheduling.ts';
 
 const SPEC = field.path('spec');
 const STATUS = field.path('status');
+const TAINTS_ANNOTATION = 'scheduler.alpha.kubernetes.io/taints';
 /** Taints were an annotation once; their errors are still told there. */
 const TAINTS = field.path('metadata', 'taints');
 
@@ -19,17 +21,67 @@ export function validateNode(node: Node): FieldErrorList {
   const cidrs = node.spec.podCIDRs ?? [];
   const at = SPEC.child('podCIDRs');
   const errors = [
+    ...taintsAnnotation(node),
     ...taints(node.spec.taints, TAINTS),
     ...resources(node),
-    ...cidrs.flatMap((cidr, index) => invalidEach(at.index(index), cidr, validation.isValidCIDR(cidr))),
+    ...swap(node),
+    ...declaredFeatures(node),
+    ...cidrs.flatMap((cidr, index) => legacyCIDR(cidr, at.index(index))),
   ];
-  if (cidrs.length > 1) {
-    if (!isDualStack(cidrs)) errors.push(field.invalid(at, cidrs, 'may specify no more than one CIDR for each IP family'));
-    cidrs.forEach((cidr, index) => {
-      if (cidrs.indexOf(cidr) < index) errors.push(field.duplicate(at.index(index), cidr));
-    });
+  if (cidrs.length > 1 && !isDualStack(cidrs)) {
+    errors.push(field.invalid(at, cidrs, 'may specify no more than one CIDR for each IP family'));
   }
   return errors;
+}
+
+/** Nobody reads it any more, but what it says must be taints. */
+function taintsAnnotation({ metadata }: Node): FieldErrorList {
+  const text = metadata.annotations?.[TAINTS_ANNOTATION] ?? '';
+  if (text === '') return [];
+  const at = field.path('metadata', 'annotations');
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch (error) {
+    return [field.invalid(at, TAINTS_ANNOTATION, (error as Error).message)];
+  }
+  if (list === null) return [];
+  const isList = Array.isArray(list) && list.every((item) => typeof item === 'object' && item !== null && !Array.isArray(item));
+  if (!isList) return [field.invalid(at, TAINTS_ANNOTATION, 'json: cannot unmarshal into Go value of type []v1.Taint')];
+  const complete = (list as Partial<Taint>[]).map((taint) => ({ ...taint, key: taint.key ?? '', effect: taint.effect ?? '' }));
+  return taints(complete as Taint[], at.child(TAINTS_ANNOTATION));
+}
+
+function swap({ status }: Node): FieldErrorList {
+  const capacity = status.nodeInfo?.swap?.capacity;
+  if (capacity === undefined || capacity > 0) return [];
+  return [field.invalid(field.path('metadata', 'nodeSwapStatus', 'capacity'), capacity, 'must be greater than zero')];
+}
+
+const MAX_FEATURE_LENGTH = validation.DNS1123_SUBDOMAIN_MAX_LENGTH;
+const FEATURE = /^[A-Z][a-zA-Z0-9]*(\/[a-zA-Z0-9]+)*$/;
+
+/** What the kubelet can do, each once, in the order of their names. */
+function declaredFeatures({ status }: Node): FieldErrorList {
+  const list = status.declaredFeatures ?? [];
+  const at = STATUS.child('declaredFeatures');
+  return list.flatMap((name, index) => {
+    const errors: FieldErrorList = [];
+    const told = `invalid feature name ${quote(name)}: must`;
+    if (Buffer.byteLength(name) > MAX_FEATURE_LENGTH) {
+      errors.push(field.invalid(at.index(index), name, `${told} be no more than ${MAX_FEATURE_LENGTH} characters`));
+    } else if (!FEATURE.test(name)) {
+      const form =
+        "start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes";
+      errors.push(field.invalid(at.index(index), name, `${told} ${form}`));
+    }
+    const next = list[index + 1];
+    if (next === name) errors.push(field.duplicate(at.index(index + 1), next));
+    else if (next !== undefined && name > next) {
+      errors.push(field.invalid(at.index(index + 1), next, 'list must be sorted alphabetically'));
+    }
+    return errors;
+  });
 }
 
 function resources({ status }: Node): FieldErrorList {
@@ -41,7 +93,7 @@ function resources({ status }: Node): FieldErrorList {
 }
 
 export function validateNodeUpdate(node: Node, old: Node): FieldErrorList {
-  const errors = resources(node);
+  const errors = [...taintsAnnotation(node), ...resources(node), ...declaredFeatures(node)];
   const addresses = new Set<string>();
   (node.status.addresses ?? []).forEach(({ type, address }, index) => {
     const key = `${type} ${address}`;
@@ -50,7 +102,10 @@ export function validateNodeUpdate(node: Node, old: Node): FieldErrorList {
     addresses.add(key);
   });
   const before = old.spec.podCIDRs ?? [];
-  if (before.length > 0 && !semanticEqual(node.spec.podCIDRs, before)) {
+  const after = node.spec.podCIDRs ?? [];
+  // One error for each that has changed; one for all if there are more or fewer.
+  const changed = after.length === before.length ? before.filter((cidr, index) => cidr !== after[index]) : before.slice(0, 1);
+  for (const _ of changed) {
     errors.push(field.forbidden(SPEC.child('podCIDRs'), 'node updates may not change podCIDR except from "" to valid'));
   }
   if ((old.spec.providerID ?? '') !== '' && node.spec.providerID !== old.spec.providerID) {
@@ -81,7 +136,7 @@ function configMapReference(source: ConfigMapNodeConfigSource, part: 'spec' | 's
   for (const name of ['uid', 'resourceVersion'] as const) {
     const given = (source[name] ?? '') !== '';
     if (part === 'spec' && given) errors.push(field.forbidden(at.child(name), `${name} must not be set in spec`));
-    if (part === 'status' && !given) errors.push(field.required(at.child(name), `${name} must be set in status`));
+    if (part === 'status' && !given) errors.push(field.required(at.child(name)));
   }
   const checks = {
     namespace: validation.isDNS1123Label,
@@ -90,7 +145,7 @@ function configMapReference(source: ConfigMapNodeConfigSource, part: 'spec' | 's
   };
   for (const name of ['namespace', 'name', 'kubeletConfigKey'] as const) {
     const value = source[name];
-    if (value === '') errors.push(field.required(at.child(name), `${name} must be set`));
+    if (value === '') errors.push(field.required(at.child(name)));
     else errors.push(...invalidEach(at.child(name), value, checks[name](value)));
   }
   return errors;

@@ -101,6 +101,7 @@ describe('claims', () => {
   const ANNOTATED = (name: string): string =>
     `metadata: {name: c, annotations: {volume.beta.kubernetes.io/storage-class: ${name}}}`;
   const WHOLE = 'metadata: {name: c}';
+  const WITH_A = 'metadata: {name: c}\nstatus: {phase: Bound, capacity: {storage: 10Gi}, currentVolumeAttributesClassName: a}';
 
   test.each<[what: string, old: [spec: string, more: string], now: [spec: string, more: string], errors: string[]]>([
     ['nothing', ['', WHOLE], ['', WHOLE], []],
@@ -136,19 +137,32 @@ describe('claims', () => {
       ['', ANNOTATED('b')],
       ['metadata.annotations[volume.beta.kubernetes.io/storage-class]: Invalid value: "b": field is immutable'],
     ],
-    ['attributes', ['', WHOLE], ['volumeAttributesClassName: a', WHOLE], []],
-    ['other attributes', ['volumeAttributesClassName: a', WHOLE], ['volumeAttributesClassName: b', WHOLE], []],
+    ['attributes, before it is bound', ['', WHOLE], ['volumeAttributesClassName: a', WHOLE], [SPEC]],
+    ['attributes', ['', bound('10Gi')], ['volumeAttributesClassName: a', bound('10Gi')], []],
+    ['other attributes', ['volumeAttributesClassName: a', bound('10Gi')], ['volumeAttributesClassName: b', bound('10Gi')], []],
+    ['attributes that it never got', ['volumeAttributesClassName: a', bound('10Gi')], ['', bound('10Gi')], []],
+    [
+      'attributes that it never got, as none',
+      ['volumeAttributesClassName: a', bound('10Gi')],
+      ['volumeAttributesClassName: ""', bound('10Gi')],
+      [],
+    ],
+    ['other attributes than it has', ['volumeAttributesClassName: a', WITH_A], ['volumeAttributesClassName: b', WITH_A], []],
     [
       'no attributes any more',
-      ['volumeAttributesClassName: a', WHOLE],
-      ['', WHOLE],
-      ['spec.volumeAttributesClassName: Forbidden: update from non-nil value to nil is forbidden'],
+      ['volumeAttributesClassName: a', WITH_A],
+      ['', WITH_A],
+      [
+        'spec.volumeAttributesClassName: Forbidden: update to nil is forbidden when status.currentVolumeAttributesClassName is not nil',
+      ],
     ],
     [
       'attributes of no class',
-      ['volumeAttributesClassName: a', WHOLE],
-      ['volumeAttributesClassName: ""', WHOLE],
-      ['spec.volumeAttributesClassName: Forbidden: update from non-nil value to an empty string is forbidden'],
+      ['volumeAttributesClassName: a', WITH_A],
+      ['volumeAttributesClassName: ""', WITH_A],
+      [
+        'spec.volumeAttributesClassName: Forbidden: update to empty string is forbidden when status.currentVolumeAttributesClassName is not nil',
+      ],
     ],
     [
       'a selector that was bad already',
@@ -197,7 +211,7 @@ describe('claims', () => {
     [
       'growing somehow',
       '{allocatedResourceStatuses: {storage: foo}}',
-      [`status.allocatedResourceStatus: Unsupported value: "storage": ${STATUSES}`],
+      [`status.allocatedResourceStatuses: Unsupported value: "storage": ${STATUSES}`],
     ],
   ])('status: %s', (_, status, errors) => {
     const found = validation.validatePersistentVolumeClaimStatusUpdate(claim('', `metadata: {name: c}\nstatus: ${status}`));

@@ -39,15 +39,16 @@ export function validatePersistentVolumeClaimUpdate(claim: PersistentVolumeClaim
     errors.push(field.forbidden(path, 'field can not be less than status.capacity'));
   }
   errors.push(...immutable(claim.spec.volumeMode, old.spec.volumeMode, field.path('volumeMode'), semanticEqual));
-  if (old.spec.volumeAttributesClassName !== undefined) {
-    const path = SPEC.child('volumeAttributesClassName');
-    const name = claim.spec.volumeAttributesClassName;
-    if (name === undefined) errors.push(field.forbidden(path, 'update from non-nil value to nil is forbidden'));
-    else if (name === '' && old.spec.volumeAttributesClassName !== '') {
-      errors.push(field.forbidden(path, 'update from non-nil value to an empty string is forbidden'));
-    }
-  }
-  return errors;
+  return [...errors, ...attributesClassUpdate(claim.spec.volumeAttributesClassName, old)];
+}
+
+/** Attributes that a volume has got can become others, not none. */
+function attributesClassUpdate(name: string | undefined, { spec, status }: PersistentVolumeClaim): FieldErrorList {
+  if (name === spec.volumeAttributesClassName || status.currentVolumeAttributesClassName === undefined) return [];
+  if (name !== undefined && name !== '') return [];
+  const none = name === undefined ? 'nil' : 'empty string';
+  const message = `update to ${none} is forbidden when status.currentVolumeAttributesClassName is not nil`;
+  return [field.forbidden(SPEC.child('volumeAttributesClassName'), message)];
 }
 
 const RESIZE_STATUSES: readonly string[] = [
@@ -62,7 +63,7 @@ export function validatePersistentVolumeClaimStatusUpdate({ spec, status }: Pers
   const errors: FieldErrorList = [];
   if ((spec.accessModes ?? []).length === 0) errors.push(field.required(field.path('Spec', 'accessModes')));
   errors.push(...amounts(status.capacity, STATUS.child('capacity')));
-  const statusesPath = STATUS.child('allocatedResourceStatus');
+  const statusesPath = STATUS.child('allocatedResourceStatuses');
   for (const [name, value] of Object.entries(status.allocatedResourceStatuses ?? {})) {
     errors.push(...resourceKey(name, statusesPath));
     if (!RESIZE_STATUSES.includes(value)) errors.push(field.notSupported(statusesPath, name, RESIZE_STATUSES));
@@ -129,7 +130,7 @@ function mayGetClass(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): 
 
 /** The spec as it would be without the changes that are allowed. */
 function comparable(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): PersistentVolumeClaimSpec {
-  const { storageClassName, volumeAttributesClassName: _, ...rest } = claim.spec;
+  const { storageClassName, volumeAttributesClassName, ...rest } = claim.spec;
   const { requests } = rest.resources;
   const { storage: __, ...others } = requests ?? {};
   const before = old.spec.resources.requests?.['storage'];
@@ -138,16 +139,18 @@ function comparable(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): P
       ? { ...rest.resources, requests: { ...others, ...(before !== undefined && { storage: before }) } }
       : rest.resources;
   const className = mayGetClass(claim, old) ? old.spec.storageClassName : storageClassName;
+  const attributesClass = claim.status.phase === 'Bound' ? old.spec.volumeAttributesClassName : volumeAttributesClassName;
   return {
     ...rest,
     resources: asBefore(grown, old.spec.resources),
+    ...(attributesClass !== undefined && { volumeAttributesClassName: attributesClass }),
     ...(className !== undefined && { storageClassName: className }),
   };
 }
 
 /** The old spec; a volume may be given to it once. */
 function withoutVolumeName(old: PersistentVolumeClaimSpec, now: PersistentVolumeClaimSpec): PersistentVolumeClaimSpec {
-  const { volumeAttributesClassName: _, volumeName, ...rest } = old;
+  const { volumeName, ...rest } = old;
   const name = (volumeName ?? '') === '' ? now.volumeName : volumeName;
   return { ...rest, resources: asBefore(rest.resources, rest.resources), ...(name !== undefined && { volumeName: name }) };
 }

@@ -10,7 +10,7 @@ import type { PersistentVolume, PersistentVolumeSource, PersistentVolumeSpec, Se
 import { accessModes, VOLUME_MODES } from './claims.ts';
 import { immutable, invalidEach, noBacksteps, nonEmpty, optionalOneOf } from './common.ts';
 import { nodeSelector } from './scheduling.ts';
-import { csiDriverName, iscsiNameLength, PATHS, SOURCES as POD_SOURCES } from './volumes.ts';
+import { csiDriverName, iscsiName, iscsiNameLength, PATHS, SOURCES as POD_SOURCES, type VolumeOwner } from './volumes.ts';
 
 const SPEC = field.path('spec');
 const RECLAIM_POLICIES = ['Delete', 'Recycle', 'Retain'];
@@ -30,7 +30,10 @@ export function validatePersistentVolumeUpdate(volume: PersistentVolume, old: Pe
   errors.push(...immutable(volume.spec.volumeMode, old.spec.volumeMode, field.path('volumeMode'), semanticEqual));
   if (old.spec.nodeAffinity !== undefined) {
     const affinity = withOldLabels(volume.spec.nodeAffinity, old.spec.nodeAffinity);
-    errors.push(...immutable(affinity, old.spec.nodeAffinity, field.path('nodeAffinity'), semanticEqual));
+    if (!semanticEqual(affinity, old.spec.nodeAffinity)) {
+      const message = 'field is immutable, except for updating from beta label to GA';
+      errors.push(field.invalid(field.path('nodeAffinity'), volume.spec.nodeAffinity ?? null, message));
+    }
   }
   if (old.spec.volumeAttributesClassName !== undefined && volume.spec.volumeAttributesClassName === undefined) {
     errors.push(field.forbidden(SPEC.child('volumeAttributesClassName'), 'update from non-nil value to nil is forbidden'));
@@ -121,6 +124,8 @@ type Sources = {
   readonly [K in keyof PersistentVolumeSource]-?: (
     source: NonNullable<PersistentVolumeSource[K]>,
     at: FieldPath,
+    /** Of the volume. */
+    name: string,
   ) => FieldErrorList;
 };
 
@@ -128,12 +133,8 @@ type SharedSource = keyof PersistentVolumeSource & keyof Volume;
 
 /** The rules of the source of the same name in a pod. */
 function ofPods<K extends SharedSource>(name: K): (source: NonNullable<Volume[K]>, at: FieldPath) => FieldErrorList {
-  const check = POD_SOURCES[name] as (
-    source: unknown,
-    at: FieldPath,
-    owner: { podName: string; isPod: boolean },
-  ) => FieldErrorList;
-  return (source, at) => check(source, at, { podName: '', isPod: false });
+  const check = POD_SOURCES[name] as (source: unknown, at: FieldPath, owner: VolumeOwner) => FieldErrorList;
+  return (source, at) => check(source, at, { podName: '', isPod: false, isMirror: false });
 }
 
 /** A secret by its whole name, which nothing else completes. */
@@ -176,10 +177,19 @@ const SOURCES: Sources = {
   rbd: ({ monitors, image }, at) => ofPods('rbd')({ monitors, image }, at),
   quobyte: ofPods('quobyte'),
   cephfs: ({ monitors }, at) => ofPods('cephfs')({ monitors }, at),
-  iscsi: ({ secretRef, ...source }, at) => [
-    ...ofPods('iscsi')({ ...source, ...(secretRef !== undefined && { secretRef: {} }) }, at),
-    ...(secretRef === undefined ? [] : nonEmpty(secretRef.name, at.child('secretRef', 'name'))),
-  ],
+  iscsi: (source, at, name) => {
+    const { targetPortal, iqn, lun, secretRef, initiatorName } = source;
+    const needsSecret = source.chapAuthDiscovery === true || source.chapAuthSession === true;
+    return [
+      ...nonEmpty(targetPortal, at.child('targetPortal')),
+      ...iscsiNameLength(name, source, targetPortal, at.child('targetportal')),
+      ...(iqn === '' ? [field.required(at.child('iqn'))] : iscsiName(iqn, at.child('iqn'), 'must be valid format')),
+      ...invalidEach(at.child('lun'), lun, validation.isInRange(lun, 0, 255)),
+      ...(needsSecret && secretRef === undefined ? [field.required(at.child('secretRef'))] : []),
+      ...(secretRef === undefined ? [] : nonEmpty(secretRef.name, at.child('secretRef', 'name'))),
+      ...(initiatorName === undefined ? [] : iscsiName(initiatorName, at.child('initiatorname'), 'must be valid format')),
+    ];
+  },
   cinder: ({ volumeID, secretRef }, at) => [
     ...nonEmpty(volumeID, at.child('volumeID')),
     ...(secretRef === undefined ? [] : wholeName(secretRef, at.child('secretRef'))),
@@ -232,11 +242,8 @@ function sources(spec: PersistentVolumeSpec, name: string, hasAffinity: boolean,
       errors.push(field.forbidden(at.child(path), 'may not specify more than 1 volume type'));
       continue;
     }
-    const check = SOURCES[source] as (source: unknown, at: FieldPath) => FieldErrorList;
-    errors.push(...check(value, at.child(PATHS[source as SharedSource] ?? source)));
-    if (source === 'iscsi' && spec.iscsi !== undefined) {
-      errors.push(...iscsiNameLength(name, spec.iscsi, spec.iscsi.targetPortal, at.child('iscsi', 'targetportal')));
-    }
+    const check = SOURCES[source] as (source: unknown, at: FieldPath, name: string) => FieldErrorList;
+    errors.push(...check(value, at.child(PATHS[source as SharedSource] ?? source), name));
     if (source === 'local' && !hasAffinity) {
       errors.push(field.required(at.child('nodeAffinity'), 'Local volume requires node affinity'));
     }

@@ -172,9 +172,9 @@ describe('refused', () => {
     ],
     ['a debug container', `${good}\nephemeralContainers: [{name: d, image: x}]`, ['spec.ephemeralContainers Forbidden']],
     [
-      'a part of an image',
-      `${container('volumeMounts: [{name: v, mountPath: /v, subPath: a}]')}\nvolumes: [{name: v, image: {reference: x}}]`,
-      ['spec.containers[0].volumeMounts[0].subPath Invalid'],
+      'a part of an image that leads out',
+      `${container('volumeMounts: [{name: v, mountPath: /v, subPath: ../a}]')}\nvolumes: [{name: v, image: {reference: x}}]`,
+      ['spec.containers[0].volumeMounts.subPath Invalid'],
     ],
     [
       'an unmasked proc',

@@ -5,8 +5,9 @@ import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
 import type { PodSpec, PodTemplateSpec } from './types.ts';
 import { annotations, podAnnotations } from './annotations.ts';
+import { profilesMatch } from './profile-annotations.ts';
 import { resourceClaimNames, resourceClaims } from './claims.ts';
-import { invalidEach, MAX_INT32, oneOf } from './common.ts';
+import { allContainers, invalidEach, MAX_INT32, oneOf } from './common.ts';
 import { containers, ephemeralContainers, initContainers, type PodFacts } from './containers.ts';
 import { dnsConfig, hostAliases } from './dns.ts';
 import { overhead, podResources } from './resources.ts';
@@ -20,7 +21,7 @@ const DNS_POLICIES = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'Non
 const PREEMPTION_POLICIES = ['PreemptLowerPriority', 'Never'];
 const MAX_HOSTNAME_LENGTH = 64;
 
-const IN_TEMPLATE: VolumeOwner = { podName: '', isPod: false };
+const IN_TEMPLATE: VolumeOwner = { podName: '', isPod: false, isMirror: false };
 
 export function podSpec(spec: PodSpec, at: FieldPath, owner: VolumeOwner = IN_TEMPLATE): FieldErrorList {
   const validatedVolumes = volumes(spec.volumes, owner, at.child('volumes'));
@@ -28,14 +29,13 @@ export function podSpec(spec: PodSpec, at: FieldPath, owner: VolumeOwner = IN_TE
   const pod: PodFacts = {
     volumes: validatedVolumes.volumes,
     claimNames,
-    graceSeconds: spec.terminationGracePeriodSeconds,
     spec,
   };
   const init = spec.initContainers ?? [];
   return [
     ...(spec.terminationGracePeriodSeconds === undefined ? [field.required(at.child('terminationGracePeriodSeconds'))] : []),
     ...validatedVolumes.errors,
-    ...resourceClaims(spec.resourceClaims, at.child('resourceClaims')),
+    ...resourceClaims(spec.resourceClaims, owner, at.child('resourceClaims')),
     ...containers(spec.containers, pod, at.child('containers')),
     ...initContainers(init, spec.containers, pod, at.child('initContainers')),
     ...ephemeralContainers(spec.ephemeralContainers ?? [], [...spec.containers, ...init], pod, at.child('ephemeralContainers')),
@@ -58,12 +58,12 @@ export function podSpec(spec: PodSpec, at: FieldPath, owner: VolumeOwner = IN_TE
     ...topologySpreadConstraints(spec.topologySpreadConstraints, at.child('topologySpreadConstraints')),
     ...hostProcesses(spec, at),
     ...hostUsers(spec, at),
+    ...hostnameOverride(spec, at),
     ...named(spec, 'serviceAccountName', validation.isDNS1123Subdomain, at),
     ...named(spec, 'nodeName', validation.isDNS1123Subdomain, at),
     ...activeDeadline(spec.activeDeadlineSeconds, at.child('activeDeadlineSeconds')),
     ...named(spec, 'hostname', validation.isDNS1123Label, at),
     ...named(spec, 'subdomain', validation.isDNS1123Label, at),
-    ...hostnameOverride(spec, at),
     ...tolerations(spec.tolerations, at.child('tolerations')),
     ...hostAliases(spec.hostAliases, at.child('hostAliases')),
     ...named(spec, 'priorityClassName', validation.isDNS1123Subdomain, at),
@@ -75,6 +75,7 @@ export function podSpec(spec: PodSpec, at: FieldPath, owner: VolumeOwner = IN_TE
       : oneOf(spec.preemptionPolicy, PREEMPTION_POLICIES, at.child('preemptionPolicy'))),
     ...overhead(spec.overhead, at.child('overhead')),
     ...operatingSystem(spec, at),
+    ...fileKeyVolumes(spec, at),
   ];
 }
 
@@ -93,15 +94,28 @@ function hostnameOverride(spec: PodSpec, at: FieldPath): FieldErrorList {
   const { hostnameOverride: name } = spec;
   if (name === undefined) return [];
   const path = at.child('hostnameOverride');
-  const errors = invalidEach(path, name, validation.isDNS1123Subdomain(name));
-  if (name.length > MAX_HOSTNAME_LENGTH) errors.push(field.invalid(path, name, validation.maxLenError(MAX_HOSTNAME_LENGTH)));
-  if (spec.setHostnameAsFQDN === true) {
-    errors.push(field.forbidden(at.child('setHostnameAsFQDN'), 'may not be true when `hostnameOverride` is set'));
+  const errors: FieldErrorList = [];
+  for (const other of ['setHostnameAsFQDN', 'hostNetwork'] as const) {
+    if (spec[other] === true) errors.push(field.forbidden(path, `may not be specified when ${other} is true`));
   }
-  if (spec.hostNetwork === true) {
-    errors.push(field.forbidden(at.child('hostNetwork'), 'may not be true when `hostnameOverride` is set'));
-  }
-  return errors;
+  if (name.length > MAX_HOSTNAME_LENGTH) errors.push(field.tooLong(path, name, MAX_HOSTNAME_LENGTH));
+  return [...errors, ...invalidEach(path, name, validation.isDNS1123Subdomain(name))];
+}
+
+/** Files that variables are read from are written by init containers: into a folder of the pod's own. */
+function fileKeyVolumes(spec: PodSpec, at: FieldPath): FieldErrorList {
+  const volumesByName = new Map((spec.volumes ?? []).map((volume) => [volume.name, volume]));
+  return allContainers(spec, at).flatMap(({ container, at: path }) =>
+    (container.env ?? []).flatMap(({ valueFrom }, index) => {
+      if (valueFrom?.fileKeyRef === undefined) return [];
+      const { volumeName } = valueFrom.fileKeyRef;
+      const where = path.child('env').index(index).child('valueFrom', 'fileKeyRef', 'volumeName');
+      const volume = volumesByName.get(volumeName);
+      if (volume === undefined) return [field.notFound(where, volumeName)];
+      if (volume.emptyDir !== undefined) return [];
+      return [field.invalid(where, volumeName, 'referenced volume must be of type emptyDir')];
+    }),
+  );
 }
 
 /** The template of a controller that keeps its pods running. */
@@ -125,6 +139,7 @@ export function podTemplate({ metadata, spec }: PodTemplateSpec, at: FieldPath):
     ...annotations(metadata.annotations, at.child('annotations')),
     ...podAnnotations(metadata.annotations, spec, at.child('annotations')),
     ...podSpec(spec, at.child('spec')),
+    ...profilesMatch(metadata.annotations, spec, at.child('spec')),
   ];
   if ((spec.ephemeralContainers ?? []).length > 0) {
     errors.push(field.forbidden(at.child('spec', 'ephemeralContainers'), 'ephemeral containers not allowed in pod template'));

@@ -5,7 +5,8 @@ import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
 import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from './types.ts';
 import { podAnnotationsUpdate } from './annotations.ts';
-import { immutable, invalidEach, isDualStack, nonNegative, oneOf } from './common.ts';
+import { immutable, invalidEach, isDualStack, optionalOneOf } from './common.ts';
+import { legacyIP } from './ip.ts';
 
 const STATUS = new field.FieldPath('status');
 const METADATA = new field.FieldPath('metadata');
@@ -13,22 +14,34 @@ const METADATA = new field.FieldPath('metadata');
 export function validatePodStatusUpdate(pod: Pod, old: Pod): FieldErrorList {
   const { status, spec } = pod;
   const errors = [
-    ...podAnnotationsUpdate(pod.metadata.annotations, old.metadata.annotations, METADATA.child('annotations')),
-    ...conditions(status.conditions, METADATA.child('conditions')),
-    ...nonNegative(status.observedGeneration, STATUS.child('observedGeneration')),
+    ...podAnnotationsUpdate(pod.metadata.annotations, old.metadata.annotations, spec, METADATA.child('annotations')),
+    ...conditions(status.conditions, STATUS.child('conditions')),
   ];
   if ((spec.nodeName ?? '') !== (old.spec.nodeName ?? '')) {
     errors.push(field.forbidden(STATUS.child('nodeName'), 'may not be changed directly'));
   }
   const nominated = status.nominatedNodeName ?? '';
   if (nominated !== '' && nominated !== old.status.nominatedNodeName) {
-    errors.push(...invalidEach(STATUS.child('nominatedNodeName'), nominated, validation.isDNS1123Subdomain(nominated)));
+    const path = STATUS.child('nominatedNodeName');
+    errors.push(...invalidEach(path, nominated, validation.isDNS1123Subdomain(nominated)));
+    // There is nothing left to hope for.
+    if ((old.spec.nodeName ?? '') !== '') {
+      errors.push(field.forbidden(path, 'may not be set on pods that are already bound to a node'));
+    }
   }
-  errors.push(...immutable(status.qosClass, old.status.qosClass, STATUS.child('qosClass'), Object.is));
+  errors.push(
+    ...generation(status.observedGeneration, STATUS),
+    ...immutable(status.qosClass, old.status.qosClass, STATUS.child('qosClass'), Object.is),
+  );
   for (const name of ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const) {
     errors.push(...noResurrection(status[name], old.status[name], old, name));
   }
-  errors.push(...resourceClaimStatuses(pod), ...podIPs(status), ...hostIPs(status));
+  errors.push(
+    ...resourceClaimStatuses(pod),
+    ...extendedResourceClaim(pod, STATUS.child('extendedResourceClaimStatus')),
+    ...podIPs(status, old.status),
+    ...hostIPs(status, old.status),
+  );
   for (const name of ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const) {
     errors.push(...users(status[name], spec.os?.name, STATUS.child(name)));
   }
@@ -44,18 +57,23 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod): FieldErrorList {
   return errors;
 }
 
+function generation(observed: number | undefined, at: FieldPath): FieldErrorList {
+  if ((observed ?? 0) >= 0) return [];
+  return [field.invalid(at.child('observedGeneration'), observed, 'must be a non-negative integer')];
+}
+
 const OWN_CONDITIONS: ReadonlySet<string> = new Set(['PodScheduled', 'Ready', 'Initialized']);
 
 function conditions(list: readonly PodCondition[] | undefined, at: FieldPath): FieldErrorList {
   return (list ?? []).flatMap(({ type, observedGeneration }, index) => [
-    ...nonNegative(observedGeneration, at.index(index).child('observedGeneration')),
+    ...generation(observedGeneration, at.index(index)),
     ...(OWN_CONDITIONS.has(type) ? [] : invalidEach(at.index(index).child('Type'), type, validation.isQualifiedName(type))),
   ]);
 }
 
 type StatusList = 'containerStatuses' | 'initContainerStatuses' | 'ephemeralContainerStatuses';
 
-/** A container that has ended for good does not run again. */
+/** A container that has ended for good does not run again. Two statuses of one name are not told apart. */
 function noResurrection(
   list: readonly ContainerStatus[] | undefined,
   old: readonly ContainerStatus[] | undefined,
@@ -65,24 +83,40 @@ function noResurrection(
   return (old ?? []).flatMap((before, index) => {
     const { terminated } = before.state;
     if (terminated === undefined || mayRestart(pod, before.name, name, terminated.exitCode)) return [];
-    return (list ?? [])
-      .filter((after) => after.name === before.name && after.state.terminated === undefined)
-      .map(() => {
-        const path = STATUS.child(name).index(index).child('state');
-        return field.forbidden(path, 'may not be transitioned to non-terminated state');
-      });
+    const path = STATUS.child(name).index(index).child('state');
+    const risen = (list ?? []).filter((after) => after.name === before.name && after.state.terminated === undefined);
+    return (name === 'ephemeralContainerStatuses' ? risen : risen.slice(0, 1)).map(() =>
+      field.forbidden(path, 'may not be transitioned to non-terminated state'),
+    );
   });
 }
 
 function mayRestart({ spec }: Pod, containerName: string, list: StatusList, exitCode: number): boolean {
   if (list === 'ephemeralContainerStatuses') return false;
-  if (spec.restartPolicy === 'Always') return true;
+  const all = [...spec.containers, ...(spec.initContainers ?? [])];
+  // One of them could take all the others with it.
+  if (all.some(({ restartPolicyRules = [] }) => restartPolicyRules.some(({ action }) => action === 'RestartAllContainers'))) {
+    return true;
+  }
   const candidates = (list === 'containerStatuses' ? spec.containers : spec.initContainers) ?? [];
   const container = candidates.find(({ name }) => name === containerName);
-  // What the rules say depends on how it ended; the kubelet knows.
-  if ((container?.restartPolicyRules ?? []).length > 0) return true;
-  const policy = container?.restartPolicy ?? spec.restartPolicy;
-  return policy === 'Always' || (policy === 'OnFailure' && exitCode !== 0);
+  return container !== undefined && shouldRestart(container, spec.restartPolicy ?? 'Always', exitCode);
+}
+
+/** What its rules say for how it ended; or else its own policy, and without one the pod's. */
+function shouldRestart(container: Container, podPolicy: string, exitCode: number): boolean {
+  const { restartPolicy, restartPolicyRules = [] } = container;
+  if (restartPolicy !== undefined && restartPolicyRules.some((rule) => rule.action === 'Restart' && covers(rule, exitCode))) {
+    return true;
+  }
+  const policy = restartPolicy ?? podPolicy;
+  return policy === 'OnFailure' ? exitCode !== 0 : policy !== 'Never';
+}
+
+function covers({ exitCodes }: NonNullable<Container['restartPolicyRules']>[number], exitCode: number): boolean {
+  const { operator, values = [] } = exitCodes ?? {};
+  if (operator === 'In') return values.includes(exitCode);
+  return operator === 'NotIn' && !values.includes(exitCode);
 }
 
 function resourceClaimStatuses({ status, spec }: Pod): FieldErrorList {
@@ -101,38 +135,75 @@ function resourceClaimStatuses({ status, spec }: Pod): FieldErrorList {
   return errors;
 }
 
-function podIPs({ podIPs: list = [] }: PodStatus): FieldErrorList {
-  return addresses(
-    list.map(({ ip = '' }) => ip),
-    STATUS.child('podIPs'),
+/** The claim that was made for what a pod asks for by names of extended resources. */
+function extendedResourceClaim({ spec, status }: Pod, at: FieldPath): FieldErrorList {
+  const { extendedResourceClaimStatus: claim } = status;
+  if (claim === undefined) return [];
+  const containers = new Map(
+    [...(spec.initContainers ?? []), ...spec.containers].map((container) => [container.name, container]),
   );
+  const errors: FieldErrorList = [];
+  const path = at.child('requestMappings');
+  const mappings = claim.requestMappings ?? [];
+  if (mappings.length === 0) errors.push(field.required(path, 'at least one request mapping is required'));
+  const seen = new Set<string>();
+  mappings.forEach(({ containerName, resourceName, requestName }, index) => {
+    const where = path.index(index);
+    const container = containers.get(containerName);
+    if (container === undefined) {
+      const message = 'must match the name of an entry in spec.initContainers.name or spec.containers.name';
+      errors.push(field.invalid(where.child('containerName'), containerName, message));
+    } else if (!Object.hasOwn(container.resources.requests ?? {}, resourceName)) {
+      const message =
+        'must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests';
+      errors.push(field.invalid(where.child('resourceName'), resourceName, message));
+    }
+    errors.push(...invalidEach(at.child('requestName'), requestName, validation.isDNS1123Label(requestName)));
+    const key = JSON.stringify([containerName, resourceName, requestName]);
+    if (seen.has(key)) {
+      errors.push(
+        field.duplicate(where.child('containerName'), containerName),
+        field.duplicate(where.child('resourceName'), resourceName),
+        field.duplicate(where.child('requestName'), requestName),
+      );
+    }
+    seen.add(key);
+  });
+  const { resourceClaimName: name } = claim;
+  if (name === '') errors.push(field.required(at.child('resourceClaimName')));
+  else errors.push(...invalidEach(at.child('resourceClaimName'), name, validation.isDNS1123Subdomain(name)));
+  return errors;
 }
 
-function hostIPs({ hostIP = '', hostIPs: list = [] }: PodStatus): FieldErrorList {
-  const all = list.map(({ ip = '' }) => ip);
+type Addresses = readonly { readonly ip?: string }[] | undefined;
+const textOf = (list: Addresses): string[] => (list ?? []).map(({ ip = '' }) => ip);
+
+function podIPs({ podIPs: list }: PodStatus, old: PodStatus): FieldErrorList {
+  return addresses(textOf(list), textOf(old.podIPs), STATUS.child('podIPs'));
+}
+
+function hostIPs({ hostIP = '', hostIPs: list }: PodStatus, old: PodStatus): FieldErrorList {
+  const all = textOf(list);
   const path = STATUS.child('hostIPs');
   const first = all[0];
   const errors =
     first === undefined || first === hostIP ? [] : [field.invalid(path.index(0).child('ip'), first, 'must be equal to `hostIP`')];
-  return [...errors, ...addresses(all, path)];
+  return [...errors, ...addresses(all, textOf(old.hostIPs), path)];
 }
 
-function addresses(list: readonly string[], at: FieldPath): FieldErrorList {
-  const errors = list.flatMap((address, index) => invalidEach(at.index(index), address, validation.isValidIP(address)));
-  if (list.length < 2) return errors;
+function addresses(list: readonly string[], old: readonly string[], at: FieldPath): FieldErrorList {
+  const errors = list.flatMap((address, index) => legacyIP(address, at.index(index), old));
+  if (list.length < 2 || isDualStack(list)) return errors;
   const shown = list.map((IP) => ({ IP }));
-  if (!isDualStack(list)) errors.push(field.invalid(at, shown, 'may specify no more than one IP for each IP family'));
-  list.forEach((address, index) => {
-    if (list.indexOf(address) < index) errors.push(field.duplicate(at.index(index), { IP: address }));
-  });
-  return errors;
+  return [...errors, field.invalid(at, shown, 'may specify no more than one IP for each IP family')];
 }
 
 function users(list: readonly ContainerStatus[] | undefined, os: string | undefined, at: FieldPath): FieldErrorList {
   return (list ?? []).flatMap(({ user }, index) => {
-    const path = at.index(index).child('linux');
+    const path = at.index(index).child('user', 'linux');
     if (user?.linux === undefined) return [];
     if (os === 'windows') return [field.forbidden(path, 'cannot be set for a windows pod')];
+    if (os !== undefined && os !== 'linux') return [];
     const { uid, gid, supplementalGroups = [] } = user.linux;
     return [
       ...invalidEach(path.child('uid'), uid, validation.isValidUserID(uid)),
@@ -166,7 +237,7 @@ function allocatedResources(
       const ids = new Set<string>();
       (allocated.resources ?? []).forEach(({ resourceID, health = '' }, resourceIndex) => {
         const resourcePath = path.child('resources').index(resourceIndex);
-        errors.push(...oneOf(health, HEALTH, resourcePath.child('health')));
+        errors.push(...optionalOneOf(health, HEALTH, resourcePath.child('health')));
         if (ids.has(resourceID)) errors.push(field.duplicate(resourcePath.child('resourceID'), resourceID));
         ids.add(resourceID);
       });

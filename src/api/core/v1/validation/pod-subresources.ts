@@ -5,23 +5,22 @@ import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import { podQosClass } from '../qos.ts';
 import { isMirrorPod, podAnnotationsUpdate } from './annotations.ts';
+import { WHOLE } from './common.ts';
 import { anyPod } from './pod.ts';
 import type { Container, Pod, PodSpec, ResourceList, ResourceRequirements } from './types.ts';
 
-/** The object as a whole, as Kubernetes writes it. */
-const POD = new field.FieldPath('[]');
 const SPEC = new field.FieldPath('spec');
 const ANNOTATIONS = new field.FieldPath('metadata', 'annotations');
 
 /** Ephemeral containers come, and stay as they came. `pod` differs from `old` only in them. */
 export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod): FieldErrorList {
-  if (isMirrorPod(old.metadata.annotations)) return [field.forbidden(POD, 'static pods do not support ephemeral containers')];
+  if (isMirrorPod(old.metadata.annotations)) return [field.forbidden(WHOLE, 'static pods do not support ephemeral containers')];
   const path = SPEC.child('ephemeralContainers');
   // A patch does not keep their order.
   const now = new Map((pod.spec.ephemeralContainers ?? []).map((container) => [container.name, container]));
   return [
     ...anyPod(pod),
-    ...podAnnotationsUpdate(pod.metadata.annotations, old.metadata.annotations, ANNOTATIONS),
+    ...podAnnotationsUpdate(pod.metadata.annotations, old.metadata.annotations, pod.spec, ANNOTATIONS),
     ...(old.spec.ephemeralContainers ?? []).flatMap((before) => {
       const name = JSON.stringify(before.name);
       const after = now.get(before.name);
@@ -37,8 +36,8 @@ const ONLY_CPU_AND_MEMORY = 'only cpu and memory resources are mutable';
 
 /** CPU and memory of a pod and its containers may become more or less, but neither come nor change what the pod is worth. */
 export function validatePodResize(pod: Pod, old: Pod): FieldErrorList {
-  if (isMirrorPod(old.metadata.annotations)) return [field.forbidden(POD, 'static pods cannot be resized')];
-  if (old.spec.os?.name === 'windows') return [field.forbidden(POD, 'windows pods cannot be resized')];
+  if (isMirrorPod(old.metadata.annotations)) return [field.forbidden(WHOLE, 'static pods cannot be resized')];
+  if (old.spec.os?.name === 'windows') return [field.forbidden(WHOLE, 'windows pods cannot be resized')];
   const errors = anyPod(pod);
   if ((old.status.qosClass ?? podQosClass(old.spec)) !== podQosClass(pod.spec)) {
     errors.push(field.invalid(SPEC, pod.status.qosClass ?? '', 'Pod QOS Class may not change as a result of resizing'));

@@ -34,13 +34,17 @@ describe('spec', () => {
       'an image may not go',
       good,
       'containers: [{name: c, imagePullPolicy: Always}]\ninitContainers: [{name: i, image: x}]',
-      ['spec.containers[0].image: Required value'],
+      // Once for the spec, once for the change.
+      ['spec.containers[0].image: Required value', 'spec.containers[0].image: Required value'],
     ],
     [
       'an image may not have white space around it',
       good,
       'containers: [{name: c, image: " x", imagePullPolicy: Always}]\ninitContainers: [{name: i, image: x}]',
-      ['spec.containers[0].image: Invalid value: " x": must not have leading or trailing whitespace'],
+      [
+        'spec.containers[0].image: Invalid value: " x": must not have leading or trailing whitespace',
+        'spec.containers[0].image: Invalid value: " x": must not have leading or trailing whitespace',
+      ],
     ],
     [
       'the command may not change',
@@ -258,8 +262,8 @@ describe('status', () => {
       '',
       'conditions: [{type: "a b", status: "True", observedGeneration: -1}]',
       [
-        'metadata.conditions[0].observedGeneration: Invalid value: -1: must be greater than or equal to 0',
-        expect.stringMatching(/^metadata\.conditions\[0\]\.Type: Invalid value: "a b": name part must consist/),
+        'status.conditions[0].observedGeneration: Invalid value: -1: must be a non-negative integer',
+        expect.stringMatching(/^status\.conditions\[0\]\.Type: Invalid value: "a b": name part must consist/),
       ],
     ],
     [
@@ -272,7 +276,7 @@ describe('status', () => {
       'the generation that was seen',
       '',
       'observedGeneration: -1',
-      ['status.observedGeneration: Invalid value: -1: must be greater than or equal to 0'],
+      ['status.observedGeneration: Invalid value: -1: must be a non-negative integer'],
     ],
     [
       'a nominated node',
@@ -287,7 +291,6 @@ describe('status', () => {
       [
         'status.podIPs[2]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
         'status.podIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"10.0.0.1"},{"IP":"x"}]: may specify no more than one IP for each IP family',
-        'status.podIPs[1]: Duplicate value: {"IP":"10.0.0.1"}',
       ],
     ],
     [
@@ -317,8 +320,8 @@ describe('status', () => {
       '',
       'containerStatuses: [{name: c, user: {linux: {uid: -1, gid: 0, supplementalGroups: [-2]}}}]',
       [
-        'status.containerStatuses[0].linux.uid: Invalid value: -1: must be between 0 and 4294967295, inclusive',
-        'status.containerStatuses[0].linux.supplementalGroups[0]: Invalid value: -2: must be between 0 and 4294967295, inclusive',
+        'status.containerStatuses[0].user.linux.uid: Invalid value: -1: must be between 0 and 2147483647, inclusive',
+        'status.containerStatuses[0].user.linux.supplementalGroups[0]: Invalid value: -2: must be between 0 and 2147483647, inclusive',
       ],
     ],
     [

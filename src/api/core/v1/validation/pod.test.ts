@@ -308,7 +308,7 @@ describe('environment variables', () => {
     [
       'from a file',
       from('fileKeyRef: {key: k, path: ../p, volumeName: v}'),
-      [`${at}.fileKeyRef.path: Invalid value: "../p": must not contain '..'`],
+      [`${at}.fileKeyRef.path: Invalid value: "../p": must not contain '..'`, `${at}.fileKeyRef.volumeName: Not found: "v"`],
     ],
     [
       'all of something',
@@ -381,7 +381,7 @@ describe('mounts', () => {
     [
       'a part of an image',
       `${container('volumeMounts: [{name: v, mountPath: /v, subPath: a}]')}\nvolumes: [{name: v, image: {reference: a}}]`,
-      ['spec.containers[0].volumeMounts[0].subPath: Invalid value: "a": not allowed in image volume sources'],
+      [],
     ],
     [
       'as a device what is none',
@@ -663,7 +663,7 @@ describe('resources', () => {
       'what a pod as a whole cannot have',
       `${good}\nresources: {requests: {ephemeral-storage: 1Gi}, claims: [{name: a}]}`,
       [
-        'spec.resources.claims: Forbidden: claims cannot be set for Resources at pod-level',
+        'spec.resources.claims: Forbidden: claims may not be set for Resources at pod-level',
         'spec.resources.requests[ephemeral-storage]: Unsupported value: "ephemeral-storage": supported values: "cpu", "hugepages-", "memory"',
         'spec.resources.claims[0]: Not found: "a": must be one of the names in pod.spec.resourceClaims which is empty',
       ],
@@ -755,8 +755,8 @@ describe('security', () => {
       'users and groups out of range',
       context('runAsUser: -1, runAsGroup: 4294967296'),
       [
-        `${at}.runAsUser: Invalid value: -1: must be between 0 and 4294967295, inclusive`,
-        `${at}.runAsGroup: Invalid value: 4294967296: must be between 0 and 4294967295, inclusive`,
+        `${at}.runAsUser: Invalid value: -1: must be between 0 and 2147483647, inclusive`,
+        `${at}.runAsGroup: Invalid value: 4294967296: must be between 0 and 2147483647, inclusive`,
       ],
     ],
     [
@@ -793,10 +793,10 @@ describe('security', () => {
         'fsGroup: -1, runAsUser: -1, runAsGroup: -1, supplementalGroups: [-1], fsGroupChangePolicy: Never, supplementalGroupsPolicy: Lax, seLinuxChangePolicy: Never',
       ),
       [
-        'spec.securityContext.fsGroup: Invalid value: -1: must be between 0 and 4294967295, inclusive',
-        'spec.securityContext.runAsUser: Invalid value: -1: must be between 0 and 4294967295, inclusive',
-        'spec.securityContext.runAsGroup: Invalid value: -1: must be between 0 and 4294967295, inclusive',
-        'spec.securityContext.supplementalGroups[0]: Invalid value: -1: must be between 0 and 4294967295, inclusive',
+        'spec.securityContext.fsGroup: Invalid value: -1: must be between 0 and 2147483647, inclusive',
+        'spec.securityContext.runAsUser: Invalid value: -1: must be between 0 and 2147483647, inclusive',
+        'spec.securityContext.runAsGroup: Invalid value: -1: must be between 0 and 2147483647, inclusive',
+        'spec.securityContext.supplementalGroups[0]: Invalid value: -1: must be between 0 and 2147483647, inclusive',
         'spec.securityContext.fsGroupChangePolicy: Unsupported value: "Never": supported values: "Always", "OnRootMismatch"',
         'spec.securityContext.supplementalGroupsPolicy: Unsupported value: "Lax": supported values: "Merge", "Strict"',
         'spec.securityContext.seLinuxChangePolicy: Unsupported value: "Never": supported values: "MountOption", "Recursive"',
@@ -825,9 +825,9 @@ describe('security', () => {
       "users of its own in the host's namespaces",
       `${good}\nhostUsers: false\nhostNetwork: true\nhostPID: true\nhostIPC: true`,
       [
-        'spec.hostNetwork: Forbidden: when `pod.Spec.HostUsers` is false',
-        'spec.HostPID: Forbidden: when `pod.Spec.HostUsers` is false',
-        'spec.HostIPC: Forbidden: when `pod.Spec.HostUsers` is false',
+        'spec.hostNetwork: Forbidden: when `hostUsers` is false',
+        'spec.HostPID: Forbidden: when `hostUsers` is false',
+        'spec.HostIPC: Forbidden: when `hostUsers` is false',
       ],
     ],
     [
@@ -835,7 +835,7 @@ describe('security', () => {
       `${good}\nos: {name: plan9}`,
       ['spec.os: Unsupported value: "plan9": supported values: "linux", "windows"'],
     ],
-    ['no system', `${good}\nos: {name: ""}`, ['spec.os.name: Required value: cannot be empty']],
+    ['no system', `${good}\nos: {name: ""}`, ['spec.os.name: Required value']],
     [
       'what is for Windows on Linux',
       `${context('windowsOptions: {runAsUserName: u}')}\nos: {name: linux}`,
@@ -1054,9 +1054,9 @@ describe('the rest', () => {
       'a name of its own',
       `${good}\nhostnameOverride: ${'a'.repeat(65)}\nhostNetwork: true\nsetHostnameAsFQDN: true`,
       [
-        `spec.hostnameOverride: Invalid value: "${'a'.repeat(65)}": must be no more than 64 characters`,
-        'spec.setHostnameAsFQDN: Forbidden: may not be true when `hostnameOverride` is set',
-        'spec.hostNetwork: Forbidden: may not be true when `hostnameOverride` is set',
+        'spec.hostnameOverride: Forbidden: may not be specified when setHostnameAsFQDN is true',
+        'spec.hostnameOverride: Forbidden: may not be specified when hostNetwork is true',
+        'spec.hostnameOverride: Too long: may not be more than 64 bytes',
       ],
     ],
   ]);

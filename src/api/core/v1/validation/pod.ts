@@ -5,10 +5,11 @@ import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
 import type { Affinity, Container, NodeAffinity, NodeSelectorTerm, Pod, PodSpec, Toleration } from './types.ts';
-import { podAnnotations, podAnnotationsUpdate } from './annotations.ts';
+import { isMirrorPod, podAnnotations, podAnnotationsUpdate } from './annotations.ts';
 import { invalidEach, MAX_INT32 } from './common.ts';
 import { containersOfPod, image } from './containers.ts';
 import { podSpec } from './pod-spec.ts';
+import { profilesMatch } from './profile-annotations.ts';
 import { tolerations } from './scheduling.ts';
 
 const SPEC = new field.FieldPath('spec');
@@ -23,14 +24,14 @@ export function validatePod(pod: Pod): FieldErrorList {
   if ((spec.schedulingGates ?? []).length > 0 && (spec.nodeName ?? '') !== '') {
     errors.push(field.forbidden(SPEC.child('nodeName'), 'cannot be set until all schedulingGates have been cleared'));
   }
-  return errors;
+  return [...errors, ...profilesMatch(pod.metadata.annotations, spec, SPEC)];
 }
 
 /** What holds of a pod at any time. */
 export function anyPod({ metadata, spec }: Pod): FieldErrorList {
   return [
     ...podAnnotations(metadata.annotations, spec, ANNOTATIONS),
-    ...podSpec(spec, SPEC, { podName: metadata.name ?? '', isPod: true }),
+    ...podSpec(spec, SPEC, { podName: metadata.name ?? '', isPod: true, isMirror: isMirrorPod(metadata.annotations) }),
     ...tokensWithoutAccount(spec),
     ...containersOfPod(spec.containers, SPEC.child('containers')),
     ...containersOfPod(spec.initContainers, SPEC.child('initContainers')),
@@ -54,12 +55,16 @@ const UPDATE_MESSAGE =
 /** Almost all of a pod's spec is fixed when it is made. */
 export function validatePodUpdate(pod: Pod, old: Pod): FieldErrorList {
   const { spec } = pod;
-  const errors = [...anyPod(pod), ...podAnnotationsUpdate(pod.metadata.annotations, old.metadata.annotations, ANNOTATIONS)];
+  const errors = [
+    ...anyPod(pod),
+    // Says again what is wrong with them: a cause for each.
+    ...podAnnotationsUpdate(pod.metadata.annotations, old.metadata.annotations, spec, ANNOTATIONS),
+  ];
   for (const name of ['containers', 'initContainers'] as const) {
     const path = SPEC.child(name);
     const list = spec[name] ?? [];
     if (list.length !== (old.spec[name] ?? []).length) {
-      return unique([...errors, field.forbidden(path, 'pod updates may not add or remove containers')]);
+      return [...errors, field.forbidden(path, 'pod updates may not add or remove containers')];
     }
     list.forEach((container, index) => {
       if ((container.image ?? '') === '') errors.push(field.required(path.index(index).child('image')));
@@ -68,7 +73,7 @@ export function validatePodUpdate(pod: Pod, old: Pod): FieldErrorList {
   }
   const deadline = activeDeadlineUpdate(spec.activeDeadlineSeconds, old.spec.activeDeadlineSeconds);
   errors.push(...deadline.errors);
-  if (deadline.stop) return unique(errors);
+  if (deadline.stop) return errors;
   errors.push(
     ...onlyAddedTolerations(spec.tolerations, old.spec.tolerations, SPEC.child('tolerations')),
     ...onlyRemovedGates(pod, old),
@@ -76,12 +81,7 @@ export function validatePodUpdate(pod: Pod, old: Pod): FieldErrorList {
   const gated = (old.spec.schedulingGates ?? []).length > 0;
   if (gated) errors.push(...narrowing(spec, old.spec));
   if (!semanticEqual(withOldMutable(spec, old.spec, gated), old.spec)) errors.push(field.forbidden(SPEC, UPDATE_MESSAGE));
-  return unique(errors);
-}
-
-/** Some things are looked at twice. */
-function unique(errors: FieldErrorList): FieldErrorList {
-  return [...new Map(errors.map((error) => [error.message, error])).values()];
+  return errors;
 }
 
 /** A deadline can be set, and come nearer. */

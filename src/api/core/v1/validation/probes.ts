@@ -3,7 +3,7 @@
 import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
-import type { ExecAction, GRPCAction, HTTPGetAction, Lifecycle, Probe, TCPSocketAction } from './types.ts';
+import type { ExecAction, GRPCAction, HTTPGetAction, Lifecycle, PodSpec, Probe, TCPSocketAction } from './types.ts';
 import { invalidEach, nonNegative, optionalOneOf, portNumberOrName } from './common.ts';
 
 /** The actions that a probe or a hook can take. */
@@ -68,6 +68,25 @@ function probe(value: Probe, graceSeconds: number | undefined, at: FieldPath): F
 const succeedsOnce = (value: Probe, at: FieldPath): FieldErrorList =>
   value.successThreshold !== 1 ? [field.invalid(at.child('successThreshold'), value.successThreshold ?? 0, 'must be 1')] : [];
 
+const NAMED_SIGNALS =
+  'ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT RTMAX RTMIN SEGV STKFLT STOP SYS TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ';
+/** In the order of their names. */
+const SIGNALS_OF_LINUX = [...NAMED_SIGNALS.split(' '), ...numbered('RTMAX-', 14), ...numbered('RTMIN+', 15)]
+  .map((name) => `SIG${name}`)
+  .sort();
+const SIGNALS_OF_WINDOWS = ['SIGKILL', 'SIGTERM'];
+
+function numbered(prefix: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}${index + 1}`);
+}
+
+/** What signals there are depends on the system; a pod that names one must say on which it runs. */
+function stopSignal(signal: string, os: string | undefined, at: FieldPath): FieldErrorList {
+  if (os === undefined) return [field.forbidden(at, 'may not be set for containers with empty `spec.os.name`')];
+  if (os === 'windows') return optionalOneOf(signal, SIGNALS_OF_WINDOWS, at);
+  return os === 'linux' ? optionalOneOf(signal, SIGNALS_OF_LINUX, at) : [];
+}
+
 export interface Probed {
   livenessProbe?: Probe;
   readinessProbe?: Probe;
@@ -75,14 +94,18 @@ export interface Probed {
   lifecycle?: Lifecycle;
 }
 
-export function probesAndHooks(container: Probed, graceSeconds: number | undefined, at: FieldPath): FieldErrorList {
+export function probesAndHooks(container: Probed, { spec }: { readonly spec: PodSpec }, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
+  const { terminationGracePeriodSeconds: graceSeconds } = spec;
   const { livenessProbe, readinessProbe, startupProbe, lifecycle } = container;
   for (const [name, hook] of [
     ['postStart', lifecycle?.postStart],
     ['preStop', lifecycle?.preStop],
   ] as const) {
     if (hook !== undefined) errors.push(...handler(hook, graceSeconds, at.child('lifecycle', name)));
+  }
+  if (lifecycle?.stopSignal !== undefined) {
+    errors.push(...stopSignal(lifecycle.stopSignal, spec.os?.name, at.child('lifecycle', 'stopSignal')));
   }
   if (livenessProbe !== undefined) {
     const path = at.child('livenessProbe');

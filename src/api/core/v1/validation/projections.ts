@@ -13,7 +13,7 @@ import type {
   ServiceAccountTokenProjection,
   VolumeProjection,
 } from './types.ts';
-import { fileMode, invalidEach, localNonReservedPath, nonEmpty, oneOf } from './common.ts';
+import { fileMode, invalidEach, localNonReservedPath, nonEmpty } from './common.ts';
 import { fieldRef, resourceFieldRef, VOLUME_FIELD_PATHS } from './env.ts';
 
 export function keysToPaths(items: readonly KeyToPath[] | undefined, at: FieldPath): FieldErrorList {
@@ -48,8 +48,8 @@ export function projections({ sources }: ProjectedVolumeSource, at: FieldPath): 
   const errors: FieldErrorList = [];
   const paths = new Set<string>();
   /** `shown`: what the error is told with. */
-  const take = (path: string, shown: string): void => {
-    if (path === '') return;
+  const take = (path: string, shown: string, { evenNone = false } = {}): void => {
+    if (path === '' && !evenNone) return;
     if (paths.has(path)) errors.push(field.invalid(at, shown, 'conflicting duplicate paths'));
     paths.add(path);
   };
@@ -70,13 +70,20 @@ export function projections({ sources }: ProjectedVolumeSource, at: FieldPath): 
     }
     if (source.clusterTrustBundle !== undefined) {
       errors.push(...trustBundle(source.clusterTrustBundle, path.child('clusterTrustBundle')));
-      take(source.clusterTrustBundle.path, source.clusterTrustBundle.path);
+      take(source.clusterTrustBundle.path, source.clusterTrustBundle.path, { evenNone: true });
     }
     if (source.podCertificate !== undefined) {
-      errors.push(...certificate(source.podCertificate, path.child('podCertificate')));
-      for (const name of CERTIFICATE_PATHS) {
-        const file = source.podCertificate[name] ?? '';
+      const where = path.child('podCertificate');
+      errors.push(...certificate(source.podCertificate, where));
+      const given = CERTIFICATE_PATHS.filter((name) => (source.podCertificate?.[name] ?? '') !== '');
+      for (const name of given) {
+        const file = source.podCertificate[name] as string;
+        errors.push(...localNonReservedPath(file, where.child(name)));
         take(file, file);
+      }
+      if (given.length === 0) {
+        const message = 'specify at least one of credentialBundlePath, keyPath, and certificateChainPath';
+        errors.push(field.required(where, message));
       }
     }
     if (countOf(source) > 1) errors.push(field.forbidden(path, 'may not specify more than 1 volume type per source'));
@@ -110,34 +117,51 @@ function trustBundle(bundle: ClusterTrustBundleProjection, at: FieldPath): Field
     errors.push(field.invalid(at, bundle, 'only one of name and signerName may be used'));
   } else if (name !== undefined) {
     if (name === '') errors.push(field.required(at.child('name'), 'must be a valid object name'));
+    errors.push(...bundleName(name, at.child('name')));
     if (labelSelector !== undefined) {
       errors.push(field.invalid(at.child('labelSelector'), labelSelector, 'labelSelector must be unset if name is specified'));
     }
   } else if (signerName !== undefined) {
     if (signerName === '') errors.push(field.required(at.child('signerName'), 'must be a valid signer name'));
-    else errors.push(...signer(signerName, at.child('signerName')));
+    errors.push(...signer(signerName, at.child('signerName')));
     errors.push(...validateLabelSelector(labelSelector, at.child('labelSelector')));
   } else errors.push(field.required(at, 'either name or signerName must be specified'));
   errors.push(...nonEmpty(path, at.child('path')), ...localNonReservedPath(path, at.child('path')));
   return errors;
 }
 
+/** A bundle that is a signer's is called after it: its name, colons for slashes, another colon, and a name of its own. */
+function bundleName(name: string, at: FieldPath): FieldErrorList {
+  const colon = name.lastIndexOf(':');
+  const problems = colon < 0 ? validation.isDNS1123Subdomain(name) : validation.isDNS1123Subdomain(name.slice(colon + 1));
+  return invalidEach(
+    at,
+    name,
+    problems.map((problem) => `not a valid clustertrustbundlename: ${problem}`),
+  );
+}
+
 const CERTIFICATE_PATHS = ['credentialBundlePath', 'keyPath', 'certificateChainPath'] as const;
-const KEY_TYPES = ['ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519', 'RSA3072', 'RSA4096'];
+const KEY_TYPES = ['RSA3072', 'RSA4096', 'ECDSAP256', 'ECDSAP384', 'ECDSAP521', 'ED25519'];
 const MIN_CERTIFICATE_SECONDS = 60 * 60;
 const MAX_CERTIFICATE_SECONDS = 91 * 24 * 60 * 60;
+/** Of the signers of Kubernetes itself. */
+const MAX_KUBERNETES_CERTIFICATE_SECONDS = 24 * 60 * 60;
+const isOfKubernetes = (signerName: string): boolean => /(^|\.)kubernetes\.io$/.test(signerName.split('/')[0] ?? '');
 
 function certificate(source: PodCertificateProjection, at: FieldPath): FieldErrorList {
   const { signerName = '', keyType, maxExpirationSeconds: seconds } = source;
   const errors = signer(signerName, at.child('signerName'));
-  errors.push(...oneOf(keyType, KEY_TYPES, at.child('keyType')));
-  if (seconds !== undefined && (seconds < MIN_CERTIFICATE_SECONDS || seconds > MAX_CERTIFICATE_SECONDS)) {
-    const problems = validation.isInRange(seconds, MIN_CERTIFICATE_SECONDS, MAX_CERTIFICATE_SECONDS);
-    errors.push(...invalidEach(at.child('maxExpirationSeconds'), seconds, problems));
+  if (!KEY_TYPES.includes(keyType ?? '')) errors.push(field.notSupported(at.child('keyType'), keyType ?? '', KEY_TYPES));
+  if (seconds !== undefined) {
+    const max = isOfKubernetes(signerName) ? MAX_KUBERNETES_CERTIFICATE_SECONDS : MAX_CERTIFICATE_SECONDS;
+    const tell = (limit: string): void => {
+      const message = `if provided, maxExpirationSeconds must be ${limit}`;
+      errors.push(field.invalid(at.child('maxExpirationSeconds'), seconds, message));
+    };
+    if (seconds < MIN_CERTIFICATE_SECONDS) tell(`>= ${MIN_CERTIFICATE_SECONDS}`);
+    if (seconds > max) tell(`<= ${max}`);
   }
-  const given = CERTIFICATE_PATHS.filter((name) => (source[name] ?? '') !== '');
-  if (given.length === 0) errors.push(field.required(at, `specify at least one of ${CERTIFICATE_PATHS.join(', ')}`));
-  for (const name of given) errors.push(...localNonReservedPath(source[name] as string, at.child(name)));
   return errors;
 }
 

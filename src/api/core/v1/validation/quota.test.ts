@@ -14,7 +14,7 @@ describe('quotas', () => {
   const SCOPES = 'spec.scopes: Invalid value: ';
   const EXPRESSIONS = 'spec.scopeSelector.matchExpressions';
   const MUST_EXIST =
-    "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
+    "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
   const selecting = (requirement: string, hard = '{pods: 1}'): string =>
     `{hard: ${hard}, scopeSelector: {matchExpressions: [${requirement}]}}`;
 

@@ -121,16 +121,23 @@ function amountOf(list: ResourceList | undefined, name: string): string | undefi
 export function podResources(spec: PodSpec, at: FieldPath, claimNames: ReadonlySet<string>): FieldErrorList {
   const { resources } = spec;
   if (resources === undefined) return [];
+  if (spec.os?.name === 'windows') return [field.forbidden(at, 'may not be set for a windows pod')];
   const errors: FieldErrorList = [];
   if (resources.claims !== undefined) {
-    errors.push(field.forbidden(at.child('claims'), 'claims cannot be set for Resources at pod-level'));
+    errors.push(field.forbidden(at.child('claims'), 'claims may not be set for Resources at pod-level'));
   }
   errors.push(...resourceRequirements(resources, at, claimNames, podResourceName));
   for (const [name, together] of aggregateContainerResources(spec, 'requests')) {
-    const requested = parseQuantity(amountOf(resources.requests, name) ?? '0');
-    if (together.cmp(requested) <= 0) continue;
+    const requested = amountOf(resources.requests, name);
+    if (requested === undefined || together.cmp(parseQuantity(requested)) <= 0) continue;
     const message = `must be greater than or equal to aggregate container requests of ${together.toString()}`;
-    errors.push(field.invalid(at.child('requests').key(name), requested.toString(), message));
+    errors.push(field.invalid(at.child('requests').key(name), requested, message));
+  }
+  for (const [name, together] of aggregateContainerResources(spec, 'limits')) {
+    const limit = isHugePages(name) ? amountOf(resources.limits, name) : undefined;
+    if (limit === undefined || together.cmp(parseQuantity(limit)) <= 0) continue;
+    const message = `must be greater than or equal to aggregate container limits of ${together.toString()}`;
+    errors.push(field.invalid(at.child('limits').key(name), limit, message));
   }
   spec.containers.forEach((container, index) => {
     for (const [name, amount] of Object.entries(container.resources.limits ?? {})) {

@@ -173,6 +173,10 @@ function labelKeys({ labelSelector, matchLabelKeys = [], mismatchLabelKeys = [] 
   return errors;
 }
 
+/** Numbers cannot be compared yet; who tries is told of it, others are not. */
+const operatorsBeside = (operator: string): readonly string[] =>
+  operator === 'Lt' || operator === 'Gt' ? ['Equal', 'Exists', 'Lt', 'Gt'] : ['Equal', 'Exists'];
+
 export function tolerations(list: readonly Toleration[] | undefined, at: FieldPath): FieldErrorList {
   return (list ?? []).flatMap((toleration, index) => {
     const path = at.index(index);
@@ -187,7 +191,7 @@ export function tolerations(list: readonly Toleration[] | undefined, at: FieldPa
       errors.push(field.invalid(path.child('effect'), effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"));
     }
     if (operator === '' || operator === 'Equal') errors.push(...labelValue(value, path.child('operator')));
-    else if (operator !== 'Exists') errors.push(field.notSupported(path.child('operator'), operator, ['Equal', 'Exists']));
+    else if (operator !== 'Exists') errors.push(field.notSupported(path.child('operator'), operator, operatorsBeside(operator)));
     else if (value !== '') {
       errors.push(field.invalid(path.child('operator'), value, "value must be empty when `operator` is 'Exists'"));
     }
@@ -232,7 +236,7 @@ export function topologySpreadConstraints(list: readonly TopologySpreadConstrain
     const { maxSkew, topologyKey, whenUnsatisfiable, minDomains } = constraint;
     if (maxSkew <= 0) errors.push(field.invalid(path.child('maxSkew'), maxSkew, 'must be greater than zero'));
     if (topologyKey === '') errors.push(field.required(path.child('topologyKey'), 'can not be empty'));
-    errors.push(...optionalOneOf(whenUnsatisfiable, ['DoNotSchedule', 'ScheduleAnyway'], path.child('whenUnsatisfiable')));
+    errors.push(...optionalOneOf(whenUnsatisfiable ?? '', ['DoNotSchedule', 'ScheduleAnyway'], path.child('whenUnsatisfiable')));
     const isSame = (other: TopologySpreadConstraint): boolean =>
       other.topologyKey === topologyKey && other.whenUnsatisfiable === whenUnsatisfiable;
     if (constraints.slice(index + 1).some(isSame)) {

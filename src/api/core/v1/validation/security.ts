@@ -4,7 +4,7 @@ import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
 import type { AppArmorProfile, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext } from './types.ts';
-import { invalidEach, localDescendingPath, oneOf, optionalOneOf } from './common.ts';
+import { allContainers, invalidEach, localDescendingPath, oneOf, optionalOneOf } from './common.ts';
 import { windowsOptions } from './windows.ts';
 
 const SYSCTL_SEGMENT = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
@@ -113,9 +113,14 @@ export function hostUsers(spec: PodSpec, at: FieldPath): FieldErrorList {
     ['HostPID', spec.hostPID],
     ['HostIPC', spec.hostIPC],
   ] as const;
-  return clashes.flatMap(([name, set]) =>
-    set === true ? [field.forbidden(at.child(name), 'when `pod.Spec.HostUsers` is false')] : [],
-  );
+  const why = 'when `hostUsers` is false';
+  return [
+    ...clashes.flatMap(([name, set]) => (set === true ? [field.forbidden(at.child(name), why)] : [])),
+    // Devices cannot be given other owners.
+    ...allContainers(spec, at).flatMap(({ container: { volumeDevices = [] }, at: path }) =>
+      volumeDevices.length === 0 ? [] : [field.forbidden(path.child('volumeDevices'), why)],
+    ),
+  ];
 }
 
 export function podSecurityContext(spec: PodSpec, at: FieldPath): FieldErrorList {

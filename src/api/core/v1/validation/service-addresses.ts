@@ -2,9 +2,9 @@
 
 import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
-import * as validation from '../../../../machinery/validation.ts';
 import type { Service } from './types.ts';
-import { invalidEach, isDualStack, isIPv6, oneOf, optionalOneOf } from './common.ts';
+import { isIPv6, oneOf, optionalOneOf } from './common.ts';
+import { legacyIP } from './ip.ts';
 
 const SPEC = new field.FieldPath('spec');
 const ADDRESSES = SPEC.child('clusterIPs');
@@ -17,7 +17,7 @@ export function isHeadless({ spec }: Service): boolean {
   return spec.clusterIPs?.length === 1 && spec.clusterIPs[0] === 'None';
 }
 
-export function clusterAddresses(service: Service): FieldErrorList {
+export function clusterAddresses(service: Service, old?: Service): FieldErrorList {
   const { spec } = service;
   if (spec.type === 'ExternalName') return [];
   const { clusterIP = '', clusterIPs = [], ipFamilies = [] } = spec;
@@ -37,14 +37,14 @@ export function clusterAddresses(service: Service): FieldErrorList {
   errors.push(...optionalOneOf(spec.ipFamilyPolicy, FAMILY_POLICIES, FAMILY_POLICY));
 
   const forms = clusterIPs.flatMap((address, index) => {
-    if (index > 0 || address !== 'None') return invalidEach(ADDRESSES.index(index), address, validation.isValidIP(address));
+    if (index > 0 || address !== 'None') return legacyIP(address, ADDRESSES.index(index), old?.spec.clusterIPs);
     return clusterIPs.length > 1 ? [field.invalid(ADDRESSES, clusterIPs, "'None' must be the first and only value")] : [];
   });
   errors.push(...forms);
   if (clusterIPs.length > 2) errors.push(field.invalid(ADDRESSES, clusterIPs, 'may only hold up to 2 values'));
   // What else could be said of addresses that are none would only confuse.
   if (forms.length > 0) return errors;
-  if (clusterIPs.length > 1 && !isDualStack(clusterIPs.slice(0, 2))) {
+  if (clusterIPs.length > 1 && new Set(clusterIPs.map(isIPv6)).size < 2) {
     errors.push(field.invalid(ADDRESSES, clusterIPs, 'may specify no more than one IP for each IP family'));
   }
   if (isHeadless(service)) return errors;

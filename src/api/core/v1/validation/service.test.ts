@@ -169,7 +169,7 @@ describe('a service', () => {
       [
         'spec.externalTrafficPolicy: Unsupported value: "Far": supported values: "Cluster", "Local"',
         'spec.internalTrafficPolicy: Unsupported value: "Near": supported values: "Cluster", "Local"',
-        'spec.trafficDistribution: Unsupported value: "Somewhere": supported values: "PreferClose", "PreferSameNode", "PreferSameZone"',
+        'spec.trafficDistribution: Unsupported value: "Somewhere": supported values: "PreferClose", "PreferSameZone", "PreferSameNode"',
       ],
     ],
     [

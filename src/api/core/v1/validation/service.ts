@@ -5,6 +5,7 @@ import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
 import type { Service, ServicePort } from './types.ts';
 import { invalidEach, oneOf, optionalOneOf, portNumberOrName } from './common.ts';
+import { isAddress, legacyCIDR, legacyIP } from './ip.ts';
 import { clusterAddresses, clusterAddressesUpdate, isHeadless, nonSpecialIP } from './service-addresses.ts';
 
 const SPEC = new field.FieldPath('spec');
@@ -14,9 +15,10 @@ const TOPOLOGY_HINTS = 'service.kubernetes.io/topology-aware-hints';
 const SOURCE_RANGES = 'service.beta.kubernetes.io/load-balancer-source-ranges';
 const ONLY_LOAD_BALANCER = "may only be used when `type` is 'LoadBalancer'";
 const MAX_AFFINITY_SECONDS = 86_400;
-const TRAFFIC_DISTRIBUTIONS = ['PreferClose', 'PreferSameNode', 'PreferSameZone'];
+const TRAFFIC_DISTRIBUTIONS = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
 
-export function validateService(service: Service): FieldErrorList {
+/** `old`: what the service was before; addresses that it had then may stay as they are written. */
+export function validateService(service: Service, old?: Service): FieldErrorList {
   const { spec } = service;
   const headless = isHeadless(service);
   const noPorts = (spec.ports ?? []).length === 0 && !headless && spec.type !== 'ExternalName';
@@ -27,11 +29,13 @@ export function validateService(service: Service): FieldErrorList {
     ...portsAlone(service),
     ...validation.validateLabels(spec.selector, SPEC.child('selector')),
     ...sessionAffinity(service),
-    ...clusterAddresses(service),
-    ...(spec.externalIPs ?? []).flatMap((address, index) => externalIP(address, SPEC.child('externalIPs').index(index))),
+    ...clusterAddresses(service, old),
+    ...(spec.externalIPs ?? []).flatMap((address, index) =>
+      externalIP(address, old?.spec.externalIPs, SPEC.child('externalIPs').index(index)),
+    ),
     ...oneOf(spec.type, ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'], SPEC.child('type')),
     ...portsTogether(service),
-    ...loadBalancer(service),
+    ...loadBalancer(service, old),
     ...externalTraffic(service),
     ...internalTraffic(service),
     ...optionalOneOf(spec.trafficDistribution, TRAFFIC_DISTRIBUTIONS, SPEC.child('trafficDistribution')),
@@ -148,14 +152,14 @@ function sessionAffinity({ spec }: Service): FieldErrorList {
   return errors;
 }
 
-function externalIP(address: string, at: FieldPath): FieldErrorList {
-  const errors = invalidEach(at, address, validation.isValidIP(address));
+function externalIP(address: string, old: readonly string[] | undefined, at: FieldPath): FieldErrorList {
+  const errors = legacyIP(address, at, old);
   return errors.length > 0 ? errors : nonSpecialIP(address, at);
 }
 
-function loadBalancer(service: Service): FieldErrorList {
+function loadBalancer(service: Service, old: Service | undefined): FieldErrorList {
   const { spec } = service;
-  const errors = sourceRanges(service);
+  const errors = sourceRanges(service, old);
   const is = spec.type === 'LoadBalancer';
   if (!is && spec.allocateLoadBalancerNodePorts !== undefined) {
     errors.push(field.forbidden(SPEC.child('allocateLoadBalancerNodePorts'), ONLY_LOAD_BALANCER));
@@ -163,28 +167,31 @@ function loadBalancer(service: Service): FieldErrorList {
   if (is && spec.allocateLoadBalancerNodePorts === undefined) {
     errors.push(field.required(field.path('allocateLoadBalancerNodePorts')));
   }
-  const { loadBalancerClass } = spec;
-  if (loadBalancerClass !== undefined) {
-    const at = SPEC.child('loadBalancerClass');
-    if (is) errors.push(...invalidEach(at, loadBalancerClass, validation.isQualifiedName(loadBalancerClass)));
-    else errors.push(field.forbidden(at, ONLY_LOAD_BALANCER));
-  }
-  return errors;
+  return [...errors, ...balancerClass(service)];
+}
+
+function balancerClass({ spec: { type, loadBalancerClass: name } }: Service): FieldErrorList {
+  if (name === undefined) return [];
+  const at = SPEC.child('loadBalancerClass');
+  if (type !== 'LoadBalancer') return [field.forbidden(at, ONLY_LOAD_BALANCER)];
+  return invalidEach(at, name, validation.isQualifiedName(name));
 }
 
 /** A field, or the annotation that it was before. */
-function sourceRanges({ metadata, spec }: Service): FieldErrorList {
+function sourceRanges({ metadata, spec }: Service, old: Service | undefined): FieldErrorList {
   const list = spec.loadBalancerSourceRanges ?? [];
   const annotation = metadata.annotations?.[SOURCE_RANGES];
   if (list.length === 0 && annotation === undefined) return [];
   const at = list.length > 0 ? SPEC.child('LoadBalancerSourceRanges') : ANNOTATIONS.key(SOURCE_RANGES);
   const errors = spec.type === 'LoadBalancer' ? [] : [field.forbidden(at, ONLY_LOAD_BALANCER)];
   // Space around them is tolerated, for compatibility with the annotation.
-  const check = (range: string, path: FieldPath): FieldErrorList =>
-    invalidEach(path, range.trim(), validation.isValidCIDR(range.trim()));
-  if (list.length > 0) return [...errors, ...list.flatMap((range, index) => check(range, at.index(index)))];
+  const before = (old?.spec.loadBalancerSourceRanges ?? []).map((range) => range.trim());
+  if (list.length > 0) {
+    return [...errors, ...list.flatMap((range, index) => legacyCIDR(range.trim(), at.index(index), before))];
+  }
+  if (annotation === old?.metadata.annotations?.[SOURCE_RANGES]) return errors;
   const ranges = (annotation ?? '').trim() === '' ? [] : (annotation as string).split(',');
-  return [...errors, ...ranges.flatMap((range) => check(range, at))];
+  return [...errors, ...ranges.flatMap((range) => legacyCIDR(range.trim(), at))];
 }
 
 const isReachableFromOutside = ({ spec }: Service): boolean =>
@@ -229,30 +236,32 @@ export function validateServiceUpdate(service: Service, old: Service): FieldErro
       errors.push(field.invalid(SPEC.child('loadBalancerClass'), loadBalancerClass ?? null, 'may not change once set'));
     }
   }
+  errors.push(...balancerClass(service));
   if (needsHealthCheck(service) && needsHealthCheck(old)) {
     if (service.spec.healthCheckNodePort !== old.spec.healthCheckNodePort) {
       errors.push(field.forbidden(SPEC.child('healthCheckNodePort'), 'field is immutable'));
     }
   }
-  return [...errors, ...validateService(service)];
+  return [...errors, ...validateService(service, old)];
 }
 
-export function validateServiceStatusUpdate({ spec, status }: Service): FieldErrorList {
+export function validateServiceStatusUpdate({ spec, status }: Service, old?: Service): FieldErrorList {
   const at = field.path('status', 'loadBalancer', 'ingress');
   const list = status.loadBalancer.ingress ?? [];
   if (spec.type !== 'LoadBalancer' && list.length > 0) {
     return [field.forbidden(at, "may only be used when `spec.type` is 'LoadBalancer'")];
   }
+  const before = (old?.status.loadBalancer.ingress ?? []).map(({ ip = '' }) => ip);
   return list.flatMap(({ ip = '', hostname = '', ipMode }, index) => {
     const path = at.index(index);
-    const errors = ip === '' ? [] : invalidEach(path.child('ip'), ip, validation.isValidIP(ip));
+    const errors = ip === '' ? [] : legacyIP(ip, path.child('ip'), before);
     if (ipMode === undefined) {
       if (ip !== '') errors.push(field.required(path.child('ipMode'), 'must be specified when `ip` is set'));
     } else if (ip === '') errors.push(field.forbidden(path.child('ipMode'), 'may not be specified when `ip` is not set'));
     else errors.push(...optionalOneOf(ipMode, ['Proxy', 'VIP'], path.child('ipMode')));
     if (hostname !== '') {
       const problems = [...validation.isDNS1123Subdomain(hostname)];
-      if (validation.isValidIP(hostname).length === 0) problems.push('must be a DNS name, not an IP address');
+      if (isAddress(hostname)) problems.push('must be a DNS name, not an IP address');
       errors.push(...invalidEach(path.child('hostname'), hostname, problems));
     }
     return errors;

@@ -16,11 +16,13 @@ export interface ValidatedVolumes {
   readonly volumes: ReadonlyMap<string, Volume>;
 }
 
-/** What a volume's rules need to know of its pod. */
+/** What the rules of volumes and claims need to know of their pod. */
 export interface VolumeOwner {
   /** '' for a template, and where the name is not known yet. */
   readonly podName: string;
   readonly isPod: boolean;
+  /** The API's copy of a pod that a node has from a file. */
+  readonly isMirror: boolean;
 }
 
 export function volumes(list: readonly Volume[] | undefined, owner: VolumeOwner, at: FieldPath): ValidatedVolumes {
@@ -205,10 +207,14 @@ export const SOURCES: Sources = {
     ...nonEmpty(system, at.child('system')),
     ...nonEmpty(volumeName, at.child('volumeName')),
   ],
-  csi: ({ driver, nodePublishSecretRef }, at) => [
-    ...csiDriverName(driver, at.child('driver')),
-    ...(nodePublishSecretRef === undefined ? [] : nonEmpty(nodePublishSecretRef.name, at.child('nodePublishSecretRef', 'name'))),
-  ],
+  csi: ({ driver, nodePublishSecretRef }, at) => {
+    const errors = csiDriverName(driver, at.child('driver'));
+    const { name = '' } = nodePublishSecretRef ?? {};
+    if (nodePublishSecretRef === undefined) return errors;
+    if (name === '') return [...errors, field.required(at.child('nodePublishSecretRef', 'name'))];
+    // Kubernetes tells it here.
+    return [...errors, ...invalidEach(at.child('name'), name, validation.isDNS1123Subdomain(name))];
+  },
   ephemeral: ({ volumeClaimTemplate }, at) => {
     const path = at.child('volumeClaimTemplate');
     return volumeClaimTemplate === undefined ? [field.required(path)] : claimTemplate(volumeClaimTemplate, path);
@@ -221,6 +227,8 @@ export const SOURCES: Sources = {
 
 /** What a source's errors are told under, where it is not its name. */
 export const PATHS: Partial<Record<keyof Sources, string>> = { gcePersistentDisk: 'persistentDisk' };
+/** What a source is called when it is one too many: Kubernetes' spelling. */
+const SURPLUS_PATHS: Partial<Record<keyof Sources, string>> = { cephfs: 'cephFS', downwardAPI: 'downwarAPI' };
 
 function volumeSource(volume: Volume, owner: VolumeOwner, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
@@ -228,21 +236,24 @@ function volumeSource(volume: Volume, owner: VolumeOwner, at: FieldPath): FieldE
   for (const name of Object.keys(SOURCES) as (keyof Sources)[]) {
     const source = volume[name];
     if (source === undefined) continue;
-    if (sources++ > 0) errors.push(field.forbidden(at.child(name), 'may not specify more than 1 volume type'));
-    else {
+    const first = sources++ === 0;
+    if (first) {
       const check = SOURCES[name] as (source: unknown, at: FieldPath, owner: VolumeOwner) => FieldErrorList;
       errors.push(...check(source, at.child(PATHS[name] ?? name), owner));
+    } else errors.push(field.forbidden(at.child(SURPLUS_PATHS[name] ?? name), 'may not specify more than 1 volume type'));
+    if (name === 'iscsi' && volume.iscsi !== undefined) {
+      errors.push(...iscsiNameLength(volume.name, volume.iscsi, volume.name, at.child('name')));
     }
+    if (name === 'ephemeral' && first) errors.push(...claimName(volume.name, owner, at.child('name')));
   }
   if (sources === 0) errors.push(field.required(at, 'must specify a volume type'));
-  errors.push(...withName(volume, owner, at.child('name')));
   return errors;
 }
 
 /** Drivers are called by domain names, whose letters may be large. */
 export function csiDriverName(name: string, at: FieldPath): FieldErrorList {
+  if (name === '') return [field.required(at)];
   return [
-    ...nonEmpty(name, at),
     ...(name.length > MAX_CSI_DRIVER_NAME ? [field.tooLong(at, name, MAX_CSI_DRIVER_NAME)] : []),
     ...invalidEach(at, name, validation.isDNS1123Subdomain(name.toLowerCase())),
   ];
@@ -250,12 +261,9 @@ export function csiDriverName(name: string, at: FieldPath): FieldErrorList {
 
 const MAX_ISCSI_NAME = 64;
 
-/** Some sources make names of the volume's. */
-function withName(volume: Volume, { podName }: VolumeOwner, at: FieldPath): FieldErrorList {
-  const { name, iscsi, ephemeral } = volume;
-  const tooLong = iscsi === undefined ? [] : iscsiNameLength(name, iscsi, name, at);
-  if (tooLong.length > 0) return tooLong;
-  if (ephemeral === undefined || podName === '' || name === '') return [];
+/** The claim that is made for the pod has the names of both. */
+function claimName(name: string, { podName }: VolumeOwner, at: FieldPath): FieldErrorList {
+  if (podName === '' || name === '') return [];
   const claim = `${podName}-${name}`;
   const problems = validation.isDNS1123Subdomain(claim).map((problem) => `PVC name ${JSON.stringify(claim)}: ${problem}`);
   return invalidEach(at, name, problems);
@@ -284,13 +292,15 @@ function partitionNumber(value: number | undefined, at: FieldPath): FieldErrorLi
 }
 
 const ISCSI_NAMES: Readonly<Record<string, RegExp>> = {
-  iqn: /^iqn\.\d{4}-\d{2}\.([a-zA-Z0-9.-]+)(:[^,;*&$|\s]+)$/,
-  eui: /^eui.[a-fA-F0-9]{16}$/,
-  naa: /^naa.[a-fA-F0-9]{32}$/,
+  iqn: /iqn\.\d{4}-\d{2}\.([a-zA-Z0-9.-]+)(:[^,;*&$|\s]+)$/,
+  eui: /^eui.[a-zA-Z0-9]{16}$/,
+  naa: /^naa.[a-zA-Z0-9]{32}$/,
 };
+const OTHER_ISCSI_NAME = 'must be valid format starting with iqn, eui, or naa';
 
-function iscsiName(name: string, at: FieldPath): FieldErrorList {
+/** `other`: what is said of a name that is of neither form. */
+export function iscsiName(name: string, at: FieldPath, other = OTHER_ISCSI_NAME): FieldErrorList {
   const form = ISCSI_NAMES[name.slice(0, 3)];
-  if (form === undefined) return [field.invalid(at, name, 'must be valid format starting with iqn, eui, or naa')];
+  if (form === undefined) return [field.invalid(at, name, other)];
   return form.test(name) ? [] : [field.invalid(at, name, 'must be valid format')];
 }

@@ -3,8 +3,8 @@
 import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
-import type { Container, EphemeralContainer, PodSpec, WindowsSecurityContextOptions } from './types.ts';
-import { invalidEach } from './common.ts';
+import type { PodSpec, WindowsSecurityContextOptions } from './types.ts';
+import { allContainers, invalidEach } from './common.ts';
 
 const MAX_CREDENTIAL_SPEC_KIB = 64;
 const MAX_DOMAIN_LENGTH = 256;
@@ -55,14 +55,6 @@ function userProblems(name: string): string[] {
   return problems;
 }
 
-type AnyContainer = Container | EphemeralContainer;
-
-function allContainers(spec: PodSpec, at: FieldPath): { readonly container: AnyContainer; readonly at: FieldPath }[] {
-  return (['initContainers', 'containers', 'ephemeralContainers'] as const).flatMap((name) =>
-    (spec[name] ?? []).map((container, index) => ({ container, at: at.child(name).index(index) })),
-  );
-}
-
 /** Containers that are processes of the host: all of a pod, or none. */
 export function hostProcesses(spec: PodSpec, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = [];
@@ -89,18 +81,23 @@ export function hostProcesses(spec: PodSpec, at: FieldPath): FieldErrorList {
   return errors;
 }
 
+/** In the order in which they are told. */
 const OF_LINUX_PODS = [
-  'appArmorProfile',
-  'seLinuxOptions',
-  'seccompProfile',
-  'fsGroup',
-  'fsGroupChangePolicy',
-  'sysctls',
-  'runAsUser',
-  'runAsGroup',
-  'supplementalGroups',
-  'supplementalGroupsPolicy',
-  'seLinuxChangePolicy',
+  'securityContext.appArmorProfile',
+  'securityContext.seLinuxOptions',
+  'hostUsers',
+  'hostPID',
+  'hostIPC',
+  'securityContext.seccompProfile',
+  'securityContext.fsGroup',
+  'securityContext.fsGroupChangePolicy',
+  'securityContext.sysctls',
+  'shareProcessNamespace',
+  'securityContext.runAsUser',
+  'securityContext.runAsGroup',
+  'securityContext.supplementalGroups',
+  'securityContext.supplementalGroupsPolicy',
+  'securityContext.seLinuxChangePolicy',
 ] as const;
 const OF_LINUX_CONTAINERS = [
   'appArmorProfile',
@@ -119,7 +116,7 @@ const OF_LINUX_CONTAINERS = [
 export function operatingSystem(spec: PodSpec, at: FieldPath): FieldErrorList {
   if (spec.os === undefined) return [];
   const { name } = spec.os;
-  if (name === '') return [field.required(at.child('os', 'name'), 'cannot be empty')];
+  if (name === '') return [field.required(at.child('os', 'name'))];
   if (name === 'linux') return withoutWindows(spec, at);
   if (name === 'windows') return withoutLinux(spec, at);
   return [field.notSupported(at.child('os'), name, ['linux', 'windows'])];
@@ -137,11 +134,9 @@ function withoutLinux(spec: PodSpec, at: FieldPath): FieldErrorList {
   const refuse = (set: boolean, path: FieldPath): void => {
     if (set) errors.push(field.forbidden(path, 'cannot be set for a windows pod'));
   };
-  refuse(spec.hostUsers !== undefined, at.child('hostUsers'));
-  refuse(spec.hostPID === true, at.child('hostPID'));
-  refuse(spec.hostIPC === true, at.child('hostIPC'));
-  refuse(spec.shareProcessNamespace !== undefined, at.child('shareProcessNamespace'));
-  for (const name of OF_LINUX_PODS) refuse(spec.securityContext?.[name] !== undefined, at.child('securityContext', name));
+  const set = new Set<string>(Object.keys(spec));
+  for (const name of Object.keys(spec.securityContext ?? {})) set.add(`securityContext.${name}`);
+  for (const name of OF_LINUX_PODS) refuse(set.has(name), at.child(name));
   for (const { container, at: path } of allContainers(spec, at)) {
     for (const name of OF_LINUX_CONTAINERS) {
       refuse(container.securityContext?.[name] !== undefined, path.child('securityContext', name));

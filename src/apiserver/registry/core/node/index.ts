@@ -4,7 +4,6 @@ import type * as core from '../../../../api/core/v1/index.ts';
 import { nodes } from '../../../../api/core/v1/index.ts';
 import { validateNode, validateNodeUpdate } from '../../../../api/core/v1/validation/index.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
-import type { FieldErrorList } from '../../../../machinery/field.ts';
 import { nodeProxySubresource } from '../../../node-proxy/subresources.ts';
 import { nodeTable } from '../../../printers/node.ts';
 import { ResourceStore } from '../../resource-store.ts';
@@ -34,19 +33,14 @@ function warnings({ spec }: Node): string[] {
   return found;
 }
 
-/** Both sets of rules have some in common: what is wrong is told once. */
-function validateUpdate(node: Node, old: Node): FieldErrorList {
-  const errors = [...validateNode(node), ...validateNodeUpdate(node, old)];
-  return [...new Map(errors.map((error) => [error.message, error])).values()];
-}
-
 /** A kubelet registers its node with its status: it is kept on creation. */
 export const nodeStrategy: ResourceStrategy<Node> = {
   prepareForCreate: (node) => withoutConfigSource(node),
   validate: (node) => validateNode(node),
   warningsOnCreate: warnings,
   prepareForUpdate: (node, old) => withoutConfigSource({ ...node, status: old.status }, old),
-  validateUpdate,
+  // Both sets of rules have some in common: a cause for each.
+  validateUpdate: (node, old) => [...validateNode(node), ...validateNodeUpdate(node, old)],
   warningsOnUpdate: warnings,
   selectableFieldNames: ['spec.unschedulable'],
   selectableFields: (node) => ({ 'spec.unschedulable': String(node.spec.unschedulable ?? false) }),
