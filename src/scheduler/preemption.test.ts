@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pods, type PodSpec } from '../api/core/v1/index.ts';
+import { podDisruptionBudgets } from '../api/policy/v1/index.ts';
 import type { TransportRequest } from '../client/transport.ts';
 import * as apierrors from '../machinery/apierrors.ts';
 import { startTestCluster, type TestCluster } from './testing/cluster.ts';
@@ -84,6 +85,30 @@ describe('preemption', () => {
     await cluster.addPod('one', { cpu: '1' }, critical);
     await cluster.clock.advance('5s');
     expect(await going()).toEqual(['n1-b']);
+  });
+
+  it('spares pods whose disruption budget does not allow them to go, if others will do', async () => {
+    await cluster.addNode('n1', small);
+    await cluster.addNode('n2', small);
+    cluster.startScheduler();
+    for (const node of ['n1', 'n2']) {
+      // The less important one is guarded.
+      const selected = { nodeSelector: { 'kubernetes.io/hostname': node } };
+      await cluster.addPod(node, { cpu: '2' }, { ...selected, ...(node === 'n1' ? {} : critical) }, { on: node });
+    }
+    await cluster.untilBound('n1', 'n2');
+    const budgets = cluster.client.resource(podDisruptionBudgets).namespace('default');
+    const budget = await budgets.create({
+      metadata: { name: 'b' },
+      spec: { selector: { matchLabels: { on: 'n1' } }, maxUnavailable: 0 },
+    });
+    const status = { disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1 };
+    await budgets.updateStatus({ ...budget, status });
+    await cluster.clock.advance('1s');
+    await cluster.addPod('high', { cpu: '2' }, vital);
+    await cluster.clock.advance('5s');
+    expect((await inDefault().get('n2')).metadata.deletionTimestamp).toBeDefined();
+    expect((await inDefault().get('n1')).metadata.deletionTimestamp).toBeUndefined();
   });
 
   it('does not give the promised room to less important pods, nor preempt twice', async () => {

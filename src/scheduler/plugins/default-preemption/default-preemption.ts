@@ -13,8 +13,9 @@ import type { PostFilterPlugin, PostFilterResult, Trial } from '../../framework/
 import type { PodInfo } from '../../framework/pod-info.ts';
 import { Status } from '../../framework/status.ts';
 import { readArgs } from '../args.ts';
+import { DisruptionBudgets } from './disruption-budgets.ts';
 import { evict } from './eviction.ts';
-import { bestCandidate, type Candidate, hasVictims, NO_VICTIMS, selectVictims } from './victims.ts';
+import { bestCandidate, type Candidate, hasVictims, NO_VICTIMS, selectVictims, type Victims } from './victims.ts';
 
 const NAME = 'DefaultPreemption';
 
@@ -28,19 +29,19 @@ interface Args {
 const NOT_HELPFUL = new Status('UnschedulableAndUnresolvable', ['Preemption is not helpful for scheduling'], NAME);
 const MAX_INT32 = 2 ** 31 - 1;
 
-type Victims = readonly PodInfo[] | Status;
-
 class DefaultPreemption implements PostFilterPlugin {
   readonly name = NAME;
   readonly #args: Args;
   readonly #handle: Handle;
-  readonly #known = new NodeMemo<Victims>(NO_VICTIMS);
+  readonly #known = new NodeMemo<Victims | Status>(NO_VICTIMS);
+  readonly #budgets: DisruptionBudgets;
   /** By UID, the pods whose victims are being deleted: whether they have been tried again meanwhile. */
   readonly #evicting = new Map<string, { triedAgain: boolean }>();
 
   constructor(args: Args, handle: Handle) {
     this.#args = args;
     this.#handle = handle;
+    this.#budgets = new DisruptionBudgets(handle);
   }
 
   postFilter(state: CycleState, pod: PodInfo, statuses: NodeToStatus, trial: Trial): PostFilterResult {
@@ -81,7 +82,7 @@ class DefaultPreemption implements PostFilterPlugin {
     return waits ? 'not eligible due to a terminating pod on the nominated node.' : undefined;
   }
 
-  /** Enough of them, from a random node on. `tried`: why other nodes are none. */
+  /** Enough of them, from a random node on, and if there are any one that breaks no budget. `tried`: why other nodes are none. */
   #candidates(state: CycleState, pod: PodInfo, statuses: NodeToStatus, trial: Trial, tried: NodeToStatus): readonly Candidate[] {
     const { snapshot, random } = this.#handle;
     const nodes =
@@ -98,21 +99,31 @@ class DefaultPreemption implements PostFilterPlugin {
     const offset = random.int(nodes.length);
     const template = trial.template(state, pod);
     const layout = { structure: snapshot.changes.structure, size: snapshot.nodes.length };
-    const known = template === undefined ? undefined : this.#known.of(`${pod.priority} ${template}`, layout);
-    for (let i = 0; i < nodes.length && candidates.length < wanted; i++) {
+    const known =
+      template === undefined ? undefined : this.#known.of(`${pod.priority} ${this.#budgets.version} ${template}`, layout);
+    let lawful = false;
+    for (let i = 0; i < nodes.length && (candidates.length < wanted || !lawful); i++) {
       const node = nodes[(offset + i) % nodes.length] as NodeInfo;
       const victims = this.#victimsOn(node, state, pod, trial, known);
       if (victims instanceof Status) tried.set(node.name, victims);
-      else if (victims.length > 0) candidates.push({ node: node.name, victims });
-      else tried.set(node.name, Status.error(`expected at least one victim pod on node "${node.name}"`, NAME));
+      else if (victims.pods.length > 0) {
+        candidates.push({ node: node.name, victims });
+        lawful ||= victims.violations === 0;
+      } else tried.set(node.name, Status.error(`expected at least one victim pod on node "${node.name}"`, NAME));
     }
     return candidates;
   }
 
   /** `known`: what was found for pods like this one. */
-  #victimsOn(node: NodeInfo, state: CycleState, pod: PodInfo, trial: Trial, known: NodeAnswers<Victims> | undefined): Victims {
+  #victimsOn(
+    node: NodeInfo,
+    state: CycleState,
+    pod: PodInfo,
+    trial: Trial,
+    known: NodeAnswers<Victims | Status> | undefined,
+  ): Victims | Status {
     if (!hasVictims(pod, node)) return NO_VICTIMS;
-    const find = (): Victims => selectVictims(state.clone(), pod, node.clone(), trial);
+    const find = (): Victims | Status => selectVictims(state.clone(), pod, node.clone(), trial, this.#budgets);
     const { snapshot, nominator } = this.#handle;
     const position = snapshot.positionOf(node.name);
     if (known === undefined || position === undefined || nominator.version(node.name) !== 0) return find();

@@ -13,7 +13,7 @@ import type { Candidate } from './victims.ts';
 export async function evict(handle: Handle, plugin: string, pod: PodInfo, { node, victims }: Candidate): Promise<void> {
   // Less important pods that were promised this node: with it given away, they had better look elsewhere.
   const promised = handle.nominator.nominatedPodsForNode(node).filter((other) => other.priority < pod.priority);
-  const going = victims.filter((victim) => victim.pod.metadata.deletionTimestamp === undefined);
+  const going = victims.pods.filter((victim) => victim.pod.metadata.deletionTimestamp === undefined);
   const outcomes = await Promise.allSettled([
     ...promised.map((other) => takePromiseBack(handle, other.pod)),
     ...going.map((victim) => evictOne(handle, plugin, pod.pod, victim.pod, node)),

@@ -1,11 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { podDisruptionBudgets, type PodDisruptionBudget } from '../../../api/policy/v1/index.ts';
 import { CycleState } from '../../framework/cycle-state.ts';
 import type { NodeInfo } from '../../framework/node-info.ts';
 import type { Trial } from '../../framework/plugin.ts';
 import type { PodInfo } from '../../framework/pod-info.ts';
 import { Status } from '../../framework/status.ts';
+import { TestInformers } from '../../testing/informers.ts';
 import { makeNodeInfo, makePodInfo } from '../../testing/objects.ts';
+import { DisruptionBudgets } from './disruption-budgets.ts';
 import { bestCandidate, byImportance, type Candidate, hasVictims, selectVictims } from './victims.ts';
 
 const FULL = new Status('Unschedulable', ['Insufficient cpu']);
@@ -20,6 +23,8 @@ const trial: Trial = {
 
 const podOf = (name: string, cpu: number, priority: number, startTime?: string): PodInfo =>
   makePodInfo(name, { requests: { cpu: String(cpu) }, spec: { priority }, ...(startTime && { status: { startTime } }) });
+
+const NO_BUDGETS: Pick<DisruptionBudgets, 'split'> = { split: (others) => ({ violating: [], others }) };
 
 describe('selectVictims', () => {
   const running = fc.array(fc.record({ cpu: fc.integer({ min: 1, max: 3 }), priority: fc.integer({ min: -2, max: 4 }) }), {
@@ -39,14 +44,15 @@ describe('selectVictims', () => {
         const lower = node.pods.filter((other) => other.priority < priority);
         expect(hasVictims(pod, node)).toBe(lower.length > 0);
         if (lower.length === 0) return;
-        const victims = selectVictims(new CycleState(), pod, node.clone(), trial);
+        const found = selectVictims(new CycleState(), pod, node.clone(), trial, NO_BUDGETS);
         const possible = lower.reduce((sum, other) => sum + other.requests.milliCpu, 0);
         const free = node.allocatable.milliCpu - node.requested.milliCpu;
         if (free + possible < pod.requests.milliCpu) {
-          expect(victims).toBeInstanceOf(Status);
+          expect(found).toBeInstanceOf(Status);
           return;
         }
-        if (victims instanceof Status) throw new Error(victims.message);
+        if (found instanceof Status) throw new Error(found.message);
+        const victims = found.pods;
         expect(victims.every((victim) => victim.priority < priority)).toBe(true);
         const without = node.clone();
         for (const victim of victims) without.removePod(victim.uid);
@@ -65,6 +71,66 @@ describe('selectVictims', () => {
   });
 });
 
+describe('selectVictims under budgets', () => {
+  /** Those named so may not go. */
+  const guarding = (...names: string[]): Pick<DisruptionBudgets, 'split'> => {
+    const guarded = ({ pod }: PodInfo): boolean => names.includes(pod.metadata.name);
+    return { split: (all) => ({ violating: all.filter(guarded), others: all.filter((pod) => !guarded(pod)) }) };
+  };
+  const victimsFor = (cpu: number, budgets: Pick<DisruptionBudgets, 'split'>) => {
+    const pods = [podOf('high', 1, 3), podOf('middle', 1, 2), podOf('low', 1, 1)];
+    const node = makeNodeInfo('n', { allocatable: { cpu: '3', memory: '1Gi', pods: '20' } }, pods);
+    const victims = selectVictims(new CycleState(), podOf('new', cpu, 9), node, trial, budgets);
+    if (victims instanceof Status) throw new Error(victims.message);
+    return { names: victims.pods.map(({ pod }) => pod.metadata.name), violations: victims.violations };
+  };
+
+  it('takes more important pods rather than break a budget, and breaks it if it must', () => {
+    expect(victimsFor(1, guarding())).toEqual({ names: ['low'], violations: 0 });
+    expect(victimsFor(1, guarding('low'))).toEqual({ names: ['middle'], violations: 0 });
+    expect(victimsFor(2, guarding('low'))).toEqual({ names: ['high', 'middle'], violations: 0 });
+    expect(victimsFor(2, guarding('low', 'high'))).toEqual({ names: ['middle', 'low'], violations: 1 });
+    expect(victimsFor(3, guarding('low'))).toEqual({ names: ['high', 'middle', 'low'], violations: 1 });
+  });
+});
+
+describe('DisruptionBudgets', () => {
+  const budget = (name: string, app: string, allowed: number, more: Partial<PodDisruptionBudget['status']> = {}) => ({
+    metadata: { name, namespace: 'default', uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },
+    spec: { ...(app !== '' && { selector: { matchLabels: { app } } }) },
+    status: { disruptionsAllowed: allowed, currentHealthy: 3, desiredHealthy: 2, expectedPods: 3, ...more },
+  });
+  const labelled = (name: string, labels?: Record<string, string>, namespace?: string): PodInfo =>
+    makePodInfo(name, { ...(labels !== undefined && { labels }), ...(namespace !== undefined && { namespace }) });
+
+  it('counts the pods of one node against what each budget allows', async () => {
+    const world = new TestInformers();
+    const budgets = new DisruptionBudgets(world);
+    const violating = (...pods: PodInfo[]): readonly string[] =>
+      budgets.split(pods).violating.map(({ pod }) => pod.metadata.name);
+    const [web1, web2, web3] = [1, 2, 3].map((i) => labelled(`web-${i}`, { app: 'web' })) as [PodInfo, PodInfo, PodInfo];
+    await world.sync();
+    expect(violating(web1, web2)).toEqual([]);
+    world.put(podDisruptionBudgets, budget('web', 'web', 1));
+    world.put(podDisruptionBudgets, budget('all', '', 0));
+    await world.sync();
+    expect(violating(web1, web2, web3)).toEqual(['web-2', 'web-3']);
+    expect(violating(labelled('db', { app: 'db' }), labelled('plain'), labelled('far', { app: 'web' }, 'other'), web1)).toEqual(
+      [],
+    );
+    const { version } = budgets;
+    world.put(podDisruptionBudgets, budget('web', 'web', 1, { disruptedPods: { 'web-1': '2026-01-01T00:00:00Z' } }));
+    await world.sync();
+    expect(violating(web1, web2, web3)).toEqual(['web-3']);
+    expect(budgets.version).not.toBe(version);
+    // Both have to allow it.
+    world.put(podDisruptionBudgets, budget('more', 'web', 0));
+    await world.sync();
+    expect(violating(web2)).toEqual(['web-2']);
+    world.stop();
+  });
+});
+
 describe('byImportance', () => {
   it('puts priority first, then what has run longer, then what has not started', () => {
     const order = [
@@ -78,10 +144,22 @@ describe('byImportance', () => {
 });
 
 describe('bestCandidate', () => {
-  const candidate = (node: string, ...victims: PodInfo[]): Candidate => ({ node, victims: victims.sort(byImportance) });
+  const candidate = (node: string, ...victims: PodInfo[]): Candidate => ({
+    node,
+    victims: { pods: victims.sort(byImportance), violations: 0 },
+  });
+  const breaking = (violations: number, { node, victims }: Candidate): Candidate => ({
+    node,
+    victims: { ...victims, violations },
+  });
   const [early, late] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'];
 
   it.each([
+    [
+      'the fewest broken budgets',
+      [breaking(2, candidate('a', podOf('1', 1, 1))), breaking(1, candidate('b', podOf('2', 1, 9), podOf('3', 1, 9)))],
+      'b',
+    ],
     [
       'the lowest of the highest priorities',
       [candidate('a', podOf('1', 1, 5)), candidate('b', podOf('2', 1, 4), podOf('3', 1, 4))],

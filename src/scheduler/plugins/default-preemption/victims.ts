@@ -6,11 +6,20 @@ import type { Pod } from '../../framework/objects.ts';
 import type { Trial } from '../../framework/plugin.ts';
 import type { PodInfo } from '../../framework/pod-info.ts';
 import { Status } from '../../framework/status.ts';
+import type { DisruptionBudgets } from './disruption-budgets.ts';
 
-/** A node with the pods that would have to go, the most important one first. There is at least one. */
+/** The pods that would have to go from a node. */
+export interface Victims {
+  /** The most important one first. */
+  readonly pods: readonly PodInfo[];
+  /** How many of them would overdraw a disruption budget. */
+  readonly violations: number;
+}
+
 export interface Candidate {
   readonly node: string;
-  readonly victims: readonly PodInfo[];
+  /** At least one. */
+  readonly victims: Victims;
 }
 
 export const NO_VICTIMS = new Status('UnschedulableAndUnresolvable', ['No preemption victims found for incoming pod']);
@@ -22,10 +31,17 @@ export function hasVictims(pod: PodInfo, { pods }: NodeInfo): boolean {
 }
 
 /**
- * The fewest pods of lower priority without which the pod fits, starting with all of them and taking back the most important
- * ones that it fits beside. There are some: see hasVictims. `state` and `node` are changed. Answers a status if it would not fit even without all of them.
+ * The fewest pods of lower priority without which the pod fits, starting with all of them and taking back those that it fits
+ * beside: first those whose disruption budgets do not allow them to go, each time the most important first. There are some: see
+ * hasVictims. `state` and `node` are changed. Answers a status if it would not fit even without all of them.
  */
-export function selectVictims(state: CycleState, pod: PodInfo, node: NodeInfo, trial: Trial): readonly PodInfo[] | Status {
+export function selectVictims(
+  state: CycleState,
+  pod: PodInfo,
+  node: NodeInfo,
+  trial: Trial,
+  budgets: Pick<DisruptionBudgets, 'split'>,
+): Victims | Status {
   const lower = node.pods.filter((other) => other.priority < pod.priority);
   for (const other of lower) {
     const failed = remove(state, pod, other, node, trial);
@@ -33,17 +49,22 @@ export function selectVictims(state: CycleState, pod: PodInfo, node: NodeInfo, t
   }
   const refused = trial.filter(state, pod, node);
   if (refused !== undefined) return refused;
-  const victims: PodInfo[] = [];
-  for (const other of lower.sort(byImportance)) {
-    node.addPod(other);
-    const failed = trial.addPod(state, pod, other, node);
-    if (failed !== undefined) return failed;
-    if (trial.filter(state, pod, node) === undefined) continue;
-    const again = remove(state, pod, other, node, trial);
-    if (again !== undefined) return again;
-    victims.push(other);
+  const { violating, others } = budgets.split(lower.sort(byImportance));
+  const pods: PodInfo[] = [];
+  let violations = 0;
+  for (const group of [violating, others]) {
+    for (const other of group) {
+      node.addPod(other);
+      const failed = trial.addPod(state, pod, other, node);
+      if (failed !== undefined) return failed;
+      if (trial.filter(state, pod, node) === undefined) continue;
+      const again = remove(state, pod, other, node, trial);
+      if (again !== undefined) return again;
+      pods.push(other);
+    }
+    if (group === violating) violations = pods.length;
   }
-  return victims;
+  return { pods: violations > 0 ? pods.sort(byImportance) : pods, violations };
 }
 
 function remove(state: CycleState, pod: PodInfo, other: PodInfo, node: NodeInfo, trial: Trial): Status | undefined {
@@ -65,6 +86,7 @@ function startOf(pod?: Pod): string {
 
 /** What candidates are compared by. */
 interface Price {
+  readonly violations: number;
   /** The greatest priority of the victims. */
   readonly highest: number;
   readonly sum: number;
@@ -74,29 +96,30 @@ interface Price {
 }
 
 /** By the victims: those of one node are found once, and compared for every pod that comes. */
-const prices = new WeakMap<readonly PodInfo[], Price>();
+const prices = new WeakMap<Victims, Price>();
 
 function priceOf({ victims }: Candidate): Price {
   const known = prices.get(victims);
   if (known !== undefined) return known;
   let [highest, sum, earliest] = [-Infinity, 0, startOf()];
-  for (const { priority, pod } of victims) {
+  for (const { priority, pod } of victims.pods) {
     const start = startOf(pod);
     if (priority > highest) [highest, earliest] = [priority, start];
     else if (priority === highest && start < earliest) earliest = start;
     // Shifted, so that few pods of a negative priority are not worse than many.
     sum += priority + 2 ** 31;
   }
-  const price = { highest, sum, count: victims.length, earliest };
+  const price = { violations: victims.violations, highest, sum, count: victims.pods.length, earliest };
   prices.set(victims, price);
   return price;
 }
 
 /**
- * Negative: `a` is better. The lowest of the highest priorities that have to go, the smallest sum of priorities, the fewest
+ * Negative: `a` is better. The fewest broken budgets, the lowest of the highest priorities that have to go, the smallest sum of priorities, the fewest
  * victims, and where the most important ones have not been running for long.
  */
 function comparePrices(a: Price, b: Price): number {
+  if (a.violations !== b.violations) return a.violations - b.violations;
   if (a.highest !== b.highest) return a.highest - b.highest;
   if (a.sum !== b.sum) return a.sum - b.sum;
   if (a.count !== b.count) return a.count - b.count;

@@ -1,0 +1,92 @@
+// Whose disruption budgets preemption would overdraw. Budgets count for little against priority: victims that break none are
+// preferred, and if there are no others, budgets are broken.
+
+import { podDisruptionBudgets, type PodDisruptionBudget } from '../../../api/policy/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import { semanticEqual } from '../../../machinery/deep.ts';
+import { labelSelectorAsSelector, type Selector } from '../../../machinery/labels.ts';
+import type { Handle } from '../../framework/handle.ts';
+import type { PodInfo } from '../../framework/pod-info.ts';
+
+type Budget = Immutable<PodDisruptionBudget>;
+
+export interface ByBudget {
+  /** The budgets of these do not allow it, after the ones before them. */
+  readonly violating: readonly PodInfo[];
+  readonly others: readonly PodInfo[];
+}
+
+export class DisruptionBudgets {
+  readonly #lister;
+  /** Another number whenever `split` may answer otherwise. */
+  #version = 0;
+  /** By namespace; what is missing was not asked for since the last change. */
+  readonly #known = new Map<string, readonly { readonly budget: Budget; readonly selector: Selector }[]>();
+
+  constructor({ informers, ended }: Pick<Handle, 'informers' | 'ended'>) {
+    const informer = informers.informerFor(podDisruptionBudgets);
+    this.#lister = informer.lister;
+    const changed = ({ metadata }: Budget): void => {
+      this.#version++;
+      this.#known.delete(metadata.namespace ?? '');
+    };
+    const registration = informer.addEventHandler({
+      onAdd: changed,
+      onUpdate: (before, after) => {
+        if (!saysTheSame(before, after)) changed(after);
+      },
+      onDelete: changed,
+    });
+    ended.addEventListener('abort', () => registration.remove(), { once: true });
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  /** If all of `pods` went, in this order. Keeps the order. */
+  split(pods: readonly PodInfo[]): ByBudget {
+    if (this.#lister.size === 0) return { violating: [], others: pods };
+    const violating: PodInfo[] = [];
+    const others: PodInfo[] = [];
+    const taken = new Map<Budget, number>();
+    for (const pod of pods) (this.#take(pod, taken) ? others : violating).push(pod);
+    return { violating, others };
+  }
+
+  /** Whether all budgets that the pod is under allow it to go, beside those that were `taken` already. */
+  #take({ pod: { metadata } }: PodInfo, taken: Map<Budget, number>): boolean {
+    const { labels, name = '', namespace = '' } = metadata;
+    if (labels === undefined) return true;
+    let allowed = true;
+    for (const { budget, selector } of this.#of(namespace)) {
+      // One that says that it is going already is not counted a second time.
+      if (!selector.matches(labels) || Object.hasOwn(budget.status.disruptedPods ?? {}, name)) continue;
+      const count = (taken.get(budget) ?? 0) + 1;
+      taken.set(budget, count);
+      if (count > budget.status.disruptionsAllowed) allowed = false;
+    }
+    return allowed;
+  }
+
+  #of(namespace: string): readonly { readonly budget: Budget; readonly selector: Selector }[] {
+    let budgets = this.#known.get(namespace);
+    if (budgets === undefined) {
+      budgets = this.#lister
+        .list(namespace)
+        .map((budget) => ({ budget, selector: labelSelectorAsSelector(budget.spec.selector) }))
+        // Here, a selector that restricts nothing selects nothing.
+        .filter(({ selector }) => !selector.empty());
+      this.#known.set(namespace, budgets);
+    }
+    return budgets;
+  }
+}
+
+function saysTheSame(a: Budget, b: Budget): boolean {
+  return (
+    a.status.disruptionsAllowed === b.status.disruptionsAllowed &&
+    semanticEqual(a.status.disruptedPods, b.status.disruptedPods) &&
+    semanticEqual(a.spec.selector, b.spec.selector)
+  );
+}
