@@ -65,6 +65,8 @@ export interface ApiServerConfig {
   readonly disableAdmissionPlugins?: readonly string[];
   /** The range of cluster IPs; with a comma and one of the other family, both families have addresses. Default: '10.96.0.0/12'. */
   readonly serviceCidr?: string;
+  /** The ports of nodes that services get. Default: '30000-32767'. */
+  readonly serviceNodePortRange?: string;
   /** How kubelets are reached, for logs, exec and their like. Absent: those answer 503. */
   readonly nodeConnector?: NodeConnector;
   /** What /version says. Default: 'v1.36.0+coxswain'. */

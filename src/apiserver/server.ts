@@ -2,10 +2,13 @@
 // works, and nothing is opened at all.
 
 import { newDefaultScheme } from '../api/default-scheme.ts';
+import { sharedByMany } from '../client/abort.ts';
+import type { Client } from '../client/client.ts';
 import { createClient } from '../client/create-client.ts';
 import { createInProcessTransport } from '../client/in-process.ts';
 import type { InProcessHandler } from '../client/in-process.ts';
 import * as apierrors from '../machinery/apierrors.ts';
+import { formatIp } from '../machinery/ip.ts';
 import { AdmissionChain } from './admission/chain.ts';
 import { defaultAdmissionPlugins } from './admission/defaults.ts';
 import { ClientCertificateAuthenticator } from './authentication/client-certificate.ts';
@@ -20,7 +23,6 @@ import { RoleCache } from './authorization/rbac/role-cache.ts';
 import { UnionAuthorizer } from './authorization/union.ts';
 import { createBootstrapObjects } from './bootstrap.ts';
 import type { ApiServerConfig } from './config.ts';
-import { keepDefaultServiceCidr } from './default-service-cidr.ts';
 import { createDiscovery } from './discovery/index.ts';
 import { Router } from './endpoints/router.ts';
 import { Deadlines } from './filters/deadline.ts';
@@ -34,12 +36,15 @@ import { metricsRoute } from './metrics.ts';
 import { advertisedAddress, publishOwnEndpoints } from './own-endpoints.ts';
 import { buildRegistry } from './registry/index.ts';
 import { appearsIn, findAllIn, findIn, updateStatusIn } from './registry/find.ts';
-import type { Find } from './registry/find.ts';
+import type { Find, FindAll } from './registry/find.ts';
 import { serviceAddressRanges } from './registry/core/service/address-range.ts';
+import { makeServiceAllocators } from './registry/core/service/allocators.ts';
+import type { ServiceAllocators } from './registry/core/service/allocators.ts';
 import type { ServedResource } from './registry/rest.ts';
 import type { RegistryServices } from './registry/services.ts';
 import type { ApiRequest, ApiResponse, Handler, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
+import { ServiceRepair } from './service-repair/index.ts';
 import { DEFAULT_VERSION, versionRoute } from './version.ts';
 
 /** The server itself, when it is its own client. */
@@ -47,6 +52,7 @@ export const LOOPBACK_USER: UserInfo = { name: 'system:apiserver', groups: ['sys
 
 const DEFAULT_PORT = 6443;
 const DEFAULT_SERVICE_CIDR = '10.96.0.0/12';
+const DEFAULT_NODE_PORTS = '30000-32767';
 const STOPPING = apierrors.serviceUnavailable('the API server is shutting down');
 
 export class ApiServer {
@@ -58,6 +64,13 @@ export class ApiServer {
   readonly #deadlines: Deadlines;
   /** What the authorizer knows, if it is the server's own. */
   readonly #roles: RoleCache;
+  /** The server as its own client. */
+  readonly #loopback: Client;
+  readonly #serviceAllocators: ServiceAllocators;
+  readonly #findAll: FindAll;
+  /** What works by itself, until it is aborted. */
+  readonly #background = new AbortController();
+  #backgroundWork: Promise<void> = Promise.resolve();
   #stopped = false;
   readonly #onStop: (() => void)[] = [];
   #listener: Listener | undefined;
@@ -76,6 +89,20 @@ export class ApiServer {
     // What is being built is looked things up in only once it serves.
     let lookUp: Find | undefined;
     const find: Find = (...which) => (lookUp as Find)(...which);
+    let lookUpAll: FindAll | undefined;
+    this.#findAll = (...which) => (lookUpAll as FindAll)(...which);
+    this.#loopback = createClient(
+      createInProcessTransport({ handler: this.inProcess(LOOPBACK_USER), userAgent: 'coxswain-apiserver' }),
+    );
+    this.#serviceAllocators = makeServiceAllocators({
+      client: this.#loopback,
+      storage,
+      random,
+      logger,
+      findAll: this.#findAll,
+      serviceCidr: config.serviceCidr ?? DEFAULT_SERVICE_CIDR,
+      nodePorts: config.serviceNodePortRange ?? DEFAULT_NODE_PORTS,
+    });
     const staticTokens = new StaticTokenAuthenticator(config.tokens ?? new Map());
     const { serviceAccounts } = config;
     const serviceAccountTokens =
@@ -96,7 +123,7 @@ export class ApiServer {
       random,
       logger,
       authorizer,
-      serviceCidr: config.serviceCidr ?? DEFAULT_SERVICE_CIDR,
+      serviceAllocators: this.#serviceAllocators,
       nodeConnector: config.nodeConnector,
       find,
       serviceAccountTokens,
@@ -106,11 +133,12 @@ export class ApiServer {
     };
     this.resources = buildRegistry(registryServices);
     lookUp = findIn(this.resources);
+    lookUpAll = findAllIn(this.resources);
     const mountTokens = serviceAccounts?.mountTokens ?? false;
     const plugins = defaultAdmissionPlugins(
       {
         find,
-        findAll: findAllIn(this.resources),
+        findAll: this.#findAll,
         appears: appearsIn(this.resources, clock),
         updateStatus: updateStatusIn(this.resources),
         clock,
@@ -163,22 +191,32 @@ export class ApiServer {
 
   /** Creates what every cluster begins with. To be called once, before others are let in; safe on a store that has it all. */
   async start(): Promise<void> {
-    const client = createClient(
-      createInProcessTransport({ handler: this.inProcess(LOOPBACK_USER), userAgent: 'coxswain-apiserver' }),
-    );
+    const client = this.#loopback;
+    const { clock, random, logger } = this.#config;
     const port = this.#port ?? this.#config.port ?? DEFAULT_PORT;
     const serviceCidr = this.#config.serviceCidr ?? DEFAULT_SERVICE_CIDR;
     const serviceIp = firstAddress(serviceCidr);
+    const repair = new ServiceRepair({
+      client,
+      clock,
+      random,
+      logger,
+      cidrs: serviceCidr.split(','),
+      ports: this.#serviceAllocators.ports,
+      listServices: () => this.#findAll('', 'services', ''),
+    });
+    await repair.begin();
     await createBootstrapObjects({ client, resources: this.resources, serviceIp, port });
     // Everybody else may do what roles say from here on: those that are always there are seen at once.
     await keepBootstrapPolicy(client);
     if (this.#config.authorizer === undefined) await this.#roles.start();
-    const { clock, logger } = this.#config;
-    await keepDefaultServiceCidr({ client, clock, logger, cidrs: serviceCidr.split(',') });
     const address = this.#config.advertiseAddress ?? advertisedAddress(this.#config.bindAddress ?? '127.0.0.1');
     // A server that nobody can reach has no endpoints.
     if (this.#port !== undefined && address !== undefined) await publishOwnEndpoints({ client, address, port });
     this.#bootstrapped = true;
+    this.#backgroundWork = repair.run(sharedByMany(this.#background.signal)).catch((err: unknown) => {
+      logger.error('addresses of services are not watched over any more', { err });
+    });
   }
 
   /** Opens the secure port. Rejects if it cannot be had, or if there is no `tls` in the config. */
@@ -236,6 +274,7 @@ export class ApiServer {
 
   async #stop(): Promise<void> {
     const closed = this.#listener?.stop();
+    this.#background.abort(STOPPING);
     this.#stopped = true;
     this.#roles.stop();
     for (const callback of this.#onStop) callback();
@@ -243,7 +282,7 @@ export class ApiServer {
       if (request.info.verb === 'watch') request.abort(STOPPING);
     }
     const timer = this.#config.clock.setTimer(this.#config.shutdownTimeoutMs ?? 5_000, () => this.#listener?.abort(STOPPING));
-    await closed;
+    await Promise.all([closed, this.#backgroundWork]);
     timer.cancel();
     this.#deadlines.stop();
     for (const request of this.#inProcess) request.abort(STOPPING);
@@ -278,5 +317,5 @@ export class ApiServer {
 /** The first address behind the network's own: '10.96.0.1' of '10.96.0.0/12'. */
 function firstAddress(cidrs: string): string {
   const [range] = serviceAddressRanges(cidrs);
-  return range === undefined ? '' : range.addressOf(range.first);
+  return range === undefined ? '' : formatIp({ family: range.family, value: range.firstUsable });
 }

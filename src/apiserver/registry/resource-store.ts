@@ -219,7 +219,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       }
       await options.validate?.(prepared, undefined);
     } catch (error) {
-      reservation.rollback();
+      await reservation.rollback();
       throw error;
     }
     return reservation;
@@ -232,15 +232,15 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     try {
       if (context.dryRun) {
         if ((await this.#storage.get(key)) !== undefined) throw new StorageError('KeyExists', 'the key exists', { key });
-        reservation.rollback();
+        await reservation.rollback();
         return new FreshObject(this.#identified(object));
       }
       kv = await this.#storage.create(key, this.#cache.encode(object), { ttlMs: this.strategy.ttlMs?.(object) });
     } catch (error) {
-      reservation.rollback();
+      if (!isOutcomeUnknown(error)) await reservation.rollback();
       throw error;
     }
-    reservation.commit();
+    await reservation.commit();
     return this.#cache.written(kv);
   }
 
@@ -285,7 +285,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     let settle: Reservation<T> | undefined;
 
     const decide = async (current: KeyValue | undefined): Promise<UpdateDecision> => {
-      settle?.rollback();
+      await settle?.rollback();
       settle = undefined;
       written = undefined;
       if (current === undefined) {
@@ -323,21 +323,21 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     try {
       if (options.dryRun) {
         const answer = await this.#dryRunUpdate(key, decide, () => written);
-        settle?.rollback();
+        await settle?.rollback();
         return answer;
       }
       const result = await this.#storage.guaranteedUpdate(key, decide);
-      settle?.commit();
+      await settle?.commit();
       context.warnings.push(...warnings);
       if (result.kv !== undefined) {
         const stored =
           written !== undefined && result.kv !== result.previous ? this.#cache.written(result.kv) : this.#cache.of(result.kv);
         return { object: stored, created: result.previous === undefined };
       }
-      this.#gone(key, written as T);
+      await this.#gone(key, written as T);
       return { object: this.#lastState(written as T, result.revision), created: false };
     } catch (error) {
-      settle?.rollback();
+      if (!isOutcomeUnknown(error)) await settle?.rollback();
       throw storageToStatus(error, { resource: this.type, name });
     }
   }
@@ -385,7 +385,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       }
       const previous = this.#cache.of(result.previous as KeyValue);
       const last = previous.object() as T;
-      this.#gone(key, last);
+      await this.#gone(key, last);
       return { object: this.#deletionAnswer(last, result.revision), deleted: true };
     } catch (error) {
       throw storageToStatus(error, { resource: this.type, name });
@@ -476,9 +476,9 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     return new FreshObject(this.#identified({ ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } }));
   }
 
-  #gone(key: string, object: T): void {
+  async #gone(key: string, object: T): Promise<void> {
     this.#cache.forget(key);
-    this.strategy.afterDelete?.(object);
+    await this.strategy.afterDelete?.(object);
   }
 
   #deletionAnswer(object: T, revision?: number): EncodedObject {
@@ -512,6 +512,11 @@ function sameValue(value: Uint8Array, current: Uint8Array, object: KubeObject, o
     { ...object, metadata, kind: '', apiVersion: '' },
     { ...old, metadata: oldMetadata, kind: '', apiVersion: '' },
   );
+}
+
+/** The write may have been made, or be made yet. */
+function isOutcomeUnknown(error: unknown): boolean {
+  return error instanceof StorageError && (error.reason === 'Unavailable' || error.reason === 'Closed');
 }
 
 function nothingReserved<T>(object: T): Reservation<T> {

@@ -4,14 +4,15 @@ import type { TokenAuthenticator } from '../authentication/authenticator.ts';
 import type { ServiceAccountTokens } from '../authentication/service-account-tokens.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { NodeConnector } from '../node-connector.ts';
+import type { ServiceAllocators } from './core/service/allocators.ts';
 import type { Find } from './find.ts';
 import type { StoreServices } from './resource-store.ts';
 
 export interface RegistryServices extends StoreServices {
   /** For the review kinds, and for subresources that ask whether somebody may do something else. */
   readonly authorizer: Authorizer;
-  /** The range that cluster IPs come from: '10.96.0.0/12'. */
-  readonly serviceCidr: string;
+  /** Cluster IPs and node ports. */
+  readonly serviceAllocators: ServiceAllocators;
   /** How to reach the kubelets, for logs, exec and their like. Absent: they are not served. */
   readonly nodeConnector?: NodeConnector;
   /** Objects of other resources. Works once the registry is complete. */

@@ -25,13 +25,13 @@ export interface StrategyContext {
 }
 
 /**
- * A resource outside the object (a cluster IP, a port) that is taken before a write and kept or given back after it. Exactly
- * one of the two is called, once. Neither may throw.
+ * A resource outside the object (a cluster IP, a port) that is taken before a write and kept or given back after it. One of the
+ * two is called, once, and waited for; neither, if nobody knows whether the write has been made. Neither may throw or reject.
  */
 export interface Reservation<T> {
   readonly object: T;
-  commit(): void;
-  rollback(): void;
+  commit(): void | Promise<void>;
+  rollback(): void | Promise<void>;
 }
 
 export interface CreateStrategy<T extends KubeObject> {
@@ -83,8 +83,8 @@ export interface DeleteStrategy<T extends KubeObject> {
   readonly defaultGarbageCollection?: 'background' | 'orphan' | 'unsupported';
   /** A deletion answers the object deleted instead of a Status. */
   readonly returnDeletedObject?: boolean;
-  /** Has effects: after the object is gone for good (cluster IPs are given back). Must not throw. */
-  afterDelete?(object: T): void;
+  /** Has effects: after the object is gone for good (cluster IPs are given back). It is waited for. Must not throw or reject. */
+  afterDelete?(object: T): void | Promise<void>;
 }
 
 /** Everything about a kind that the shared code must know. One value per resource, made once. */

@@ -3,13 +3,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { indent } from '../../../../api/testing/manifest.ts';
-import { SeededRandom } from '../../../../machinery/random.ts';
 import { Api, outcome } from '../../../testing/api.ts';
 import type { RawResponse } from '../../../testing/requests.ts';
 import { startTestServer } from '../../../testing/server.ts';
 import type { TestServer } from '../../../testing/server.ts';
-import { ServiceReservations } from './reservations.ts';
-import type { Service } from './service.ts';
 
 const PATH = '/api/v1/namespaces/default/services';
 let t: TestServer;
@@ -124,17 +121,12 @@ describe('a service that changes', () => {
 });
 
 test('both addresses are known after a restart', async () => {
-  const { json } = await create('it', 'ipFamilyPolicy: RequireDualStack');
-  const there = json as unknown as Service;
-  const reservations = new ServiceReservations({
-    serviceCidr: '10.0.0.0/24,fd00::/120',
-    random: new SeededRandom('restart'),
-    listServices: () => Promise.resolve([there]),
-  });
-  for (const clusterIP of there.spec.clusterIPs ?? []) {
-    const thief = { ...there, spec: { type: 'ClusterIP', ports: [], clusterIP, clusterIPs: [clusterIP] } } as Service;
-    await expect(reservations.reserve(thief, undefined, false)).rejects.toThrow(/already allocated/);
-  }
+  const there = addressesOf(await create('it', 'ipFamilyPolicy: RequireDualStack'));
+  await t.server.stop();
+  const again = await startTestServer({ serviceCidr: '10.0.0.0/24,fd00::/120', storage: t.storage });
+  api = new Api(again.server);
+  for (const clusterIP of there) expect(outcome(await create('thief', `clusterIP: "${clusterIP}"`))).toMatch(/already allocated/);
+  await again.server.stop();
 });
 
 test('the first range is that of services which do not say', async () => {

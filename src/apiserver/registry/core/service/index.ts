@@ -40,11 +40,8 @@ const serviceStatusStrategy: SubresourceStrategy<Service> = {
 };
 
 export function serviceResource(services: RegistryServices): ServedResource {
-  const reservations = new ServiceReservations({
-    serviceCidr: services.serviceCidr,
-    random: services.random.derive('services'),
-    listServices: () => store.findAll(''),
-  });
+  const { serviceAllocators } = services;
+  const reservations = new ServiceReservations({ ...serviceAllocators, random: services.random.derive('services') });
   const store = new ResourceStore<Service>({ ...services, type: serviceType, strategy: serviceStrategy(reservations) });
   return {
     type: serviceType,

@@ -32,3 +32,16 @@ export function without<K extends keyof ServiceSpec>(spec: ServiceSpec, ...names
   for (const name of names) delete left[name];
   return left as ServiceSpec;
 }
+
+/** Without 'None'. */
+export function addressesOf({ spec }: Service): readonly string[] {
+  if (spec.type === 'ExternalName') return [];
+  return (spec.clusterIPs ?? [spec.clusterIP ?? '']).filter((address) => address !== '' && address !== 'None');
+}
+
+/** Numbers of node ports, with that for health checks. */
+export function allPortsOf(service: Service): number[] {
+  const { healthCheckNodePort = 0 } = service.spec;
+  const needed = needsHealthCheckPort(service) && healthCheckNodePort !== 0;
+  return needed ? [...nodePortsOf(service), healthCheckNodePort] : nodePortsOf(service);
+}

@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { serviceCIDRs } from '../../api/networking/v1/index.ts';
+import { startTestServer } from '../testing/server.ts';
+import type { TestServer } from '../testing/server.ts';
+import { DefaultServiceCidr } from './default-service-cidr.ts';
+
+let t: TestServer;
+let told: string[];
+beforeEach(async () => {
+  t = await startTestServer({ serviceCidr: '10.0.0.0/24' });
+  told = [];
+});
+afterEach(() => t.stop());
+
+const range = () => t.client.resource(serviceCIDRs).get('kubernetes');
+const keeperOf = (...cidrs: string[]): DefaultServiceCidr =>
+  new DefaultServiceCidr({
+    client: t.client,
+    clock: t.clock,
+    logger: t.logger,
+    recorder: { event: (_subject, _type, reason, message) => told.push(`${reason}: ${message}`) },
+    cidrs,
+  });
+
+test('every cluster has one, and it is ready', async () => {
+  const { spec, status } = await range();
+  expect(spec.cidrs).toEqual(['10.0.0.0/24']);
+  expect(status.conditions).toMatchObject([
+    { type: 'Ready', status: 'True', reason: '', message: 'Kubernetes default Service CIDR is ready' },
+  ]);
+});
+
+test('the next start writes it only if a family is new', async () => {
+  const { resourceVersion } = (await range()).metadata;
+  await keeperOf('10.0.0.0/24').sync();
+  expect((await range()).metadata.resourceVersion).toBe(resourceVersion);
+  await keeperOf('10.0.0.0/24', 'fd00::/112').sync();
+  expect((await range()).spec.cidrs).toEqual(['10.0.0.0/24', 'fd00::/112']);
+});
+
+test('another range is not written over what services have, and told of once', async () => {
+  const keeper = keeperOf('10.9.0.0/24');
+  await keeper.sync();
+  await keeper.sync();
+  expect((await range()).spec.cidrs).toEqual(['10.0.0.0/24']);
+  expect(told).toEqual([
+    'KubernetesDefaultServiceCIDRInconsistent: The default ServiceCIDR [10.0.0.0/24] does not match the controller flag configurations [10.9.0.0/24]',
+  ]);
+});
+
+test('what somebody else has said of it stays', async () => {
+  const current = await range();
+  const condition = {
+    type: 'Ready',
+    status: 'False' as const,
+    reason: 'Why',
+    message: 'so',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  };
+  await t.client.resource(serviceCIDRs).updateStatus({ ...current, status: { conditions: [condition] } });
+  const keeper = keeperOf('10.0.0.0/24');
+  await keeper.sync();
+  await keeper.sync();
+  expect((await range()).status.conditions).toMatchObject([{ status: 'False' }]);
+  expect(told).toEqual(['Why: Configuration matches, but so']);
+});
+
+test('it comes again when it is deleted', async () => {
+  const { uid } = (await range()).metadata;
+  const watch = await t.client.resource(serviceCIDRs).watch({ resourceVersion: '0' });
+  await t.client.resource(serviceCIDRs).delete('kubernetes');
+  for await (const { type, object } of watch) {
+    if (type !== 'DELETED' && object.metadata.uid !== uid && object.status.conditions?.[0]?.status === 'True') break;
+  }
+  expect((await range()).spec.cidrs).toEqual(['10.0.0.0/24']);
+});

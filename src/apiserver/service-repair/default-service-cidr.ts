@@ -1,0 +1,114 @@
+// The ServiceCIDR `kubernetes`: the range that the server was started with. It is made where it is missing, also later on; one
+// that says something else is left alone, and told of once.
+
+import { serviceCIDRs } from '../../api/networking/v1/index.ts';
+import type { ServiceCIDR } from '../../api/networking/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Client } from '../../client/client.ts';
+import type { Recorder } from '../../client/events/index.ts';
+import { formatTime } from '../../client/time.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import { deepEqual } from '../../machinery/deep.ts';
+import type { Logger } from '../../machinery/log.ts';
+
+export const DEFAULT_SERVICE_CIDR = 'kubernetes';
+const ERROR = 'KubernetesDefaultServiceCIDRError';
+
+export interface DefaultServiceCidrConfig {
+  /** As the server itself. */
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly recorder: Recorder;
+  /** One, or one of each family. */
+  readonly cidrs: readonly string[];
+}
+
+export class DefaultServiceCidr {
+  readonly #config: DefaultServiceCidrConfig;
+  #toldOfMismatch = false;
+  #toldOfNotReady = false;
+
+  constructor(config: DefaultServiceCidrConfig) {
+    this.#config = config;
+  }
+
+  /** Safe to be run at any time. A range of one family gets the other. */
+  async sync(): Promise<void> {
+    const { client, cidrs } = this.#config;
+    const all = client.resource(serviceCIDRs);
+    let range: Immutable<ServiceCIDR>;
+    try {
+      range = await all.get(DEFAULT_SERVICE_CIDR);
+    } catch (err) {
+      if (!apierrors.isNotFound(err)) throw err;
+      // Another server may be faster: then this is tried again.
+      range = await all.create({ metadata: { name: DEFAULT_SERVICE_CIDR }, spec: { cidrs: [...cidrs] } });
+    }
+    const present = range.spec.cidrs ?? [];
+    if (present.length === 1 && cidrs.length === 2 && present[0] === cidrs[0]) {
+      try {
+        range = await all.update({ ...range, spec: { ...range.spec, cidrs: [...cidrs] } });
+      } catch (err) {
+        const message = err instanceof Error ? err.message : String(err);
+        this.#warn(
+          range,
+          ERROR,
+          `The default ServiceCIDR can not be upgraded from ${cidrs[0]} to dual stack ${listed(cidrs)} : ${message}`,
+        );
+        throw err;
+      }
+    }
+    // Its deletion is the controller's.
+    if (range.metadata.deletionTimestamp === undefined) await this.#syncStatus(range);
+  }
+
+  async #syncStatus(range: Immutable<ServiceCIDR>): Promise<void> {
+    const { client, clock, cidrs, logger } = this.#config;
+    const present = range.spec.cidrs ?? [];
+    if (!deepEqual(present, cidrs)) {
+      if (this.#toldOfMismatch) return;
+      this.#toldOfMismatch = true;
+      logger.warn('the ServiceCIDR kubernetes says another range than this server was given', { stored: present, given: cidrs });
+      this.#warn(
+        range,
+        'KubernetesDefaultServiceCIDRInconsistent',
+        `The default ServiceCIDR ${listed(present)} does not match the controller flag configurations ${listed(cidrs)}`,
+      );
+      return;
+    }
+    const ready = range.status.conditions?.find(({ type }) => type === 'Ready');
+    if (ready?.status === 'True') return;
+    if (ready?.status === 'False') {
+      // Somebody has said so for a reason.
+      if (!this.#toldOfNotReady) this.#warn(range, ready.reason, `Configuration matches, but ${ready.message}`);
+      this.#toldOfNotReady = true;
+      return;
+    }
+    const condition = {
+      type: 'Ready',
+      status: 'True' as const,
+      lastTransitionTime: formatTime(clock.now()),
+      reason: '',
+      message: 'Kubernetes default Service CIDR is ready',
+    };
+    const others = (range.status.conditions ?? []).filter(({ type }) => type !== 'Ready');
+    try {
+      await client.resource(serviceCIDRs).updateStatus({ ...range, status: { conditions: [...others, condition] } });
+    } catch (err) {
+      // The controller manager may say it at the same time.
+      if (!apierrors.isConflict(err) && !apierrors.isNotFound(err)) {
+        this.#warn(range, ERROR, 'The default ServiceCIDR Status can not be set to Ready=True');
+      }
+      throw err;
+    }
+  }
+
+  #warn(range: Immutable<ServiceCIDR>, reason: string, message: string): void {
+    const subject = { apiVersion: 'networking.k8s.io/v1', kind: 'ServiceCIDR', metadata: range.metadata };
+    this.#config.recorder.event(subject, 'Warning', reason, message);
+  }
+}
+
+const listed = (cidrs: readonly string[]): string => `[${cidrs.join(' ')}]`;

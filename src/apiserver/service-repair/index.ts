@@ -1,0 +1,103 @@
+// What a server keeps right about the addresses and ports of services, as long as it runs.
+
+import type * as core from '../../api/core/v1/index.ts';
+import { serviceCIDRs } from '../../api/networking/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Client } from '../../client/client.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import { SharedInformerFactory } from '../../client/informers/index.ts';
+import { RateLimitingQueue, reconciled, runWorkers } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import type { Random } from '../../machinery/random.ts';
+import type { NodePorts } from '../registry/core/service/node-ports.ts';
+import { ClusterIpRepair } from './cluster-ip-repair.ts';
+import { DEFAULT_SERVICE_CIDR, DefaultServiceCidr } from './default-service-cidr.ts';
+import { NodePortRepair } from './node-port-repair.ts';
+
+export interface ServiceRepairConfig {
+  /** As the server itself. */
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** The range that the server was started with: one, or one of each family. */
+  readonly cidrs: readonly string[];
+  readonly ports: NodePorts;
+  listServices(): Promise<readonly Immutable<core.Service>[]>;
+}
+
+/** So often the first check is made again if other servers write what it was about to write. */
+const ATTEMPTS = 10;
+
+export class ServiceRepair {
+  readonly #config: ServiceRepairConfig;
+  readonly #recorders: readonly EventRecorder[];
+  readonly #informers: SharedInformerFactory;
+  readonly #defaultRange: DefaultServiceCidr;
+  readonly #clusterIPs: ClusterIpRepair;
+  readonly #nodePorts: NodePortRepair;
+
+  constructor(config: ServiceRepairConfig) {
+    this.#config = config;
+    const { client, clock, random, logger, cidrs, ports, listServices } = config;
+    const recorderOf = (component: string): EventRecorder => new EventRecorder({ client, clock, random, logger, component });
+    const [forRange, forAddresses, forPorts] = [
+      recorderOf('kubernetes-service-cidr-controller'),
+      recorderOf('ipallocator-repair-controller'),
+      recorderOf('portallocator-repair-controller'),
+    ] as const;
+    this.#recorders = [forRange, forAddresses, forPorts];
+    this.#informers = new SharedInformerFactory({ client, clock, random, logger });
+    this.#defaultRange = new DefaultServiceCidr({ client, clock, logger, recorder: forRange, cidrs });
+    this.#clusterIPs = new ClusterIpRepair({ client, informers: this.#informers, clock, logger, recorder: forAddresses });
+    this.#nodePorts = new NodePortRepair({ ports, clock, logger, recorder: forPorts, listServices });
+  }
+
+  /** Before services are given anything: the default range is there, and what is taken is known to be. */
+  async begin(): Promise<void> {
+    await patiently(() => this.#defaultRange.sync());
+    await patiently(() => this.#clusterIPs.checkAll());
+    await this.#nodePorts.check();
+  }
+
+  /** Until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#config;
+    // The default range comes again when somebody has deleted it, and what is said of it is looked at whenever it changes.
+    const queue = new RateLimitingQueue({ clock });
+    const consider = ({ metadata }: { readonly metadata: { readonly name: string } }): void => {
+      if (metadata.name === DEFAULT_SERVICE_CIDR) queue.add(DEFAULT_SERVICE_CIDR);
+    };
+    this.#informers
+      .informerFor(serviceCIDRs)
+      .addEventHandler({ onAdd: consider, onUpdate: (_, range) => consider(range), onDelete: consider });
+    const syncDefaultRange = async () => {
+      await this.#defaultRange.sync();
+      return reconciled;
+    };
+    this.#informers.start(signal);
+    const results = await Promise.allSettled([
+      runWorkers(queue, 1, syncDefaultRange, signal, { logger }),
+      this.#clusterIPs.run(signal),
+      this.#nodePorts.run(signal),
+      this.#informers.stopped(),
+    ]);
+    for (const recorder of this.#recorders) recorder.stop();
+    const failure = results.find((result) => result.status === 'rejected');
+    if (failure !== undefined && !signal.aborted) throw failure.reason;
+  }
+}
+
+/** Several servers may begin at the same time, and mend the same. */
+async function patiently(step: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await step();
+    } catch (err) {
+      const isRace = apierrors.isConflict(err) || apierrors.isAlreadyExists(err) || apierrors.isNotFound(err);
+      if (!isRace || attempt === ATTEMPTS) throw err;
+    }
+  }
+}

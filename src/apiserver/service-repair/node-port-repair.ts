@@ -1,0 +1,124 @@
+// Keeps the node ports that are noted as taken in step with those that services have: from time to time all of them are
+// counted anew. A port that no service has is given back only when it has been seen so several times, since a port is taken
+// before its service is written.
+
+import type * as core from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Recorder } from '../../client/events/index.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import type { NodePorts } from '../registry/core/service/node-ports.ts';
+import { formatPortRange, PortBits } from '../registry/core/service/port-bits.ts';
+
+type Service = Immutable<core.Service>;
+
+export interface NodePortRepairConfig {
+  readonly ports: NodePorts;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly recorder: Recorder;
+  listServices(): Promise<readonly Service[]>;
+}
+
+const INTERVAL_MS = 3 * 60_000;
+const TIMES_BEFORE_RELEASE = 3;
+const ATTEMPTS = 10;
+
+interface Finding {
+  readonly service: Service;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export class NodePortRepair {
+  readonly #config: NodePortRepairConfig;
+  /** Ports that no service has, and how often more they have to be seen so. */
+  #leaks = new Map<number, number>();
+
+  constructor(config: NodePortRepairConfig) {
+    this.#config = config;
+  }
+
+  /** Until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#config;
+    while (!signal.aborted) {
+      await clock.sleep(INTERVAL_MS, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      await this.check().catch((err: unknown) => logger.warn('node ports could not be checked', { err }));
+    }
+  }
+
+  /** Counts everything once. Throws a StatusError if the store does, or if others write all the time. */
+  async check(): Promise<void> {
+    const { ports, logger, recorder } = this.#config;
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      // In this order: a service that is in the list has taken its port before.
+      const before = await ports.read();
+      const services = await this.#config.listServices();
+      const { counted, findings, leaks } = count(services, before.ports, this.#leaks);
+      const same = before.stored && counted.taken.size === before.ports.taken.size && findings.length === 0;
+      if (!(same && [...counted.taken].every((port) => before.ports.taken.has(port)))) {
+        if (!(await ports.replace(before.revision, counted))) continue;
+      }
+      this.#leaks = leaks;
+      for (const { service, reason, message } of findings) {
+        // The first time all ports are new.
+        if (!before.stored && reason === 'PortNotAllocated') continue;
+        const { namespace, name } = service.metadata;
+        logger.warn('a node port is not as it should be', { service: `${namespace}/${name}`, message });
+        recorder.event({ apiVersion: 'v1', kind: 'Service', metadata: service.metadata }, 'Warning', reason, message);
+      }
+      for (const port of before.ports.taken) {
+        if (!counted.taken.has(port)) logger.warn('a node port that no service has is given back', { port });
+      }
+      return;
+    }
+    logger.warn('node ports could not be checked: they change all the time');
+  }
+}
+
+function count(
+  services: readonly Service[],
+  stored: PortBits,
+  before: ReadonlyMap<number, number>,
+): { readonly counted: PortBits; readonly findings: readonly Finding[]; readonly leaks: Map<number, number> } {
+  const counted = new PortBits(stored.range);
+  const findings: Finding[] = [];
+  for (const service of services) {
+    const tell = (reason: string, message: string): number => findings.push({ service, reason, message });
+    for (const port of portsOf(service)) {
+      if (!counted.inRange(port)) {
+        const range = formatPortRange(stored.range);
+        tell('PortOutOfRange', `Port ${port} is not within the port range ${range}; please recreate service`);
+      } else if (!counted.take(port)) {
+        tell('PortAlreadyAllocated', `Port ${port} was assigned to multiple services; please recreate service`);
+      } else if (!stored.taken.has(port)) tell('PortNotAllocated', `Port ${port} is not allocated; repairing`);
+    }
+  }
+  const leaks = new Map<number, number>();
+  for (const port of stored.taken) {
+    if (counted.taken.has(port)) continue;
+    const left = before.get(port) ?? TIMES_BEFORE_RELEASE - 1;
+    if (left <= 0) continue;
+    leaks.set(port, left - 1);
+  }
+  for (const port of leaks.keys()) counted.take(port);
+  return { counted, findings, leaks };
+}
+
+/** A port of several protocols counts once; one that is there twice with the same protocol, twice. */
+function portsOf({ spec }: Service): number[] {
+  const protocols = new Map<number, Set<string>>();
+  const ports: number[] = [];
+  for (const { nodePort = 0, protocol = '' } of spec.ports ?? []) {
+    if (nodePort === 0) continue;
+    const seen = protocols.get(nodePort);
+    if (seen === undefined || seen.has(protocol)) ports.push(nodePort);
+    protocols.set(nodePort, (seen ?? new Set()).add(protocol));
+  }
+  const { healthCheckNodePort = 0 } = spec;
+  const seen = protocols.get(healthCheckNodePort);
+  if (healthCheckNodePort !== 0 && (seen === undefined || seen.has('TCP'))) ports.push(healthCheckNodePort);
+  return ports;
+}

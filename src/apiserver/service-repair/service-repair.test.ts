@@ -1,0 +1,201 @@
+// Services and what is noted of their addresses and ports, put right where they differ.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import { events, services } from '../../api/core/v1/index.ts';
+import { ipAddresses, serviceCIDRs } from '../../api/networking/v1/index.ts';
+import { VirtualClock } from '../../machinery/clock.ts';
+import { NODE_PORTS_KEY } from '../registry/core/service/node-ports.ts';
+import { ipAddressFor } from '../registry/core/service/cluster-ips.ts';
+import { startTestServer } from '../testing/server.ts';
+import type { TestServer } from '../testing/server.ts';
+
+let t: TestServer;
+let clock: VirtualClock;
+beforeEach(async () => {
+  clock = new VirtualClock();
+  t = await startTestServer({ serviceCidr: '10.0.0.0/24', clock });
+});
+afterEach(async () => {
+  await t.stop();
+  expect(t.logger.errors).toEqual([]);
+});
+
+const addresses = () => t.client.resource(ipAddresses);
+const inDefault = () => t.client.resource(services).namespace('default');
+const create = (name: string, spec: object = {}) =>
+  inDefault().create({ metadata: { name }, spec: { ports: [{ port: 80 }], ...spec } });
+/** 'Reason: message', each once. */
+async function told(): Promise<string[]> {
+  const { items } = await t.client.resource(events).list();
+  return items.map(({ reason, message }) => `${reason}: ${message}`);
+}
+async function restart(): Promise<void> {
+  const { storage, server } = t;
+  await server.stop();
+  t = await startTestServer({ serviceCidr: '10.0.0.0/24', clock, storage });
+}
+const holders = async (): Promise<Record<string, string>> =>
+  Object.fromEntries(
+    (await addresses().list()).items
+      .filter(({ metadata }) => metadata.name !== '10.0.0.1')
+      .map(({ metadata, spec }) => [metadata.name, `${spec.parentRef?.resource} ${spec.parentRef?.name}`]),
+  );
+
+describe('an address', () => {
+  const AT = '10.0.0.9';
+
+  test.each(['as it happens', 'at the next start'])('that is missing comes again: %s', async (when) => {
+    await create('a', { clusterIP: AT });
+    const mends = when === 'as it happens';
+    if (!mends) await t.server.stop();
+    await t.storage.delete(`/registry/ipaddresses/${AT}`);
+    await (mends ? clock.advance('1s') : restart());
+    await clock.advance('1s');
+    expect(await holders()).toEqual({ [AT]: 'services a' });
+    expect(await told()).toEqual([`ClusterIPNotAllocated: Cluster IP [IPv4]: ${AT} is not allocated; repairing`]);
+  });
+
+  test.each([
+    ['of somebody else', { spec: { parentRef: { group: 'example.org', resource: 'gateways', name: 'g' } } }],
+    ['of a service that does not exist', ipAddressFor(AT, { namespace: 'default', name: 'ghost' })],
+  ])('%s goes to the service that has it', async (_, object) => {
+    await create('a', { clusterIP: AT });
+    await t.server.stop();
+    await t.storage.delete(`/registry/ipaddresses/${AT}`);
+    await restartWithout(async () => {
+      await addresses().create({ ...object, metadata: { name: AT, labels: ipAddressFor(AT, HOLDER).metadata.labels } });
+    });
+    await clock.advance('1s');
+    expect(await holders()).toEqual({ [AT]: 'services a' });
+    expect(await told()).toContain(
+      `ClusterIPNotAllocated: the ClusterIP [IPv4]: ${AT} for Service default/a has a wrong reference; repairing`,
+    );
+  });
+
+  test('without the labels of one gets them', async () => {
+    await create('a', { clusterIP: AT });
+    await addresses().patch(AT, 'application/merge-patch+json', { metadata: { labels: null } });
+    await clock.advance('1s');
+    expect((await addresses().get(AT)).metadata.labels).toEqual(ipAddressFor(AT, HOLDER).metadata.labels);
+  });
+
+  test('of two services stays that of the first, and the other is told', async () => {
+    await create('a', { clusterIP: AT });
+    const { value } = (await t.storage.get('/registry/services/specs/default/a')) as { value: Uint8Array };
+    const copy = Buffer.from(Buffer.from(value).toString('latin1').replace('"name":"a"', '"name":"b"'), 'latin1');
+    await t.storage.create('/registry/services/specs/default/b', copy);
+    await clock.advance('1s');
+    expect(await holders()).toEqual({ [AT]: 'services a' });
+    expect(await told()).toEqual([
+      `ClusterIPAlreadyAllocated: Cluster IP [IPv4]:${AT} was assigned to multiple services; please recreate service`,
+    ]);
+  });
+
+  test('outside of all ranges is only told of', async () => {
+    const extra = await t.client.resource(serviceCIDRs).create({ metadata: { name: 'extra' }, spec: { cidrs: ['10.7.0.0/24'] } });
+    await create('a', { clusterIP: '10.7.0.9' });
+    await t.client.resource(serviceCIDRs).delete(extra.metadata.name);
+    await addresses().delete('10.7.0.9');
+    await clock.advance('1s');
+    expect(await holders()).toEqual({});
+    expect(await told()).toContain(
+      'ClusterIPOutOfRange: Cluster IP [IPv4]: 10.7.0.9 is not within any configured Service CIDR; please recreate service',
+    );
+    await t.client.resource(serviceCIDRs).create({ metadata: { name: 'again' }, spec: { cidrs: ['10.7.0.0/24'] } });
+    await clock.advance('1s');
+    expect(await holders()).toEqual({ '10.7.0.9': 'services a' });
+  });
+
+  test('that no service has goes after a minute, and not before', async () => {
+    await addresses().create(ipAddressFor(AT, { namespace: 'default', name: 'ghost' }));
+    await addresses().create({
+      ...ipAddressFor('10.0.0.10', { namespace: 'default', name: 'ghost' }),
+      metadata: { name: '10.0.0.10' },
+    });
+    await clock.advance('59s');
+    expect(Object.keys(await holders())).toEqual(['10.0.0.10', AT]);
+    await clock.advance('5s');
+    // That of somebody who is not the allocator is his.
+    expect(Object.keys(await holders())).toEqual(['10.0.0.10']);
+    expect(await told()).toEqual([
+      `IPAddressNotAllocated: IPAddress: ${AT} for Service default/ghost appears to have leaked: cleaning up`,
+    ]);
+  });
+
+  test('that names a service which has another goes too', async () => {
+    await create('a', { clusterIP: '10.0.0.8' });
+    await addresses().create(ipAddressFor(AT, { namespace: 'default', name: 'a' }));
+    await clock.advance('2m');
+    expect(await holders()).toEqual({ '10.0.0.8': 'services a' });
+    expect(await told()).toEqual([
+      `IPAddressWrongReference: IPAddress: ${AT} for Service default/a has a wrong reference; cleaning up`,
+    ]);
+  });
+
+  const HOLDER = { namespace: 'default', name: 'a' };
+  /** Something is done while no server watches; then one does. */
+  async function restartWithout(work: () => Promise<void>): Promise<void> {
+    const { storage } = t;
+    t = await startTestServer({ serviceCidr: '10.0.0.0/24', clock, storage, start: false });
+    await work();
+    await restart();
+  }
+});
+
+describe('node ports', () => {
+  const taken = async (): Promise<number> => {
+    const kv = await t.storage.get(NODE_PORTS_KEY);
+    const { data } = JSON.parse(Buffer.from(kv?.value as Uint8Array).toString('utf8', 4)) as { data: string };
+    return [...Buffer.from(data, 'base64')].reduce((sum, byte) => sum + byte.toString(2).replaceAll('0', '').length, 0);
+  };
+  const nodePort = { type: 'NodePort', ports: [{ port: 80, nodePort: 30_007 }] };
+
+  test('that are not noted are, at the next count', async () => {
+    await create('a', nodePort);
+    await create('b', { type: 'NodePort' });
+    await inDefault().delete('b');
+    expect(await taken()).toBe(1);
+    // As if somebody had given it back by mistake.
+    const { value } = (await t.storage.get(NODE_PORTS_KEY)) as { value: Uint8Array };
+    const empty = Buffer.from(
+      Buffer.from(value)
+        .toString('latin1')
+        .replace(/"data":"[^"]*"/, '"data":""'),
+      'latin1',
+    );
+    await t.storage.guaranteedUpdate(NODE_PORTS_KEY, () => ({ action: 'put', value: empty }));
+    await clock.advance('3m');
+    await clock.advance('1s');
+    expect(await taken()).toBe(1);
+    expect(await told()).toEqual(['PortNotAllocated: Port 30007 is not allocated; repairing']);
+    await expect(create('thief', nodePort)).rejects.toThrow(/provided port is already allocated/);
+  });
+
+  test('of a store from before they were noted are known from the start, and nobody is told', async () => {
+    await create('a', nodePort);
+    await t.server.stop();
+    await t.storage.delete(NODE_PORTS_KEY);
+    await restart();
+    await expect(create('thief', nodePort)).rejects.toThrow(/provided port is already allocated/);
+    expect(await told()).toEqual([]);
+  });
+
+  test('that nobody has are given back at the third count', async () => {
+    await create('a', nodePort);
+    await t.storage.delete('/registry/services/specs/default/a');
+    await clock.advance('8m');
+    expect(await taken()).toBe(1);
+    await clock.advance('2m');
+    expect(await taken()).toBe(0);
+    await create('heir', nodePort);
+  });
+
+  test('at rest nothing is written', async () => {
+    await create('a', nodePort);
+    await clock.advance('4m');
+    const before = await t.storage.currentRevision();
+    await clock.advance('20m');
+    expect(await t.storage.currentRevision()).toBe(before);
+  });
+});
