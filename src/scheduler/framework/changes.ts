@@ -40,6 +40,8 @@ export function countsTheSame(before: PodInfo, after: PodInfo): boolean {
     !after.hasAffinity &&
     before.priority === after.priority &&
     before.pod.metadata.deletionTimestamp === after.pod.metadata.deletionTimestamp &&
+    // How long it has run says how important it is among those of its priority.
+    before.pod.status.startTime === after.pod.status.startTime &&
     before.nonZeroMilliCpu === after.nonZeroMilliCpu &&
     before.nonZeroMemory === after.nonZeroMemory &&
     before.requests.text() === after.requests.text() &&

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Container } from '../../api/core/v1/index.ts';
-import { newMilliQuantity, newQuantity, parseQuantity, type Quantity } from '../../machinery/quantity.ts';
+import { newMilliQuantity, newQuantity } from '../../machinery/quantity.ts';
 import { makePod } from '../testing/objects.ts';
+import { ASSUMED, slowRequest } from '../testing/reference-requests.ts';
 import type { Pod } from './objects.ts';
 import { DEFAULT_MEMORY, DEFAULT_MILLI_CPU, podRequests } from './pod-requests.ts';
 
@@ -125,57 +126,6 @@ describe('podRequests', () => {
   });
 });
 
-type Asking = { readonly name: string; readonly resources: { readonly requests?: Readonly<Record<string, string>> } };
-type Lists = Readonly<Record<string, string>> | undefined;
-const zero = newQuantity(0, 'DecimalSI');
-const most = (...all: readonly Quantity[]): Quantity => all.reduce((a, b) => (a.cmp(b) >= 0 ? a : b), zero);
-
-/** The most that runs at one time, step by step through the pod's life, in exact quantities. */
-function slowSum(pod: Pod, of: (container: Asking) => Quantity): Quantity {
-  const inits = pod.spec.initContainers ?? [];
-  const sidecarsUpTo = (end: number): Quantity =>
-    inits.slice(0, end).reduce((sum, c) => (c.restartPolicy === 'Always' ? sum.add(of(c)) : sum), zero);
-  const steps = inits.map((c, i) => (c.restartPolicy === 'Always' ? zero : sidecarsUpTo(i).add(of(c))));
-  return most(
-    ...steps,
-    pod.spec.containers.reduce((sum, c) => sum.add(of(c)), sidecarsUpTo(inits.length)),
-  );
-}
-
-/** The rule as the documentation puts it. `missing`: what a container counts that does not ask. */
-function slowRequest(pod: Pod, resource: string, missing: Quantity = zero): Quantity {
-  const infeasible = (pod.status.conditions ?? []).some((c) => c.type === 'PodResizePending' && c.reason === 'Infeasible');
-  const amount = (list: Lists, otherwise: Quantity = zero): Quantity =>
-    list?.[resource] === undefined ? otherwise : parseQuantity(list[resource]);
-  const overhead = amount(pod.spec.overhead);
-  const { allocatedResources, resources } = pod.status;
-  const whole = pod.spec.resources?.requests?.[resource];
-  const reported = resources !== undefined || allocatedResources !== undefined;
-  // If anything is asked for the pod as a whole, so is what its status has as a whole.
-  const asWhole = whole !== undefined || (Object.keys(pod.spec.resources?.requests ?? {}).length > 0 && reported);
-  const ofStatus = (c: Asking) =>
-    [...(pod.status.containerStatuses ?? []), ...(pod.status.initContainerStatuses ?? [])].find(({ name }) => name === c.name);
-  const fallback = (c: Asking): Lists => (infeasible ? undefined : c.resources.requests);
-  const default_ = asWhole ? zero : missing;
-  const wanted = infeasible ? zero : slowSum(pod, (c) => amount(c.resources.requests, default_));
-  let total: Quantity;
-  if (asWhole) {
-    const without = (list: Lists): Quantity => (list?.[resource] === undefined ? zero : amount(list).sub(overhead));
-    const wish = infeasible && reported ? zero : amount(pod.spec.resources?.requests);
-    total = most(wish, without(resources?.requests), without(allocatedResources));
-  } else if (allocatedResources !== undefined && resources?.requests !== undefined) {
-    total = most(wanted, amount(allocatedResources), amount(resources.requests));
-  } else {
-    const granted = (c: Asking): Lists => ofStatus(c)?.allocatedResources ?? fallback(c);
-    total = most(
-      wanted,
-      slowSum(pod, (c) => amount(granted(c), default_)),
-      slowSum(pod, (c) => amount(ofStatus(c)?.resources?.requests ?? granted(c), default_)),
-    );
-  }
-  return total.add(overhead);
-}
-
 describe('podRequests, for any pod', () => {
   const cpu = fc.integer({ min: 0, max: 8000 }).map((milli) => newMilliQuantity(milli, 'DecimalSI').toString());
   const memory = fc.integer({ min: 0, max: 2 ** 40 }).map((bytes) => newQuantity(bytes, 'BinarySI').toString());
@@ -254,8 +204,8 @@ describe('podRequests, for any pod', () => {
           const { requests, nonZeroMilliCpu, nonZeroMemory } = podRequests(pod);
           expect(requests.milliCpu).toBe(slowRequest(pod, 'cpu').milliValue());
           expect(requests.memory).toBe(slowRequest(pod, 'memory').value());
-          expect(nonZeroMilliCpu).toBe(slowRequest(pod, 'cpu', newMilliQuantity(100, 'DecimalSI')).milliValue());
-          expect(nonZeroMemory).toBe(slowRequest(pod, 'memory', newQuantity(200 * MIB, 'BinarySI')).value());
+          expect(nonZeroMilliCpu).toBe(slowRequest(pod, 'cpu', ASSUMED['cpu']).milliValue());
+          expect(nonZeroMemory).toBe(slowRequest(pod, 'memory', ASSUMED['memory']).value());
         },
       ),
       { numRuns: 400 },

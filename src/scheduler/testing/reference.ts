@@ -5,6 +5,7 @@ import type { LabelSelector } from '../../api/meta/v1/index.ts';
 import type { PodAffinityTerm, TopologySpreadConstraint, WeightedPodAffinityTerm } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { Node, Pod } from '../framework/objects.ts';
+import { toleratesAll, wantsNode } from './reference-nodes.ts';
 
 type Labels = Readonly<Record<string, string>>;
 type Term = Immutable<PodAffinityTerm>;
@@ -15,6 +16,8 @@ export interface ReferenceWorld {
   /** Those on the node of this name. */
   readonly podsOn: (node: string) => readonly Pod[];
   readonly namespaceLabels: (namespace: string) => Labels;
+  /** What Services select. Default: there are none. */
+  readonly services?: readonly { readonly namespace: string; readonly selector: Labels }[];
 }
 
 /** No selector selects nothing, an empty one everything. */
@@ -65,6 +68,16 @@ const requiredTerms = (pod: Pod, kind: 'podAffinity' | 'podAntiAffinity'): reado
   pod.spec.affinity?.[kind]?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
 const preferredTerms = (pod: Pod, kind: 'podAffinity' | 'podAntiAffinity'): readonly Immutable<WeightedPodAffinityTerm>[] =>
   pod.spec.affinity?.[kind]?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+
+/** Whether there is any rule that has to do with the pod: its own, or that of a pod which it must not come near. */
+export function affinityConcerns(pod: Pod, world: ReferenceWorld): boolean {
+  if (requiredTerms(pod, 'podAffinity').length + requiredTerms(pod, 'podAntiAffinity').length > 0) return true;
+  return everyPod(world).some((other) =>
+    requiredTerms(other.pod, 'podAntiAffinity').some(
+      (term) => other.node.metadata.labels?.[term.topologyKey] !== undefined && means(other.pod, term, pod, world),
+    ),
+  );
+}
 
 /** 'ok', or which rule keeps the pod off the node. */
 export function affinityVerdict(pod: Pod, node: Node, world: ReferenceWorld): 'ok' | 'affinity' | 'anti-affinity' | 'existing' {
@@ -126,10 +139,8 @@ function spreads(pod: Pod, constraint: Spread, other: Pod): boolean {
 function included(pod: Pod, constraint: Spread, together: readonly Spread[], node: Node): boolean {
   const labels = node.metadata.labels ?? {};
   if (together.some(({ topologyKey }) => labels[topologyKey] === undefined)) return false;
-  const suits = Object.entries(pod.spec.nodeSelector ?? {}).every(([key, value]) => labels[key] === value);
-  if (constraint.nodeAffinityPolicy !== 'Ignore' && !suits) return false;
-  const tolerates = (node.spec.taints ?? []).every(({ key }) => (pod.spec.tolerations ?? []).some((t) => t.key === key));
-  return constraint.nodeTaintsPolicy !== 'Honor' || tolerates;
+  if (constraint.nodeAffinityPolicy !== 'Ignore' && !wantsNode(pod, node)) return false;
+  return constraint.nodeTaintsPolicy !== 'Honor' || toleratesAll(pod, node);
 }
 
 const living = (pod: Pod): boolean => pod.metadata.deletionTimestamp === undefined;
@@ -153,19 +164,49 @@ export function spreadVerdict(pod: Pod, node: Node, world: ReferenceWorld): 'ok'
   return 'ok';
 }
 
+const SYSTEM_DEFAULTS = [
+  { topologyKey: 'kubernetes.io/hostname', maxSkew: 3 },
+  { topologyKey: 'topology.kubernetes.io/zone', maxSkew: 5 },
+];
+
+/** Those of a pod that has none of its own: it is spread among the pods of its Services. */
+function defaultSpread({ metadata: { namespace, labels = {} } }: Pod, { services = [] }: ReferenceWorld): readonly Spread[] {
+  const own = services.filter(
+    (service) =>
+      service.namespace === namespace && Object.entries(service.selector).every(([key, value]) => labels[key] === value),
+  );
+  if (own.length === 0) return [];
+  const matchLabels = Object.fromEntries(own.flatMap(({ selector }) => Object.entries(selector)));
+  return SYSTEM_DEFAULTS.map((constraint) => ({
+    ...constraint,
+    whenUnsatisfiable: 'ScheduleAnyway',
+    labelSelector: { matchLabels },
+  }));
+}
+
+/** All 0 if the pod is to be spread among nothing. */
 export function spreadScores(pod: Pod, nodes: readonly Node[], world: ReferenceWorld): number[] {
-  const soft = (pod.spec.topologySpreadConstraints ?? []).filter((c) => c.whenUnsatisfiable === 'ScheduleAnyway');
-  const complete = (node: Node): boolean => soft.every(({ topologyKey }) => node.metadata.labels?.[topologyKey] !== undefined);
+  const own = pod.spec.topologySpreadConstraints ?? [];
+  const soft =
+    own.length === 0 ? defaultSpread(pod, world) : own.filter((constraint) => constraint.whenUnsatisfiable === 'ScheduleAnyway');
+  if (soft.length === 0) return nodes.map(() => 0);
+  // Nodes without one of the topologies are left out, unless nobody has asked for these topologies.
+  const demanded = own.length === 0 ? [] : soft;
+  const labelOf = (node: Node, key: string): string | undefined => node.metadata.labels?.[key];
+  const complete = (node: Node): boolean => demanded.every(({ topologyKey }) => labelOf(node, topologyKey) !== undefined);
   const scored = nodes.filter(complete);
   const raw = nodes.map((node) => {
     let score = 0;
     for (const constraint of soft) {
       const { topologyKey, maxSkew } = constraint;
+      if (labelOf(node, topologyKey) === undefined) continue;
       const perHost = topologyKey === 'kubernetes.io/hostname';
-      const domains = perHost ? scored.length : new Set(scored.map((other) => other.metadata.labels?.[topologyKey])).size;
+      const domains = perHost ? scored.length : new Set(scored.map((other) => labelOf(other, topologyKey))).size;
       let count = 0;
       for (const other of world.nodes) {
-        const here = perHost ? other === node : sameDomain(node, other, topologyKey) && included(pod, constraint, soft, other);
+        const here = perHost
+          ? other === node
+          : sameDomain(node, other, topologyKey) && included(pod, constraint, demanded, other);
         if (here) count += world.podsOn(other.metadata.name).filter((p) => living(p) && spreads(pod, constraint, p)).length;
       }
       score += count * Math.log(domains + 2) + maxSkew - 1;

@@ -1,0 +1,581 @@
+// The whole default profile against the plain reference, for random clusters to which things happen between one pod and the next:
+// which nodes take a pod and in which words the others refuse it, what every plugin scores, and whom preemption would push aside.
+// What the scheduler keeps from one pod to the next (snapshots, answers by template, counts) is what may go wrong here.
+
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createClient } from '../client/create-client.ts';
+import type { TransportRequest } from '../client/transport.ts';
+import { VirtualClock } from '../machinery/clock.ts';
+import { SchedulerCache } from './cache/cache.ts';
+import { Snapshot } from './cache/snapshot.ts';
+import { readConfiguration } from './config/configuration.ts';
+import { resolveProfile } from './config/profile.ts';
+import { CycleState } from './framework/cycle-state.ts';
+import { Framework } from './framework/framework.ts';
+import type { NodeInfo } from './framework/node-info.ts';
+import { NodeToStatus } from './framework/node-to-status.ts';
+import type { Node, Pod } from './framework/objects.ts';
+import { PodInfo } from './framework/pod-info.ts';
+import { Status } from './framework/status.ts';
+import { WaitingPods } from './framework/waiting-pods.ts';
+import { inTreeRegistry } from './plugins/registry.ts';
+import { Nominator } from './queue/nominator.ts';
+import { makeHandle, RecordingLogger } from './testing/handle.ts';
+import { makeNode, makePod, type NodeOptions } from './testing/objects.ts';
+import { anyLabels, anyNode, anyPod, type AnyPod, competingPod, GPU, nodeAffinity, smallNode } from './testing/random-pods.ts';
+import { NAMESPACES } from './testing/random-cluster.ts';
+import type { ReferenceWorld } from './testing/reference.ts';
+import { bestOf, preemptions, type ReferenceArgs, refusal, scoresByPlugin } from './testing/reference-scheduler.ts';
+import { staticInformers, type StaticInformers } from './testing/static-informers.ts';
+
+/** More of them for a longer look: REFERENCE_RUNS=5000. */
+const RUNS = Number(process.env['REFERENCE_RUNS'] ?? 80);
+const NODE_NAMES = ['n0', 'n1', 'n2', 'n3', 'n4'] as const;
+const COLORS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  red: { color: 'warm' },
+  green: { color: 'cold' },
+  blue: {},
+};
+const SERVICES: NonNullable<ReferenceWorld['services']> = [
+  { namespace: 'red', selector: { app: 'a' } },
+  { namespace: 'red', selector: { tier: 'x' } },
+];
+/** So that one sum of weighted scores tells what each plugin gave. */
+const SCORING = [
+  'TaintToleration',
+  'NodeAffinity',
+  'NodeResourcesFit',
+  'PodTopologySpread',
+  'InterPodAffinity',
+  'NodeResourcesBalancedAllocation',
+  'ImageLocality',
+] as const;
+const BASE = 128;
+
+type Step =
+  | { readonly kind: 'addPod'; readonly pod: AnyPod; readonly node: number }
+  | { readonly kind: 'removePod' | 'startPod' | 'deletePod'; readonly pod: number }
+  | { readonly kind: 'labelPod'; readonly pod: number; readonly labels: Readonly<Record<string, string>> }
+  | { readonly kind: 'resizePod'; readonly pod: number; readonly cpu: string; readonly granted: boolean }
+  | { readonly kind: 'putNode'; readonly node: number; readonly as: NodeOptions }
+  | { readonly kind: 'heartbeat' | 'removeNode' | 'cordon'; readonly node: number }
+  | { readonly kind: 'promise'; readonly pod: AnyPod; readonly node: number }
+  | { readonly kind: 'takeBack'; readonly pod: number };
+
+const index = fc.nat({ max: 20 });
+const stepsOf = (pod: fc.Arbitrary<AnyPod>, node: fc.Arbitrary<NodeOptions>): fc.Arbitrary<Step> =>
+  fc.oneof(
+    { weight: 6, arbitrary: fc.record({ kind: fc.constant('addPod' as const), pod, node: index }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        kind: fc.constantFrom('removePod' as const, 'startPod' as const, 'startPod' as const, 'deletePod' as const),
+        pod: index,
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('labelPod' as const), pod: index, labels: anyLabels }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant('resizePod' as const),
+        pod: index,
+        cpu: fc.constantFrom('0', '100m', '1', '3'),
+        granted: fc.boolean(),
+      }),
+    },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('putNode' as const), node: index, as: node }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        kind: fc.constantFrom('heartbeat' as const, 'removeNode' as const, 'cordon' as const),
+        node: index,
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('promise' as const), pod, node: index }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('takeBack' as const), pod: index }) },
+  );
+
+/** The scheduler's parts and, apart from them, what is true. */
+class World {
+  readonly cache = new SchedulerCache({ clock: new VirtualClock(), logger: new RecordingLogger() });
+  readonly snapshot = new Snapshot();
+  readonly nominator = new Nominator();
+  readonly nodes = new Map<string, Node>();
+  #placed: Pod[] = [];
+  #promised: { readonly pod: Pod; readonly node: string }[] = [];
+  #made = 0;
+
+  apply(one: Step): void {
+    switch (one.kind) {
+      case 'addPod':
+        this.#put(this.make(one.pod, nameOf(one.node)), undefined);
+        break;
+      case 'removePod': {
+        const [gone] = this.#placed.splice(this.#at(one.pod), 1);
+        if (gone !== undefined) this.cache.removePod(gone.metadata.uid);
+        break;
+      }
+      case 'startPod':
+        this.#change(one.pod, (pod) => ({ ...pod, status: { ...pod.status, startTime: pod.status.startTime ?? this.#time() } }));
+        break;
+      case 'deletePod':
+        this.#change(one.pod, (pod) => ({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:01:00Z' } }));
+        break;
+      case 'labelPod':
+        this.#change(one.pod, (pod) => ({ ...pod, metadata: { ...pod.metadata, labels: one.labels } }));
+        break;
+      case 'resizePod':
+        this.#change(one.pod, (pod) => resized(pod, one.cpu, one.granted));
+        break;
+      case 'putNode':
+        this.#putNode(makeNode(nameOf(one.node), one.as));
+        break;
+      case 'heartbeat':
+      case 'cordon': {
+        const node = this.nodes.get(nameOf(one.node));
+        if (node === undefined) break;
+        if (one.kind === 'cordon') this.#putNode({ ...node, spec: { ...node.spec, unschedulable: true } });
+        else this.#putNode({ ...node, status: { ...node.status, conditions: [] } });
+        break;
+      }
+      case 'removeNode':
+        this.nodes.delete(nameOf(one.node));
+        this.cache.removeNode(nameOf(one.node));
+        break;
+      case 'promise': {
+        const pod = this.make(one.pod);
+        this.#promised.push({ pod, node: nameOf(one.node) });
+        this.nominator.nominate(new PodInfo(pod), nameOf(one.node));
+        break;
+      }
+      case 'takeBack': {
+        const [gone] = this.#promised.splice(one.pod % Math.max(1, this.#promised.length), 1);
+        if (gone !== undefined) this.nominator.remove(gone.pod.metadata.uid);
+        break;
+      }
+    }
+  }
+
+  make({ namespace, labels, spec, deleting, started }: AnyPod, nodeName?: string): Pod {
+    const name = `p${this.#made++}`;
+    return makePod(name, {
+      namespace,
+      labels,
+      deleting,
+      spec: { ...spec, ...(nodeName !== undefined && { nodeName }) },
+      ...(started !== undefined && { status: { startTime: this.#time() } }),
+    });
+  }
+
+  get truth(): ReferenceWorld {
+    const placed = [...this.#placed];
+    return {
+      nodes: this.snapshot.nodes.map(({ name }) => this.nodes.get(name) as Node),
+      podsOn: (node) => placed.filter(({ spec }) => spec.nodeName === node),
+      namespaceLabels: (namespace) => COLORS[namespace] ?? {},
+      services: SERVICES,
+    };
+  }
+
+  promisedOn(node: string): readonly Pod[] {
+    return this.#promised.filter((one) => one.node === node).map(({ pod }) => pod);
+  }
+
+  /** Each a second later than the last. */
+  #time(): string {
+    const seconds = this.#made;
+    return `2026-01-01T00:${String(Math.trunc(seconds / 60)).padStart(2, '0')}:${String(seconds % 60).padStart(2, '0')}Z`;
+  }
+
+  #at(pod: number): number {
+    return pod % Math.max(1, this.#placed.length);
+  }
+
+  #change(pod: number, change: (pod: Pod) => Pod): void {
+    const before = this.#placed[this.#at(pod)];
+    if (before === undefined) return;
+    this.#made++;
+    this.#put(change(before), before);
+  }
+
+  #put(pod: Pod, before: Pod | undefined): void {
+    if (before === undefined) this.#placed.push(pod);
+    else this.#placed[this.#placed.indexOf(before)] = pod;
+    this.cache.putPod(new PodInfo(pod));
+  }
+
+  #putNode(node: Node): void {
+    this.nodes.set(node.metadata.name, node);
+    this.cache.putNode(node);
+  }
+}
+
+function nameOf(node: number): string {
+  return NODE_NAMES[node % NODE_NAMES.length] as string;
+}
+
+/** Its first container asks for so much now; if it is not granted, it holds what it held. */
+function resized(pod: Pod, cpu: string, granted: boolean): Pod {
+  const [first, ...others] = pod.spec.containers;
+  if (first === undefined) return pod;
+  const { requests } = first.resources;
+  const containers = [{ ...first, resources: { requests: { ...requests, cpu } } }, ...others];
+  const status = { name: first.name, state: {}, lastState: {}, ready: true, restartCount: 0, image: '', imageID: '' };
+  const held = granted ? { ...requests, cpu } : { ...requests };
+  return {
+    ...pod,
+    spec: { ...pod.spec, containers },
+    status: { ...pod.status, containerStatuses: [{ ...status, allocatedResources: held, resources: { requests: held } }] },
+  };
+}
+
+const strategy: fc.Arbitrary<ReferenceArgs['strategy']> = fc
+  .record({
+    type: fc.constantFrom('LeastAllocated' as const, 'MostAllocated' as const, 'RequestedToCapacityRatio' as const),
+    resources: fc.uniqueArray(
+      fc.record({ name: fc.constantFrom('cpu', 'memory', 'ephemeral-storage', GPU), weight: fc.integer({ min: 1, max: 5 }) }),
+      { minLength: 1, maxLength: 4, selector: ({ name }) => name },
+    ),
+    shape: fc.constantFrom(
+      [
+        { utilization: 0, score: 0 },
+        { utilization: 100, score: 10 },
+      ],
+      [
+        { utilization: 10, score: 10 },
+        { utilization: 40, score: 3 },
+        { utilization: 90, score: 7 },
+      ],
+    ),
+  })
+  .map(({ shape, ...made }) => (made.type === 'RequestedToCapacityRatio' ? { ...made, shape } : made));
+
+const args: fc.Arbitrary<ReferenceArgs> = fc
+  .record(
+    {
+      // Mostly none: it keeps most pods off most nodes.
+      added: fc.oneof({ weight: 6, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: nodeAffinity }),
+      ignoredResources: fc.constantFrom([], [], [GPU]),
+      strategy,
+      balanced: fc.constantFrom(['cpu', 'memory'], ['cpu', 'memory', 'ephemeral-storage'], ['memory'], ['cpu', 'memory', GPU]),
+      hardPodAffinityWeight: fc.constantFrom(0, 1, 50),
+      ignorePreferredTermsOfExistingPods: fc.boolean(),
+    },
+    {
+      requiredKeys: [
+        'added',
+        'ignoredResources',
+        'strategy',
+        'balanced',
+        'hardPodAffinityWeight',
+        'ignorePreferredTermsOfExistingPods',
+      ],
+    },
+  )
+  .map((made) => made as ReferenceArgs);
+
+function configurationOf({ added, ignoredResources, strategy: chosen, balanced, ...affinity }: ReferenceArgs): unknown {
+  const { type, resources, shape } = chosen;
+  return {
+    apiVersion: 'kubescheduler.config.k8s.io/v1',
+    kind: 'KubeSchedulerConfiguration',
+    profiles: [
+      {
+        pluginConfig: [
+          ...(added === undefined ? [] : [{ name: 'NodeAffinity', args: { addedAffinity: added } }]),
+          {
+            name: 'NodeResourcesFit',
+            args: {
+              ignoredResources,
+              scoringStrategy: { type, resources, ...(shape !== undefined && { requestedToCapacityRatio: { shape } }) },
+            },
+          },
+          {
+            name: 'NodeResourcesBalancedAllocation',
+            args: { resources: balanced.map((name) => ({ name, weight: 1 })) },
+          },
+          { name: 'InterPodAffinity', args: affinity },
+        ],
+      },
+    ],
+  };
+}
+
+interface Scenario {
+  readonly args: ReferenceArgs;
+  readonly nodes: readonly NodeOptions[];
+  readonly start: readonly { readonly pod: AnyPod; readonly node: number }[];
+  /** One of them is looked at after each step. */
+  readonly pods: readonly AnyPod[];
+  readonly steps: readonly (readonly [step: Step, pod: number])[];
+  readonly offset: number;
+}
+
+interface Seen {
+  passed: number;
+  refused: number;
+  /** Plugins that did not give all nodes the same score. */
+  readonly different: Set<string>;
+  readonly reasons: Set<string>;
+  preempted: number;
+  helpless: number;
+}
+
+const newSeen = (): Seen => ({ passed: 0, refused: 0, different: new Set(), reasons: new Set(), preempted: 0, helpless: 0 });
+
+const DEFAULT_ARGS: ReferenceArgs = {
+  ignoredResources: [],
+  strategy: {
+    type: 'LeastAllocated',
+    resources: [
+      { name: 'cpu', weight: 1 },
+      { name: 'memory', weight: 1 },
+    ],
+  },
+  balanced: ['cpu', 'memory'],
+  hardPodAffinityWeight: 1,
+  ignorePreferredTermsOfExistingPods: false,
+};
+
+interface Written {
+  readonly name: string;
+  readonly contentType: string | undefined;
+}
+
+/** Of the pods whose status the scheduler writes. */
+function recordingClient(written: Written[]) {
+  const refuse = (): never => {
+    throw new Error('not used here');
+  };
+  return createClient({
+    request: async <T>({ path, contentType }: TransportRequest) => {
+      const name = /\/pods\/([^/]+)\/status$/.exec(path)?.[1];
+      if (name !== undefined) written.push({ name, contentType });
+      return {} as T;
+    },
+    watch: refuse,
+    text: refuse,
+    stream: refuse,
+    close: () => undefined,
+  });
+}
+
+describe('the default profile', () => {
+  let known: StaticInformers;
+  beforeAll(async () => {
+    known = staticInformers({
+      '/api/v1/namespaces': NAMESPACES.map((name) => ({ metadata: { name, labels: COLORS[name] } })),
+      '/api/v1/services': SERVICES.map(({ namespace, selector }, i) => ({
+        metadata: { namespace, name: `s${i}` },
+        spec: { selector },
+      })),
+    });
+    // Asks for the informers.
+    const [first] = fc.sample(args, 1);
+    if (first !== undefined) frameworkFor(new World(), first, []);
+    await known.start();
+  });
+  afterAll(() => known.stop());
+
+  function frameworkFor(world: World, made: ReferenceArgs, written: Written[]): Framework {
+    const [profile] = readConfiguration(configurationOf(made)).profiles;
+    if (profile === undefined) throw new Error('there is a profile');
+    const handle = makeHandle({
+      snapshot: world.snapshot,
+      informers: known.informers,
+      nominator: world.nominator,
+      client: recordingClient(written),
+    });
+    const plugins = resolveProfile(profile, inTreeRegistry, handle);
+    const weights = new Map<string, number>(SCORING.map((name, i) => [name, BASE ** i]));
+    return new Framework({
+      profileName: profile.schedulerName,
+      plugins: { ...plugins, score: plugins.score.map(({ plugin }) => ({ plugin, weight: weights.get(plugin.name) ?? 0 })) },
+      clock: handle.clock,
+      nominator: world.nominator,
+      waitingPods: new WaitingPods(),
+    });
+  }
+
+  /** Things happen, and after each of them a pod is looked at. Adds to `seen`. */
+  async function play({ args: made, nodes, start, pods, steps, offset }: Scenario, seen: Seen): Promise<void> {
+    const world = new World();
+    nodes.forEach((as, node) => world.apply({ kind: 'putNode', node, as }));
+    for (const { pod, node } of start) world.apply({ kind: 'addPod', pod, node });
+    const written: Written[] = [];
+    const framework = frameworkFor(world, made, written);
+
+    const check = async (template: AnyPod): Promise<void> => {
+      // Another pod each time, of the same template: so it meets what was kept of the last.
+      const pod = new PodInfo(world.make({ ...template, deleting: false }));
+      world.cache.updateSnapshot(world.snapshot);
+      const { truth, snapshot } = world;
+      expect(new Set(snapshot.nodes.map(({ name }) => name))).toEqual(new Set(world.nodes.keys()));
+      if (snapshot.nodes.length === 0) return;
+      const expected = truth.nodes.map((node) => refusal(pod.pod, node, truth, world.promisedOn(node.metadata.name), made));
+      const state = new CycleState();
+      const statuses = new NodeToStatus();
+      const feasible: { readonly node: NodeInfo; readonly position: number }[] = [];
+      const pre = framework.runPreFilter(state, pod, snapshot.nodes);
+      if (pre.status !== undefined) {
+        // Refused whatever the node.
+        expect(expected.every((one) => one !== undefined)).toBe(true);
+        statuses.setAbsent(pre.status);
+      } else {
+        const layout = { structure: snapshot.changes.structure, size: snapshot.nodes.length };
+        const filter = framework.nodeFilter(state, pod, layout);
+        snapshot.nodes.forEach((node, position) => {
+          if (pre.nodeNames?.has(node.name) === false) {
+            expect(expected[position]).toBeDefined();
+            return;
+          }
+          const answer = framework.runNodeFilter(filter, state, pod, node, position);
+          const wanted = expected[position];
+          expect([...(answer?.reasons ?? [])].sort(), node.name).toEqual(wanted?.reasons ?? []);
+          if (answer === undefined) {
+            feasible.push({ node, position });
+            seen.passed++;
+            return;
+          }
+          expect(answer.code).toBe(wanted?.hopeless === true ? 'UnschedulableAndUnresolvable' : 'Unschedulable');
+          statuses.set(node.name, answer);
+          seen.refused++;
+          for (const reason of answer.reasons) seen.reasons.add(reason);
+        });
+        if (pre.nodeNames !== undefined) statuses.setAbsent(new Status('UnschedulableAndUnresolvable', []));
+      }
+      if (feasible.length === 0) await checkVictims(state, pod, statuses, truth);
+      else checkScores(state, pod, feasible, truth);
+    };
+
+    const checkScores = (
+      state: CycleState,
+      pod: PodInfo,
+      feasible: readonly { readonly node: NodeInfo; readonly position: number }[],
+      truth: ReferenceWorld,
+    ): void => {
+      // Not always all of them: the search may end before it has seen every node.
+      const chosen = feasible.length < 3 ? feasible : feasible.filter((_, i) => i % 4 !== offset % 4);
+      const infos = chosen.map(({ node }) => node);
+      expect(framework.runPreScore(state, pod, infos)).toBeUndefined();
+      const layout = { structure: world.snapshot.changes.structure, size: world.snapshot.nodes.length };
+      const positions = chosen.map(({ position }) => position);
+      const totals = framework.runScore(state, pod, infos, positions, layout);
+      if (totals instanceof Status) throw new Error(totals.message);
+      const wanted = scoresByPlugin(
+        pod.pod,
+        infos.map(({ node }) => node as Node),
+        truth,
+        made,
+      );
+      SCORING.forEach((name, i) => {
+        const given = totals.map((total) => Math.trunc(total / BASE ** i) % BASE);
+        expect(given, name).toEqual(wanted[name]);
+        if (new Set(given).size > 1) seen.different.add(name);
+      });
+    };
+
+    const checkVictims = async (
+      state: CycleState,
+      pod: PodInfo,
+      statuses: NodeToStatus,
+      truth: ReferenceWorld,
+    ): Promise<void> => {
+      const candidates = preemptions(pod.pod, truth, (node) => world.promisedOn(node), made);
+      written.length = 0;
+      const result = await framework.runPostFilter(state, pod, statuses);
+      if (candidates === undefined) return;
+      if (candidates.length === 0) {
+        seen.helpless++;
+        expect(result).toMatchObject({ nominatedNode: '', status: { code: 'Unschedulable' } });
+        return;
+      }
+      seen.preempted++;
+      const best = bestOf(candidates);
+      const taken = best.find(({ node }) => node === result.nominatedNode);
+      expect(best.map(({ node }) => node)).toContain(result.nominatedNode);
+      const named = (type: string): readonly string[] =>
+        written.filter(({ contentType }) => contentType === type).map(({ name }) => name);
+      const going = (taken?.victims ?? []).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+      expect(new Set(named('application/strategic-merge-patch+json'))).toEqual(
+        new Set(going.map(({ metadata }) => metadata.name)),
+      );
+      const passedBy = world.promisedOn(taken?.node ?? '').filter((other) => (other.spec.priority ?? 0) < pod.priority);
+      expect(new Set(named('application/merge-patch+json'))).toEqual(new Set(passedBy.map(({ metadata }) => metadata.name)));
+    };
+
+    for (const template of pods) await check(template);
+    for (const [one, which] of steps) {
+      world.apply(one);
+      await check(pods[which % pods.length] as AnyPod);
+    }
+    for (const template of pods) await check(template);
+  }
+
+  /** What was met, so that a test can say that there was something to agree on. */
+  async function agrees(
+    pod: fc.Arbitrary<AnyPod>,
+    node: fc.Arbitrary<NodeOptions>,
+    numRuns: number,
+    { pods: podCount, placed: most }: { readonly pods: number; readonly placed: number },
+  ): Promise<Seen> {
+    const seen = newSeen();
+    const scenarios: fc.Arbitrary<Scenario> = fc.record({
+      args,
+      nodes: fc.array(node, { minLength: 1, maxLength: 5 }),
+      start: fc.array(fc.record({ pod, node: index }), { maxLength: most }),
+      pods: fc.array(pod, { minLength: 1, maxLength: podCount }),
+      steps: fc.array(fc.tuple(stepsOf(pod, node), index), { minLength: 2, maxLength: 10 }),
+      offset: index,
+    });
+    await fc.assert(
+      fc.asyncProperty(scenarios, (scenario) => play(scenario, seen)),
+      { numRuns },
+    );
+    return seen;
+  }
+
+  it('agrees with the rules on nodes and scores, whatever happens between two pods', async () => {
+    const seen = await agrees(anyPod, anyNode, RUNS, { pods: 3, placed: 10 });
+    expect(Math.min(seen.passed, seen.refused)).toBeGreaterThan(RUNS);
+    expect(seen.different.size).toBeGreaterThan(3);
+    expect(seen.reasons.size).toBeGreaterThan(8);
+  });
+
+  it('agrees with the rules on who has to make room', async () => {
+    const seen = await agrees(competingPod, smallNode, RUNS, { pods: 2, placed: 24 });
+    expect(Math.min(seen.preempted, seen.helpless)).toBeGreaterThan(RUNS / 8);
+  });
+
+  it('looks at when pods have started, also if nothing else has changed', async () => {
+    const of = (priority: number): AnyPod => ({
+      namespace: 'red',
+      labels: {},
+      deleting: false,
+      spec: { priority, containers: [{ name: 'c', image: 'app', resources: { requests: { cpu: '1' } } }] },
+    });
+    const seen = newSeen();
+    const nothing: Step = { kind: 'removeNode', node: 4 };
+    const start = (pod: number): Step => ({ kind: 'startPod', pod });
+    await play(
+      {
+        args: DEFAULT_ARGS,
+        nodes: [
+          { allocatable: { cpu: '1', memory: '8Gi', pods: '10' } },
+          { allocatable: { cpu: '1', memory: '8Gi', pods: '10' } },
+        ],
+        start: [
+          { pod: of(0), node: 0 },
+          { pod: of(0), node: 1 },
+        ],
+        pods: [of(10)],
+        // Looked at until what is found is kept; then one starts, and the other one later.
+        steps: [nothing, nothing, start(0), start(1), nothing, nothing, nothing, nothing].map((one) => [one, 0]),
+        offset: 0,
+      },
+      seen,
+    );
+    expect(seen.preempted).toBe(10);
+  });
+});

@@ -1,0 +1,179 @@
+// The rules of the single plugins put together: which nodes take a pod, what they score, and whom it may push aside. As plain and
+// as slow as the parts; nothing is shared with the scheduler.
+
+import type { NodeAffinity } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Node, Pod } from '../framework/objects.ts';
+import {
+  affinityConcerns,
+  affinityScores,
+  affinityVerdict,
+  type ReferenceWorld,
+  spreadScores,
+  spreadVerdict,
+} from './reference.ts';
+import {
+  balanceScore,
+  fitScore,
+  imageScore,
+  nodeAffinityScores,
+  nodeRefusal,
+  type Refusal,
+  refused,
+  type Strategy,
+  taintScores,
+} from './reference-nodes.ts';
+
+export interface ReferenceArgs {
+  readonly added?: Immutable<NodeAffinity>;
+  readonly ignoredResources: readonly string[];
+  readonly strategy: Strategy;
+  readonly balanced: readonly string[];
+  readonly hardPodAffinityWeight: number;
+  readonly ignorePreferredTermsOfExistingPods: boolean;
+}
+
+const SPREAD = "node(s) didn't match pod topology spread constraints";
+const SPREAD_REFUSALS = { skewed: refused(SPREAD, false), 'missing label': refused(`${SPREAD} (missing required label)`, true) };
+const AFFINITY_REFUSALS = {
+  affinity: refused("node(s) didn't match pod affinity rules", true),
+  'anti-affinity': refused("node(s) didn't match pod anti-affinity rules", false),
+  existing: refused("node(s) didn't satisfy existing pods anti-affinity rules", false),
+};
+
+/** `withAffinity`: whether affinity between pods is looked at. */
+function refusalNow(
+  pod: Pod,
+  node: Node,
+  world: ReferenceWorld,
+  { added, ignoredResources }: ReferenceArgs,
+  withAffinity = true,
+): Refusal | undefined {
+  const options = { ignored: ignoredResources, ...(added !== undefined && { added }) };
+  const byNode = nodeRefusal(pod, node, world.podsOn(node.metadata.name), options);
+  if (byNode !== undefined) return byNode;
+  const spread = spreadVerdict(pod, node, world);
+  if (spread !== 'ok') return SPREAD_REFUSALS[spread];
+  if (!withAffinity) return undefined;
+  const affinity = affinityVerdict(pod, node, world);
+  return affinity === 'ok' ? undefined : AFFINITY_REFUSALS[affinity];
+}
+
+const priorityOf = (pod: Pod): number => pod.spec.priority ?? 0;
+
+/**
+ * `promised`: pods that are promised the node. Those that are as important must fit beside the pod, should they come; what only
+ * they say about other pods is left to when they come, as Kubernetes does.
+ */
+export function refusal(
+  pod: Pod,
+  node: Node,
+  world: ReferenceWorld,
+  promised: readonly Pod[],
+  args: ReferenceArgs,
+): Refusal | undefined {
+  const now = refusalNow(pod, node, world, args);
+  const ahead = promised.filter((other) => priorityOf(other) >= priorityOf(pod) && other.metadata.uid !== pod.metadata.uid);
+  if (ahead.length === 0) return now;
+  return refusalNow(pod, node, withPods(world, node, [], ahead), args, affinityConcerns(pod, world)) ?? now;
+}
+
+function withPods(
+  world: ReferenceWorld,
+  { metadata: { name } }: Node,
+  less: readonly Pod[],
+  more: readonly Pod[],
+): ReferenceWorld {
+  const here = [...world.podsOn(name).filter((pod) => !less.includes(pod)), ...more];
+  return { ...world, podsOn: (node) => (node === name ? here : world.podsOn(node)) };
+}
+
+/** By plugin, for the nodes that passed. */
+export function scoresByPlugin(
+  pod: Pod,
+  nodes: readonly Node[],
+  world: ReferenceWorld,
+  args: ReferenceArgs,
+): Readonly<Record<string, readonly number[]>> {
+  const on = (node: Node): readonly Pod[] => world.podsOn(node.metadata.name);
+  const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};
+  const prefers = [podAffinity, podAntiAffinity].some(
+    (one) => (one?.preferredDuringSchedulingIgnoredDuringExecution ?? []).length > 0,
+  );
+  const noAffinity = args.ignorePreferredTermsOfExistingPods && !prefers;
+  return {
+    TaintToleration: taintScores(pod, nodes),
+    NodeAffinity: nodeAffinityScores(pod, nodes, args.added),
+    NodeResourcesFit: nodes.map((node) => fitScore(pod, node, on(node), args.strategy)),
+    PodTopologySpread: spreadScores(pod, nodes, world),
+    InterPodAffinity: noAffinity ? nodes.map(() => 0) : affinityScores(pod, nodes, world, args.hardPodAffinityWeight),
+    NodeResourcesBalancedAllocation: nodes.map((node) => balanceScore(pod, node, on(node), args.balanced)),
+    ImageLocality: nodes.map((node) => imageScore(pod, node, world.nodes)),
+  };
+}
+
+/** Whom a pod would push off a node. */
+export interface Preemption {
+  readonly node: string;
+  readonly victims: readonly Pod[];
+}
+
+/** More important first: by priority, then by who has started first. */
+function byImportance(a: Pod, b: Pod): number {
+  const [startA, startB] = [a.status.startTime ?? '~', b.status.startTime ?? '~'];
+  return priorityOf(b) - priorityOf(a) || (startA < startB ? -1 : startA > startB ? 1 : 0);
+}
+
+/**
+ * For each node where it helps at all, the victims that the rules name: all less important pods go, and then come back, the most
+ * important first, as long as the pod still fits. Undefined if the rules leave it open whom they name, as two are as important.
+ */
+export function preemptions(
+  pod: Pod,
+  world: ReferenceWorld,
+  promisedOn: (node: string) => readonly Pod[],
+  args: ReferenceArgs,
+): readonly Preemption[] | undefined {
+  const found: Preemption[] = [];
+  for (const node of world.nodes) {
+    const { name } = node.metadata;
+    const promised = promisedOn(name);
+    if (refusal(pod, node, world, promised, args)?.hopeless !== false) continue;
+    const lower = world
+      .podsOn(name)
+      .filter((other) => priorityOf(other) < priorityOf(pod))
+      .sort(byImportance);
+    if (lower.length === 0) continue;
+    if (lower.some((other, i) => i > 0 && byImportance(lower[i - 1] as Pod, other) === 0)) return undefined;
+    const without = (victims: readonly Pod[]): boolean =>
+      refusal(pod, node, withPods(world, node, victims, []), promised, args) === undefined;
+    if (!without(lower)) continue;
+    let victims: readonly Pod[] = lower;
+    for (const other of lower) {
+      const fewer = victims.filter((victim) => victim !== other);
+      if (without(fewer)) victims = fewer;
+    }
+    found.push({ node: name, victims });
+  }
+  return found;
+}
+
+/** What makes one better than another, in the order in which it is looked at: less is better. */
+function price({ victims }: Preemption): readonly (number | string)[] {
+  const priorities = victims.map(priorityOf);
+  const highest = Math.max(...priorities);
+  const starts = victims.filter((victim) => priorityOf(victim) === highest).map(({ status }) => status.startTime ?? '~');
+  const earliest = starts.sort()[0] ?? '~';
+  // Times are compared the other way round: those who have not run for long are the ones to go.
+  const inverted = [...earliest].map((char) => String.fromCharCode(200 - char.charCodeAt(0))).join('');
+  return [highest, priorities.reduce((sum, priority) => sum + priority + 2 ** 31, 0), victims.length, inverted];
+}
+
+/** The best ones; those that are as good as each other. */
+export function bestOf(candidates: readonly Preemption[]): readonly Preemption[] {
+  const less = (a: readonly (number | string)[], b: readonly (number | string)[]): boolean => {
+    const at = a.findIndex((value, i) => value !== b[i]);
+    return at >= 0 && (a[at] as number | string) < (b[at] as number | string);
+  };
+  return candidates.filter((one) => !candidates.some((other) => less(price(other), price(one))));
+}
