@@ -6,10 +6,10 @@ import { validateBinding, validateBindingUpdate } from '../../../../api/rbac/v1/
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { roleBindingTable } from '../../../printers/rbac.ts';
 import { pathSegmentName } from '../../metadata-validation.ts';
-import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
 import type { ResourceStrategy } from '../../strategy.ts';
+import { GuardedStore, guardBinding } from '../escalation.ts';
 
 type ClusterRoleBinding = Immutable<rbac.ClusterRoleBinding>;
 
@@ -25,7 +25,12 @@ export const clusterRoleBindingStrategy: ResourceStrategy<ClusterRoleBinding> = 
 export function clusterRoleBindingResource(services: RegistryServices): ServedResource {
   return {
     type: clusterRoleBindings,
-    rest: new ResourceStore<ClusterRoleBinding>({ ...services, type: clusterRoleBindings, strategy: clusterRoleBindingStrategy }),
+    rest: new GuardedStore<ClusterRoleBinding>({
+      ...services,
+      type: clusterRoleBindings,
+      strategy: clusterRoleBindingStrategy,
+      guard: guardBinding(services, clusterRoleBindings),
+    }),
     table: roleBindingTable,
   };
 }

@@ -6,10 +6,10 @@ import { validateClusterRole } from '../../../../api/rbac/v1/validation.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { roleTable } from '../../../printers/rbac.ts';
 import { pathSegmentName } from '../../metadata-validation.ts';
-import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
 import type { ResourceStrategy } from '../../strategy.ts';
+import { GuardedStore, guardRole } from '../escalation.ts';
 
 type ClusterRole = Immutable<rbac.ClusterRole>;
 
@@ -23,7 +23,12 @@ export const clusterRoleStrategy: ResourceStrategy<ClusterRole> = {
 export function clusterRoleResource(services: RegistryServices): ServedResource {
   return {
     type: clusterRoles,
-    rest: new ResourceStore<ClusterRole>({ ...services, type: clusterRoles, strategy: clusterRoleStrategy }),
+    rest: new GuardedStore<ClusterRole>({
+      ...services,
+      type: clusterRoles,
+      strategy: clusterRoleStrategy,
+      guard: guardRole(services, clusterRoles),
+    }),
     table: roleTable,
   };
 }

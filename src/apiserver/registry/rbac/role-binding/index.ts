@@ -6,10 +6,10 @@ import { validateBinding, validateBindingUpdate } from '../../../../api/rbac/v1/
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { roleBindingTable } from '../../../printers/rbac.ts';
 import { pathSegmentName } from '../../metadata-validation.ts';
-import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
 import type { ResourceStrategy } from '../../strategy.ts';
+import { GuardedStore, guardBinding } from '../escalation.ts';
 
 type RoleBinding = Immutable<rbac.RoleBinding>;
 
@@ -25,7 +25,12 @@ export const roleBindingStrategy: ResourceStrategy<RoleBinding> = {
 export function roleBindingResource(services: RegistryServices): ServedResource {
   return {
     type: roleBindings,
-    rest: new ResourceStore<RoleBinding>({ ...services, type: roleBindings, strategy: roleBindingStrategy }),
+    rest: new GuardedStore<RoleBinding>({
+      ...services,
+      type: roleBindings,
+      strategy: roleBindingStrategy,
+      guard: guardBinding(services, roleBindings),
+    }),
     table: roleBindingTable,
   };
 }

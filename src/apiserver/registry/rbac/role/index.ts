@@ -6,10 +6,10 @@ import { validateRole } from '../../../../api/rbac/v1/validation.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { roleTable } from '../../../printers/rbac.ts';
 import { pathSegmentName } from '../../metadata-validation.ts';
-import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
 import type { ResourceStrategy } from '../../strategy.ts';
+import { GuardedStore, guardRole } from '../escalation.ts';
 
 type Role = Immutable<rbac.Role>;
 
@@ -23,7 +23,12 @@ export const roleStrategy: ResourceStrategy<Role> = {
 export function roleResource(services: RegistryServices): ServedResource {
   return {
     type: roles,
-    rest: new ResourceStore<Role>({ ...services, type: roles, strategy: roleStrategy }),
+    rest: new GuardedStore<Role>({
+      ...services,
+      type: roles,
+      strategy: roleStrategy,
+      guard: guardRole(services, roles),
+    }),
     table: roleTable,
   };
 }
