@@ -71,8 +71,11 @@ function checkNode({ pod, node }: AdmissionInput): Rejection | undefined {
   const labels = node.metadata.labels ?? {};
   for (const [key, value] of Object.entries(pod.spec.nodeSelector ?? {})) if (labels[key] !== value) return mismatch;
   const required = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  if (required === undefined) return undefined;
-  return (required.nodeSelectorTerms ?? []).some((term) => termMatches(term, labels, node.metadata.name)) ? undefined : mismatch;
+  return required === undefined || selectsNode(required, node) ? undefined : mismatch;
+}
+
+export function selectsNode(selector: Immutable<v1.NodeSelector>, { metadata }: Node): boolean {
+  return (selector.nodeSelectorTerms ?? []).some((term) => termMatches(term, metadata.labels ?? {}, metadata.name));
 }
 
 /** A term without any requirement matches nothing. */

@@ -23,6 +23,8 @@ export interface KubeletConfig {
 
   /** Where volumes and all else that belongs to pods is kept. Default: /var/lib/kubelet. */
   readonly rootDir?: string;
+  /** Where the directories of volumes are that the built-in provisioner makes for this node. Default: ROOT-DIR/local-volumes. */
+  readonly localVolumesDir?: string;
   /** Where containers' logs are. Default: /var/log/pods. */
   readonly podLogsDir?: string;
   /** A directory of manifests of pods that run here whatever the API says. Default: none. */

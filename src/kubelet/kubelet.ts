@@ -6,15 +6,16 @@
 
 import { mkdir, readFile, realpath } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { configMaps, nodes, pods, secrets, services } from '../api/core/v1/index.ts';
+import { configMaps, nodes, persistentVolumeClaims, persistentVolumes, pods, secrets, services } from '../api/core/v1/index.ts';
 import { runtimeClasses } from '../api/node/v1/index.ts';
 import { EventRecorder } from '../client/events/index.ts';
 import { SharedInformerFactory, type Lister, type SharedInformer } from '../client/informers/index.ts';
 import type { Runtime } from '../cri/index.ts';
 import type { Clock, Timer } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
-import { admitPod } from './admission.ts';
+import { admitPod, selectsNode } from './admission.ts';
 import { Allocations } from './allocations.ts';
 import type { KubeletConfig } from './config.ts';
 import { parseResolvConf, type DnsSettings } from './dns.ts';
@@ -30,6 +31,7 @@ import { readTerminationMessage } from './logs/termination-message.ts';
 import { NodeFactsSource } from './node/node-facts.ts';
 import { NodeReporter } from './node/node-reporter.ts';
 import { ObjectTracker, type ObjectSource } from './objects.ts';
+import { localVolumesPath } from './paths.ts';
 import { Pleg } from './pleg.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers.ts';
@@ -46,11 +48,14 @@ import { StatusManager } from './status/status-manager.ts';
 import { timestamp } from './time.ts';
 import { TokenManager } from './tokens.ts';
 import { describePod, podUid, type Node, type Pod, type PodStatus, type ResourceList } from './types.ts';
+import { LocalVolumeError, removeLocalVolume } from './volumes/local-volumes.ts';
 import { noMounter, systemMounter } from './volumes/mounter.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
 import { watchObject } from './watch-object.ts';
 
 const DEFAULT_PORT = 10_250;
+/** On the Node: where the directories of the built-in provisioner's volumes are. */
+const LOCAL_VOLUMES = 'coxswain.dev/local-volumes';
 const USER_AGENT = 'kube-probe/1.36';
 const RETRY_MS = 10_000;
 const RUNTIME_DEADLINE_MS = 30_000;
@@ -264,7 +269,24 @@ export class Kubelet {
         },
       },
     });
-    const volumes = new VolumeManager({ rootDir, clock, logger, mounter, hostFiles });
+    const localVolumesDir = config.localVolumesDir ?? localVolumesPath(rootDir);
+    const volumes = new VolumeManager({
+      rootDir,
+      clock,
+      logger,
+      mounter,
+      hostFiles,
+      localVolumesDir,
+      claims: {
+        claim: (namespace, name) => config.client.resource(persistentVolumeClaims).namespace(namespace).get(name, { signal }),
+        volume: (name) => config.client.resource(persistentVolumes).get(name, { signal }),
+      },
+      isReachable: ({ spec }) => {
+        const self = nodeInformer.lister.get('', config.nodeName);
+        const required = spec.nodeAffinity?.required;
+        return self === undefined || required === undefined || selectsNode(required, self);
+      },
+    });
     const tokens = new TokenManager(config.client, clock);
     const garbage = new GarbageCollector({ runtime, logger, rootDir, podLogsDir, hostFiles });
     const leftovers = new Leftovers({ garbage, pleg, logger, signal });
@@ -328,6 +350,10 @@ export class Kubelet {
       podLogsDir,
       pods: () => [...this.#desired.values()].map((pod) => this.#withStatus(pod)),
       runtimeStatus: (uid) => pleg.get(uid),
+      removeLocalVolume: async (name) => {
+        if (volumes.usesPath(join(localVolumesDir, name))) throw new LocalVolumeError(`volume ${name} is in use`);
+        if (hostFiles) await removeLocalVolume(name, localVolumesDir, mounter);
+      },
       startedAt: clock.now(),
       nodeName: config.nodeName,
       ...(config.server !== undefined ? { listen: config.server } : {}),
@@ -340,6 +366,11 @@ export class Kubelet {
       labels: node.labels,
       taints: config.taints ?? [],
       podCIDRs: config.podCIDRs ?? [],
+      annotations: {
+        'volumes.kubernetes.io/controller-managed-attach-detach': 'true',
+        // Where nothing is written, there is nothing to remove either.
+        [LOCAL_VOLUMES]: hostFiles ? localVolumesDir : '',
+      },
       unschedulable: config.unschedulable ?? false,
       facts: () => node.current(),
       checkMs: config.nodeCheckMs ?? 10_000,

@@ -23,6 +23,10 @@ export function subpathDir(rootDir: string, uid: string, volume: string, contain
   return join(podDir(rootDir, uid), 'volume-subpaths', volume, container, String(index));
 }
 
+export function localVolumesPath(rootDir: string): string {
+  return join(rootDir, 'local-volumes');
+}
+
 export function seccompDir(rootDir: string): string {
   return join(rootDir, 'seccomp');
 }

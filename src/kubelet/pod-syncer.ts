@@ -50,6 +50,8 @@ export interface SyncerConfig {
 
 const VOLUME_BACKOFF_MS = 500;
 const MAX_VOLUME_BACKOFF_MS = 122_000;
+/** A claim may be bound any time. */
+const CLAIM_RETRY_MS = 10_000;
 const NETWORK_RETRY_MS = 5000;
 const FIRST_REPORT_MS = 10;
 /** When a resize is tried again for which there was no room. Pods that go are a reason to try it before. */
@@ -221,12 +223,11 @@ export class KubeletPodSyncer implements PodSyncer {
     } catch (err) {
       signal.throwIfAborted();
       if (!(err instanceof VolumeError)) throw err;
-      for (const { volume, message } of err.failures) {
-        events.warning(pod, 'FailedMount', `MountVolume.SetUp failed for volume "${volume}" : ${message}`);
-      }
+      for (const message of err.messages) events.warning(pod, 'FailedMount', message);
       this.#config.logger.warn('volumes not mounted', { pod: describePod(pod), err });
       this.#volumeBackoff.next(uid, clock.now());
-      return { retryAt: clock.now() + this.#volumeBackoff.get(uid) };
+      const backoffMs = this.#volumeBackoff.get(uid);
+      return { retryAt: clock.now() + (err.unclaimed.length > 0 ? Math.min(backoffMs, CLAIM_RETRY_MS) : backoffMs) };
     }
   }
 

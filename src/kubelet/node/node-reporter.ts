@@ -23,6 +23,7 @@ export interface NodeReporterConfig {
   readonly events: EventSink;
   readonly nodeName: string;
   readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
   readonly taints: readonly v1.Taint[];
   readonly podCIDRs: readonly string[];
   readonly unschedulable: boolean;
@@ -74,16 +75,12 @@ export class NodeReporter {
   }
 
   async #createOrTakeOver(status: NodeStatus, signal: AbortSignal): Promise<Node> {
-    const { client, nodeName, labels, taints, podCIDRs, unschedulable } = this.#config;
+    const { client, nodeName, labels, annotations, taints, podCIDRs, unschedulable } = this.#config;
     const resource = client.resource(nodes);
     try {
       return await resource.create(
         {
-          metadata: {
-            name: nodeName,
-            labels,
-            annotations: { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' },
-          },
+          metadata: { name: nodeName, labels, annotations },
           spec: {
             ...(podCIDRs.length > 0 ? { podCIDR: podCIDRs[0], podCIDRs } : {}),
             ...(taints.length > 0 ? { taints } : {}),
@@ -97,13 +94,17 @@ export class NodeReporter {
       if (!apierrors.isAlreadyExists(err)) throw err;
     }
     const present = await resource.get(nodeName, { signal });
-    const missing = Object.entries(labels).filter(([key, value]) => present.metadata.labels?.[key] !== value);
+    const missing = missingFrom(present.metadata.labels, labels);
+    const unsaid = missingFrom(present.metadata.annotations, annotations);
     const patch = {
-      metadata: missing.length > 0 ? { labels: Object.fromEntries(missing) } : {},
+      metadata: {
+        ...(missing.length > 0 && { labels: Object.fromEntries(missing) }),
+        ...(unsaid.length > 0 && { annotations: Object.fromEntries(unsaid) }),
+      },
       // What a controller has given the node is kept.
       ...(present.spec.podCIDR === undefined && podCIDRs.length > 0 ? { spec: { podCIDR: podCIDRs[0], podCIDRs } } : {}),
     };
-    if (missing.length === 0 && !('spec' in patch)) return present;
+    if (missing.length === 0 && unsaid.length === 0 && !('spec' in patch)) return present;
     return await resource.patch(nodeName, 'application/strategic-merge-patch+json', patch, { signal });
   }
 
@@ -235,4 +236,11 @@ export class NodeReporter {
       if (signal.aborted) finish();
     });
   }
+}
+
+function missingFrom(
+  present: Readonly<Record<string, string>> | undefined,
+  wanted: Readonly<Record<string, string>>,
+): [string, string][] {
+  return Object.entries(wanted).filter(([key, value]) => present?.[key] !== value);
 }

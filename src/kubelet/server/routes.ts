@@ -7,6 +7,7 @@ import type { StreamOptions } from '../../machinery/remotecommand/index.ts';
 import { readLogs, type LogOptions } from '../logs/read-logs.ts';
 import { findContainer, type ContainerRecord } from '../runtime/pod-status.ts';
 import { podUid, type Pod } from '../types.ts';
+import { LocalVolumeError } from '../volumes/local-volumes.ts';
 import { findLogContainer, LogTargetError, parseLogOptions } from './container-logs.ts';
 import type { KubeletServerConfig } from './server.ts';
 import { statsSummary } from './stats.ts';
@@ -82,6 +83,10 @@ export class Routes {
       case 'run':
         if (method !== 'POST') throw new HttpError(405, 'Method Not Allowed');
         await this.#run(response, rest, query);
+        return;
+      case 'localVolumes':
+        if (method !== 'DELETE') throw new HttpError(405, 'Method Not Allowed');
+        await this.#removeLocalVolume(response, rest.join('/'));
         return;
       case 'exec':
       case 'attach':
@@ -192,6 +197,15 @@ export class Routes {
   #isRunning(uid: string, containerId: string): boolean {
     const status = this.#config.runtimeStatus(uid);
     return status?.containers.some((container) => container.id === containerId && container.state === 'running') === true;
+  }
+
+  async #removeLocalVolume(response: ServerResponse, name: string): Promise<void> {
+    try {
+      await this.#config.removeLocalVolume(name);
+    } catch (err) {
+      throw err instanceof LocalVolumeError ? new HttpError(409, err.message) : err;
+    }
+    text(response, 'ok');
   }
 
   async #run(response: ServerResponse, rest: readonly string[], query: URLSearchParams): Promise<void> {

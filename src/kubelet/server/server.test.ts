@@ -94,6 +94,11 @@ describe('in-process', () => {
     expect((await get('/nothing')).code).toBe(404);
   });
 
+  test('removes directories of volumes, and nothing else', async () => {
+    expect(await get('/localVolumes/pvc-1', API_SERVER, 'DELETE')).toEqual({ code: 200, body: 'ok' });
+    expect((await get('/localVolumes/pvc-1')).code).toBe(405);
+  });
+
   test('lists the pods of the node', async () => {
     const { body } = await get('/pods');
     const list = JSON.parse(body) as {

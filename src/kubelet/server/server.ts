@@ -39,6 +39,8 @@ export interface KubeletServerConfig {
   /** The pods of this node with their latest status. */
   readonly pods: () => readonly Pod[];
   readonly runtimeStatus: (uid: string) => RuntimePodStatus | undefined;
+  /** Removes the directory of a volume of the built-in provisioner, if it is there. Rejects with LocalVolumeError: not now. */
+  readonly removeLocalVolume: (name: string) => Promise<void>;
   /** Absent: no port is opened. */
   readonly listen?: { readonly port: number; readonly host?: string; readonly tls: ServerTlsConfig };
 }

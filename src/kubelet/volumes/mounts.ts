@@ -85,14 +85,15 @@ async function volumeMount(input: MountsInput, mount: VolumeMount, index: number
   };
 }
 
-/** What shows API objects is not written to. */
+/** What shows API objects is not written to, nor what the pod wants to have only to read. */
 function isReadOnlyVolume(pod: Pod, name: string): boolean {
   const volume = (pod.spec.volumes ?? []).find((candidate) => candidate.name === name);
   return (
     volume?.configMap !== undefined ||
     volume?.secret !== undefined ||
     volume?.downwardAPI !== undefined ||
-    volume?.projected !== undefined
+    volume?.projected !== undefined ||
+    volume?.persistentVolumeClaim?.readOnly === true
   );
 }
 

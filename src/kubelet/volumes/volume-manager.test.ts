@@ -12,6 +12,7 @@ import type { ConfigMap, Pod, Secret, Volume } from '../types.ts';
 import { writeAtomically } from './atomic-writer.ts';
 import { checkHostPath } from './host-path.ts';
 import { noMounter, parseMountPoints, systemMounter, type Mounter } from './mounter.ts';
+import type { ClaimSource } from './claims.ts';
 import type { PayloadContext } from './payload.ts';
 import { prepareSubpath } from './subpath.ts';
 import { VolumeError, VolumeManager } from './volume-manager.ts';
@@ -57,8 +58,24 @@ beforeEach(() => {
   secrets.set('keys', { metadata, data: { door: Buffer.from('open').toString('base64') }, type: 'Opaque' });
 });
 
+const claims: ClaimSource = {
+  claim: (_namespace, name) => Promise.reject(apierrors.notFound({ group: '', resource: 'persistentvolumeclaims' }, name)),
+  volume: (name) => Promise.reject(apierrors.notFound({ group: '', resource: 'persistentvolumes' }, name)),
+};
+
 function manager(mounter: Mounter = noMounter, hostFiles = true): VolumeManager {
-  return new VolumeManager({ rootDir: root, clock: systemClock, logger: silent, mounter, hostFiles });
+  const localVolumesDir = join(root, 'local-volumes');
+  const isReachable = () => true;
+  return new VolumeManager({
+    rootDir: root,
+    clock: systemClock,
+    logger: silent,
+    mounter,
+    hostFiles,
+    claims,
+    localVolumesDir,
+    isReachable,
+  });
 }
 
 function podWith(volume: Omit<Volume, 'name'>, spec: Partial<Pod['spec']> = {}): Pod {
@@ -247,8 +264,8 @@ describe('volumes of API objects', () => {
   });
 
   test('a kind that is not supported is named', async () => {
-    expect(await failure(podWith({ persistentVolumeClaim: { claimName: 'disk' } }))).toBe(
-      'no volume plugin matched: volumes of type persistentVolumeClaim are not supported by this kubelet',
+    expect(await failure(podWith({ nfs: { server: 's', path: '/' } }))).toBe(
+      'no volume plugin matched: volumes of type nfs are not supported by this kubelet',
     );
   });
 

@@ -10,19 +10,41 @@ import { podDir } from '../paths.ts';
 import { podLimits } from '../runtime/resources.ts';
 import { podUid, type Pod, type Volume } from '../types.ts';
 import { writeAtomically } from './atomic-writer.ts';
+import { claimedVolume, ClaimError, claimNameOf, type ClaimSource, type PersistentVolume } from './claims.ts';
 import { checkHostPath } from './host-path.ts';
+import { checkLocalVolume } from './local-volumes.ts';
 import type { Mounter } from './mounter.ts';
 import { setVolumeGroup } from './ownership.ts';
 import { volumePayload, type PayloadContext } from './payload.ts';
 
+export interface VolumeFailure {
+  readonly volume: string;
+  readonly message: string;
+}
+
 /** Volumes that could not be made, each with the reason. */
 export class VolumeError extends Error {
-  readonly failures: readonly { readonly volume: string; readonly message: string }[];
+  readonly failures: readonly VolumeFailure[];
+  /** Those that the pod does not get through its claims, or not yet; by their name in the pod. */
+  readonly unclaimed: readonly VolumeFailure[];
 
-  constructor(failures: readonly { readonly volume: string; readonly message: string }[]) {
-    super(failures.map(({ volume, message }) => `volume "${volume}": ${message}`).join(', '));
+  constructor(failures: readonly VolumeFailure[], unclaimed: readonly VolumeFailure[] = []) {
+    super([...failures, ...unclaimed].map(({ volume, message }) => `volume "${volume}": ${message}`).join(', '));
     this.name = 'VolumeError';
     this.failures = failures;
+    this.unclaimed = unclaimed;
+  }
+
+  /** What is told in events. */
+  get messages(): readonly string[] {
+    const own = this.failures.map(({ volume, message }) =>
+      message.startsWith('MountVolume.') ? message : `MountVolume.SetUp failed for volume "${volume}" : ${message}`,
+    );
+    if (this.unclaimed.length === 0) return own;
+    const names = this.unclaimed.map(({ volume }) => volume).join(' ');
+    const why = this.unclaimed.map(({ message }) => message).join('; ');
+    const which = `unmounted volumes=[${names}], unattached volumes=[], failed to process volumes=[${names}]`;
+    return [...own, `Unable to attach or mount volumes: ${which}: ${why}`];
   }
 }
 
@@ -33,6 +55,11 @@ export interface VolumeManagerConfig {
   readonly mounter: Mounter;
   /** False: nothing is written or mounted (see KubeletConfig.hostFiles); sources are looked up all the same. */
   readonly hostFiles: boolean;
+  readonly claims: ClaimSource;
+  /** Where the directories of the built-in provisioner's volumes are. */
+  readonly localVolumesDir: string;
+  /** Whether this node is one of those from which a persistent volume can be reached. */
+  readonly isReachable: (volume: PersistentVolume) => boolean;
 }
 
 /** Where each volume of a pod is on this node, by the volume's name. */
@@ -46,6 +73,8 @@ export class VolumeManager {
   readonly #mounted = new Map<string, VolumePaths>();
   /** Pods of which an object has changed since their volumes were written. */
   readonly #stale = new Set<string>();
+  /** By pod: what it has through its claims, which is looked up once and stays. */
+  readonly #claimed = new Map<string, Map<string, string>>();
 
   constructor(config: VolumeManagerConfig) {
     this.#config = config;
@@ -62,18 +91,21 @@ export class VolumeManager {
     this.#stale.delete(uid);
     const used = usedVolumes(pod);
     const paths = new Map<string, string>();
-    const failures: { volume: string; message: string }[] = [];
+    const failures: VolumeFailure[] = [];
+    const unclaimed: VolumeFailure[] = [];
     for (const volume of pod.spec.volumes ?? []) {
       if (!used.has(volume.name)) continue;
       try {
         paths.set(volume.name, await this.#setUp(pod, volume, context));
       } catch (err) {
-        failures.push({ volume: volume.name, message: err instanceof Error ? err.message : String(err) });
+        const message = err instanceof Error ? err.message : String(err);
+        if (err instanceof ClaimError) unclaimed.push({ volume: volume.name, message });
+        else failures.push({ volume: err instanceof PersistentVolumeError ? err.volume : volume.name, message });
       }
     }
-    if (failures.length > 0) {
+    if (failures.length > 0 || unclaimed.length > 0) {
       this.#stale.add(uid);
-      throw new VolumeError(failures);
+      throw new VolumeError(failures, unclaimed);
     }
     this.#mounted.set(uid, paths);
     return paths;
@@ -87,6 +119,7 @@ export class VolumeManager {
   /** Unmounts and removes all of the pod's directory. */
   async unmount(uid: string): Promise<void> {
     this.#mounted.delete(uid);
+    this.#claimed.delete(uid);
     this.#stale.delete(uid);
     if (!this.#config.hostFiles) return;
     const directory = podDir(this.#config.rootDir, uid);
@@ -100,6 +133,8 @@ export class VolumeManager {
 
   async #setUp(pod: Pod, volume: Volume, context: PayloadContext): Promise<string> {
     const { hostFiles } = this.#config;
+    const claim = claimNameOf(pod, volume);
+    if (claim !== undefined) return await this.#setUpClaimed(pod, volume, claim);
     const plugin = pluginOf(volume);
     if (plugin === 'host-path') {
       const path = volume.hostPath?.path ?? '';
@@ -120,6 +155,46 @@ export class VolumeManager {
       if (group !== undefined) await setVolumeGroup(directory, group, true);
     }
     return directory;
+  }
+
+  async #setUpClaimed(pod: Pod, volume: Volume, claimName: string): Promise<string> {
+    const uid = podUid(pod);
+    const present = this.#claimed.get(uid) ?? new Map<string, string>();
+    const known = present.get(volume.name);
+    if (known !== undefined) return known;
+    const claimed = await claimedVolume(pod, volume, claimName, this.#config.claims);
+    const path = await this.#setUpPersistent(pod, claimed.volume, claimed.readOnly);
+    this.#claimed.set(uid, present.set(volume.name, path));
+    return path;
+  }
+
+  /** Whether a volume of the name is used by a pod on this node. */
+  usesPath(path: string): boolean {
+    return [...this.#claimed.values()].some((paths) => [...paths.values()].includes(path));
+  }
+
+  async #setUpPersistent(pod: Pod, volume: PersistentVolume, readOnly: boolean): Promise<string> {
+    const { hostFiles, isReachable, localVolumesDir } = this.#config;
+    const { name } = volume.metadata;
+    const { hostPath, local } = volume.spec;
+    if (!isReachable(volume)) {
+      const what = `MountVolume.NodeAffinity check failed for volume "${name}"`;
+      throw new PersistentVolumeError(name, `${what} : no matching NodeSelectorTerms`);
+    }
+    try {
+      if (hostPath !== undefined) {
+        if (hostFiles) await checkHostPath(hostPath.path, hostPath.type ?? '');
+        return hostPath.path;
+      }
+      if (local === undefined) throw new Error(`no volume plugin matched: ${kindOf(volume.spec)}`);
+      if (!hostFiles) return local.path;
+      await checkLocalVolume(local.path, localVolumesDir);
+      const group = pod.spec.securityContext?.fsGroup;
+      if (group !== undefined && !readOnly) await setVolumeGroup(local.path, group, false);
+      return local.path;
+    } catch (err) {
+      throw new PersistentVolumeError(name, err instanceof Error ? err.message : String(err), { cause: err });
+    }
   }
 
   async #setUpEmptyDir(pod: Pod, volume: Volume, directory: string): Promise<void> {
@@ -143,6 +218,33 @@ export class VolumeManager {
     if ((await mounter.mountsBelow(directory)).includes(directory)) return;
     await mounter.tmpfs(directory, options);
   }
+}
+
+/** Told with the name of the persistent volume, not with that of the pod's. */
+class PersistentVolumeError extends Error {
+  readonly volume: string;
+
+  constructor(volume: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.volume = volume;
+  }
+}
+
+const SETTINGS: ReadonlySet<string> = new Set([
+  'capacity',
+  'accessModes',
+  'claimRef',
+  'persistentVolumeReclaimPolicy',
+  'storageClassName',
+  'mountOptions',
+  'volumeMode',
+  'nodeAffinity',
+  'volumeAttributesClassName',
+]);
+
+function kindOf(spec: PersistentVolume['spec']): string {
+  const kind = Object.keys(spec).find((key) => !SETTINGS.has(key)) ?? 'none';
+  return `persistent volumes of type ${kind} are not supported by this kubelet`;
 }
 
 /** The lower of the volume's own limit and what the pod's containers may have at most. */

@@ -1,0 +1,37 @@
+// Persistent volumes of type local: a directory of this node. Those in the kubelet's own directory of volumes were made by the
+// built-in provisioner: the directory itself comes into being with the first pod that uses it, and is removed on request.
+
+import { chmod, mkdir, rm, stat } from 'node:fs/promises';
+import { dirname, join, normalize } from 'node:path';
+import type { Mounter } from './mounter.ts';
+
+const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
+
+/** Rejects with why the path will not do. `ownDir`: where the kubelet makes what is missing. */
+export async function checkLocalVolume(path: string, ownDir: string): Promise<void> {
+  if (path.split('/').includes('..')) throw new Error(`invalid path: ${path} must not contain '..'`);
+  const own = normalize(path);
+  if (dirname(own) === ownDir) {
+    // Whoever the pod runs as may write to it. The mode of a new directory is cut by the process's umask.
+    if ((await mkdir(own, { recursive: true })) !== undefined) await chmod(own, 0o777);
+  }
+  try {
+    const info = await stat(path);
+    if (!info.isDirectory())
+      throw new Error(`path "${path}" is not a directory: block devices are not supported by this kubelet`);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') throw new Error(`path "${path}" does not exist`, { cause: err });
+    throw err;
+  }
+}
+
+export class LocalVolumeError extends Error {}
+
+/** Idempotent. Rejects with LocalVolumeError for a name that is none of a volume; never removes what is mounted below it. */
+export async function removeLocalVolume(name: string, ownDir: string, mounter: Mounter): Promise<void> {
+  if (!NAME.test(name)) throw new LocalVolumeError(`${name} is not the name of a volume`);
+  const path = join(ownDir, name);
+  const mounted = await mounter.mountsBelow(path);
+  if (mounted.length > 0) throw new LocalVolumeError(`still mounted: ${mounted.join(', ')}`);
+  await rm(path, { recursive: true, force: true });
+}
