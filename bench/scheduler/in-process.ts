@@ -15,6 +15,7 @@ import { SeededRandom } from '../../src/machinery/random.ts';
 import { Scheduler } from '../../src/scheduler/scheduler.ts';
 import { createMemoryStorage } from '../../src/storage/memory/index.ts';
 import { nodeOf, podOf, PODS } from './templates.ts';
+import { limitVolumes, makeVolumes, withClaim } from './volumes.ts';
 import type { PodGroup, Workload } from './workloads.ts';
 
 /** Requests under way at a time. */
@@ -74,6 +75,11 @@ export async function runInProcess(workload: Workload): Promise<Measured> {
       .resource(services)
       .namespace('measured')
       .create({ metadata: { name: 'web' }, spec: { selector: { app: 'web' }, ports: [{ port: 80 }] } });
+  }
+  const { volumesOf, count } = workload.measured;
+  if (volumesOf !== undefined) {
+    await namespaceNamed(client, 'measured');
+    await atOnce(count, (i) => makeVolumes(client, 'measured', i, volumesOf));
   }
   globalThis.gc?.();
   const churning = workload.churn === true ? churn(client, stop.signal) : undefined;
@@ -138,6 +144,7 @@ async function makeNodes(client: Client, { nodes: { count, template = {} }, theO
     const { status, ...node } = nodeOf(name, i, of);
     const created = await client.resource(nodes).create(node);
     await client.resource(nodes).updateStatus({ ...created, status: { ...created.status, ...status } });
+    if (of.volumes !== undefined) await limitVolumes(client, name, of.volumes);
   };
   await atOnce(count, (i) => make(`node-${i}`, i));
   if (theOneNode === true) await make('the-one', 0, { capacity: { cpu: '90000', memory: '1000Ti', pods: '90000' } });
@@ -151,15 +158,17 @@ async function namespaceNamed(client: Client, name: string): Promise<void> {
   }
 }
 
-async function makePods(client: Client, group: string, { count, templates, namespaces: spread = 1 }: PodGroup): Promise<void> {
+async function makePods(client: Client, group: string, of: PodGroup): Promise<void> {
+  const { count, templates, namespaces: spread = 1, volumesOf } = of;
   const names = Array.from({ length: spread }, (_, i) => (spread === 1 ? group : `${group}-${i}`));
   for (const name of names) await namespaceNamed(client, name);
   await atOnce(count, async (i) => {
     const template = templates[i % templates.length] as (typeof templates)[number];
+    const pod = podOf(`pod-${i}`, template);
     await client
       .resource(pods)
       .namespace(names[i % names.length] as string)
-      .create(podOf(`pod-${i}`, template));
+      .create(volumesOf === undefined ? pod : withClaim(pod, i));
   });
 }
 

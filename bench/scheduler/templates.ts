@@ -10,6 +10,8 @@ export interface NodeTemplate {
   /** Node i is in zone i modulo these; without them it is in none. */
   readonly zones?: readonly string[];
   readonly capacity?: Readonly<Record<string, string>>;
+  /** How many volumes of a CSI driver each node takes. */
+  readonly volumes?: { readonly driver: string; readonly count: number };
 }
 
 const NODE_CAPACITY = { cpu: '4', memory: '32Gi', pods: '110' } as const;

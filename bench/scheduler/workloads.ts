@@ -11,6 +11,8 @@ export interface PodGroup {
   readonly namespaces?: number;
   /** They fit nowhere, or must not be looked at: nobody waits for them. */
   readonly stayPending?: boolean;
+  /** Each pod has a claim of its own, bound to a volume of this CSI driver. They are there before the pods. */
+  readonly volumesOf?: string;
 }
 
 export interface Workload {
@@ -28,6 +30,7 @@ export interface Workload {
   readonly floor: number;
 }
 
+const EBS = 'ebs.csi.aws.com';
 const zone1 = { zones: ['zone1'] } as const;
 const threeZones = { zones: ['zone1', 'zone2', 'zone3'] } as const;
 const of = (count: number, ...templates: readonly PodTemplate[]): PodGroup => ({ count, templates });
@@ -147,6 +150,13 @@ export const WORKLOADS: readonly Workload[] = [
     existing: of(1000, PODS.withSecret),
     measured: of(10_000, PODS.withSecret),
     floor: 790,
+  },
+  {
+    name: 'SchedulingCSIPVs',
+    nodes: { count: 5000, template: { volumes: { driver: EBS, count: 39 } } },
+    existing: of(5000, PODS.plain),
+    measured: { ...of(5000, PODS.plain), volumesOf: EBS },
+    floor: 100,
   },
   {
     name: 'RequiredPodAntiAffinityWithNSSelector',

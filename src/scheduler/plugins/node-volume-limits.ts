@@ -48,6 +48,10 @@ export const nodeVolumeLimits: PluginRegistration = {
         if (wanted === undefined || wanted instanceof Status) return wanted;
         const limits = limitsOf(nodes.get('', node.name));
         if (limits.size === 0) return undefined;
+        let least = Infinity;
+        for (const driver of wanted.values()) least = Math.min(least, limits.get(driver) ?? Infinity);
+        // Whatever they are, there is room for all of them.
+        if (find.mostAttachedTo(node) + wanted.size <= least) return undefined;
         const counts = new Map<string, number>();
         const add = (driver: string): void => void counts.set(driver, (counts.get(driver) ?? 0) + 1);
         const attached = find.attachedTo(node);
@@ -119,6 +123,13 @@ class VolumeFinder {
       this.#add(claim, volumes);
     }
     return volumes;
+  }
+
+  /** No fewer than attachedTo finds, and found without looking at any. */
+  mostAttachedTo({ name, podsWithVolumes }: NodeInfo): number {
+    let most = this.#attachments.size === 0 ? 0 : this.#attachments.byIndex(BY_NODE, name).length;
+    for (const { claims } of podsWithVolumes) most += claims.length;
+    return most;
   }
 
   /** By the pods that are there, and by what was attached for others. */

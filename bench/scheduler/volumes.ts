@@ -1,0 +1,48 @@
+// Claims for pods, bound to volumes of a CSI driver, as a binder of volumes leaves them.
+
+import { persistentVolumeClaims, persistentVolumes } from '../../src/api/core/v1/index.ts';
+import { csiNodes } from '../../src/api/storage/v1/index.ts';
+import type { Client } from '../../src/client/client.ts';
+import type { NewPod } from './templates.ts';
+
+const nameOf = (i: number): string => `volume-${i}`;
+
+/** The node's driver attaches no more than `count`. */
+export async function limitVolumes(
+  client: Client,
+  node: string,
+  { driver, count }: { readonly driver: string; readonly count: number },
+): Promise<void> {
+  const drivers = [{ name: driver, nodeID: node, topologyKeys: null, allocatable: { count } }];
+  await client.resource(csiNodes).create({ metadata: { name: node }, spec: { drivers } });
+}
+
+/** Volume and claim number `i`. */
+export async function makeVolumes(client: Client, namespace: string, i: number, driver: string): Promise<void> {
+  const name = nameOf(i);
+  const shared = { accessModes: ['ReadWriteOnce' as const], storageClassName: '' };
+  const claims = client.resource(persistentVolumeClaims).namespace(namespace);
+  const claim = await claims.create({
+    metadata: { name, annotations: { 'pv.kubernetes.io/bind-completed': 'true' } },
+    spec: { ...shared, resources: { requests: { storage: '1Gi' } }, volumeName: name },
+  });
+  const volumes = client.resource(persistentVolumes);
+  const volume = await volumes.create({
+    metadata: { name },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      capacity: { storage: '1Gi' },
+      persistentVolumeReclaimPolicy: 'Retain',
+      csi: { driver, volumeHandle: name },
+      claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid: claim.metadata.uid },
+    },
+  });
+  await volumes.updateStatus({ ...volume, status: { phase: 'Bound' } });
+  await claims.updateStatus({ ...claim, status: { phase: 'Bound' } });
+}
+
+/** The pod with the claim of that number. */
+export function withClaim(pod: NewPod, i: number): NewPod {
+  const volumes = [{ name: 'vol', persistentVolumeClaim: { claimName: nameOf(i) } }];
+  return { ...pod, spec: { ...pod.spec, volumes } };
+}
