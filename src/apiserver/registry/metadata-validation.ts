@@ -63,14 +63,9 @@ export function subdomainName(name: string, prefix: boolean): readonly string[] 
   return validation.isDNS1123Subdomain(prefix ? withoutTrailingDash(name) : name);
 }
 
-/** The rule of kinds whose names become host names or labels (namespaces). */
+/** The rule of kinds whose names become host names or labels (namespaces, services). */
 export function labelName(name: string, prefix: boolean): readonly string[] {
   return validation.isDNS1123Label(prefix ? withoutTrailingDash(name) : name);
-}
-
-/** The rule of services. */
-export function dns1035LabelName(name: string, prefix: boolean): readonly string[] {
-  return validation.isDNS1035Label(prefix ? withoutTrailingDash(name) : name);
 }
 
 /** The rule of kinds whose names only must be a segment of a path (roles). */

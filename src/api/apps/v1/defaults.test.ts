@@ -65,7 +65,7 @@ describe('stateful sets', () => {
       {
         replicas: 1,
         podManagementPolicy: 'OrderedReady',
-        updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 0, maxUnavailable: 1 } },
+        updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 0 } },
         persistentVolumeClaimRetentionPolicy: retain,
         revisionHistoryLimit: 10,
       },
@@ -76,7 +76,7 @@ describe('stateful sets', () => {
     ['updateStrategy: {type: RollingUpdate}', { updateStrategy: { type: 'RollingUpdate' } }],
     [
       'updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 3}}',
-      { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 3, maxUnavailable: 1 } } },
+      { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 3 } } },
     ],
     [
       'updateStrategy: {rollingUpdate: {maxUnavailable: 50%}}',

@@ -40,8 +40,8 @@ export function setStatefulSetDefaults({ spec }: StatefulSet): void {
     updateStrategy.rollingUpdate ??= {};
   }
   if (updateStrategy.type === 'RollingUpdate' && updateStrategy.rollingUpdate !== undefined) {
+    // How many may be unavailable is not said for them: the feature is off.
     updateStrategy.rollingUpdate.partition ??= 0;
-    updateStrategy.rollingUpdate.maxUnavailable ??= 1;
   }
   const retention = (spec.persistentVolumeClaimRetentionPolicy ??= {});
   retention.whenDeleted ??= 'Retain';

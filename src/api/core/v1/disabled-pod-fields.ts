@@ -15,8 +15,13 @@ const allContainers = (spec: PodSpec): readonly Hooked[] => [
 ];
 const hasStopSignal = (spec: PodSpec): boolean =>
   allContainers(spec).some(({ lifecycle }) => lifecycle?.stopSignal !== undefined);
-const hasTrustBundle = ({ volumes = [] }: PodSpec): boolean =>
-  volumes.some(({ projected }) => (projected?.sources ?? []).some(({ clusterTrustBundle }) => clusterTrustBundle !== undefined));
+
+/** Projections of the features ClusterTrustBundleProjection and PodCertificateRequest. */
+const PROJECTIONS = ['clusterTrustBundle', 'podCertificate'] as const;
+type Projection = (typeof PROJECTIONS)[number];
+
+const hasProjection = ({ volumes = [] }: PodSpec, name: Projection): boolean =>
+  volumes.some(({ projected }) => (projected?.sources ?? []).some((source) => source[name] !== undefined));
 
 /** Of a pod, or of a template of one. Answers the same spec if there is nothing to drop. `old`: as it is stored. */
 export function withoutDisabledPodFields(spec: PodSpec, old?: PodSpec): PodSpec {
@@ -28,8 +33,9 @@ export function withoutDisabledPodFields(spec: PodSpec, old?: PodSpec): PodSpec 
   }
   // ContainerStopSignals
   if (hasStopSignal(result) && (old === undefined || !hasStopSignal(old))) result = withoutStopSignals(result);
-  // ClusterTrustBundleProjection
-  if (hasTrustBundle(result) && (old === undefined || !hasTrustBundle(old))) result = withoutTrustBundles(result);
+  for (const name of PROJECTIONS) {
+    if (hasProjection(result, name) && (old === undefined || !hasProjection(old, name))) result = withoutProjection(result, name);
+  }
   return result;
 }
 
@@ -50,15 +56,51 @@ function withoutStopSignal<T extends Hooked>(container: T): T {
   return (Object.keys(hooks).length === 0 ? rest : { ...container, lifecycle: hooks }) as T;
 }
 
-function withoutTrustBundles(spec: PodSpec): PodSpec {
+function withoutProjection(spec: PodSpec, name: Projection): PodSpec {
   const volumes = (spec.volumes ?? []).map((volume) => {
     const { projected } = volume;
     if (projected?.sources === undefined || projected.sources === null) return volume;
     const sources = projected.sources.map((source) => {
-      const { clusterTrustBundle: _, ...rest } = source;
+      const { [name]: _, ...rest } = source;
       return rest;
     });
     return { ...volume, projected: { ...projected, sources } };
   });
   return { ...spec, volumes };
+}
+
+type PodStatus = Immutable<core.PodStatus>;
+type ContainerStatus = Immutable<core.ContainerStatus>;
+
+const STATUS_LISTS = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const;
+
+const hasVolumeStatus = ({ volumeMounts = [] }: ContainerStatus): boolean =>
+  volumeMounts.some(({ volumeStatus }) => volumeStatus !== undefined);
+const hasAnyVolumeStatus = (status: PodStatus): boolean =>
+  STATUS_LISTS.some((name) => (status[name] ?? []).some((container) => hasVolumeStatus(container)));
+
+/** Of a pod's status. Answers the same if there is nothing to drop. */
+export function withoutDisabledStatusFields(status: PodStatus, old: PodStatus): PodStatus {
+  let result = status;
+  // DRANodeAllocatableResources
+  if (result.nodeAllocatableResourceClaimStatuses !== undefined && old.nodeAllocatableResourceClaimStatuses === undefined) {
+    const { nodeAllocatableResourceClaimStatuses: _, ...rest } = result;
+    result = rest;
+  }
+  // ImageVolumeWithDigest
+  if (!hasAnyVolumeStatus(result) || hasAnyVolumeStatus(old)) return result;
+  const lists = STATUS_LISTS.flatMap((name) => {
+    const list = result[name];
+    return list === undefined ? [] : [[name, list.map((container) => withoutVolumeStatus(container))] as const];
+  });
+  return { ...result, ...Object.fromEntries(lists) };
+}
+
+function withoutVolumeStatus(container: ContainerStatus): ContainerStatus {
+  if (!hasVolumeStatus(container)) return container;
+  const volumeMounts = (container.volumeMounts ?? []).map((mount) => {
+    const { volumeStatus: _, ...rest } = mount;
+    return rest;
+  });
+  return { ...container, volumeMounts };
 }

@@ -72,7 +72,11 @@ describe('pods', () => {
         'spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.labelSelector: a null labelSelector results in matching no pod',
       ],
     ],
-    ['a git repository', volume('gitRepo: {repository: r}'), ['spec.volumes[0].gitRepo: deprecated in v1.11']],
+    [
+      'a git repository',
+      volume('gitRepo: {repository: r}'),
+      ['spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+'],
+    ],
     [
       'a volume that is no more',
       volume('storageos: {volumeName: v}'),

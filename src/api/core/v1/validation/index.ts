@@ -22,6 +22,7 @@ export { podTemplate as validatePodTemplate, runningPodTemplate } from './pod-sp
 export { validatePodStatusUpdate } from './pod-status.ts';
 export { validateBinding, validateReplicaCounts, validateReplicationController } from './replication.ts';
 export { validateResourceQuota, validateResourceQuotaStatus, validateResourceQuotaUpdate } from './resource-quota.ts';
+export { appArmorProfile as validateAppArmorProfile } from './security.ts';
 export { validateService, validateServiceStatusUpdate, validateServiceUpdate } from './service.ts';
 export { clusterAddresses as validateServiceAddresses } from './service-addresses.ts';
 export { csiDriverName as validateCSIDriverName } from './volumes.ts';

@@ -64,7 +64,7 @@ function seccompProfile(profile: SeccompProfile | undefined, at: FieldPath): Fie
   return errors;
 }
 
-function appArmorProfile(profile: AppArmorProfile | undefined, at: FieldPath): FieldErrorList {
+export function appArmorProfile(profile: AppArmorProfile | undefined, at: FieldPath): FieldErrorList {
   if (profile === undefined) return [];
   const { type, localhostProfile } = profile;
   const path = at.child('localhostProfile');

@@ -4,7 +4,7 @@ import { endpoints } from '../../../../api/core/v1/index.ts';
 import type * as core from '../../../../api/core/v1/index.ts';
 import { warningsForIP } from '../../../../api/core/v1/ip-warnings.ts';
 import { repackSubsets } from '../../../../api/core/v1/endpoint-subsets.ts';
-import { validateEndpoints } from '../../../../api/core/v1/validation/endpoints.ts';
+import { validateEndpoints, validateEndpointsUpdate } from '../../../../api/core/v1/validation/endpoints.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import * as field from '../../../../machinery/field.ts';
 import { endpointsTable } from '../../../printers/endpoints.ts';
@@ -38,7 +38,7 @@ export const endpointsStrategy: ResourceStrategy<Endpoints> = {
   prepareForCreate: (object) => repacked(object),
   prepareForUpdate: (object) => repacked(object),
   validate: (object) => validateEndpoints(object),
-  validateUpdate: (object) => validateEndpoints(object),
+  validateUpdate: (object, old) => validateEndpointsUpdate(object, old),
   warningsOnCreate: (object) => warnings(object),
   warningsOnUpdate: (object) => warnings(object),
 };

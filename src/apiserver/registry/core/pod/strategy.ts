@@ -1,6 +1,6 @@
 // Pods.
 
-import { withoutDisabledPodFields } from '../../../../api/core/v1/disabled-pod-fields.ts';
+import { withoutDisabledPodFields, withoutDisabledStatusFields } from '../../../../api/core/v1/disabled-pod-fields.ts';
 import type * as core from '../../../../api/core/v1/index.ts';
 import { podQosClass } from '../../../../api/core/v1/qos.ts';
 import { validatePod, validatePodStatusUpdate, validatePodUpdate } from '../../../../api/core/v1/validation/index.ts';
@@ -8,6 +8,7 @@ import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { podWarnings } from '../../../../api/core/v1/warnings.ts';
 import { isDNS1123Label } from '../../../../machinery/validation.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
+import { withAppArmorFields } from './app-armor.ts';
 import { withCondition, withObservedGenerations } from './conditions.ts';
 import { withLabelKeys } from './label-keys.ts';
 
@@ -27,9 +28,10 @@ export const podStrategy: ResourceStrategy<Pod> = {
   generation: true,
   returnDeletedObject: true,
 
-  prepareForCreate(pod, { now }) {
+  prepareForCreate(pod, { now, request }) {
     const status = { phase: 'Pending', qosClass: podQosClass(pod.spec) } as const;
-    const prepared = withLabelKeys({ ...pod, spec: withoutDisabledPodFields(pod.spec), status });
+    const enabled = withLabelKeys({ ...pod, spec: withoutDisabledPodFields(pod.spec), status });
+    const prepared = withAppArmorFields(enabled, (text) => request.warnings.push(text));
     if ((pod.spec.schedulingGates ?? []).length === 0) return prepared;
     return { ...prepared, status: { ...status, conditions: withCondition([], GATED, now) } };
   },
@@ -77,7 +79,7 @@ export const podStatusStrategy: SubresourceStrategy<Pod> = {
   prepareForUpdate(pod, old) {
     const { ownerReferences: _, deletionTimestamp: _2, ...metadata } = pod.metadata;
     const { ownerReferences, deletionTimestamp } = old.metadata;
-    const { observedGeneration = 0, ...status } = pod.status;
+    const { observedGeneration = 0, ...status } = withoutDisabledStatusFields(pod.status, old.status);
     const observed = observedGeneration === 0 ? old.status.observedGeneration : observedGeneration;
     const conditions = withObservedGenerations(status.conditions, old.status.conditions);
     return {

@@ -4,7 +4,7 @@ import { services as serviceType } from '../../../../api/core/v1/index.ts';
 import { validateService, validateServiceStatusUpdate, validateServiceUpdate } from '../../../../api/core/v1/validation/index.ts';
 import { serviceProxySubresource } from '../../../endpoint-proxy/proxy.ts';
 import { serviceTable } from '../../../printers/service.ts';
-import { dns1035LabelName } from '../../metadata-validation.ts';
+import { labelName } from '../../metadata-validation.ts';
 import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
@@ -16,7 +16,7 @@ import { serviceWarnings } from './warnings.ts';
 
 function serviceStrategy(reservations: ServiceReservations): ResourceStrategy<Service> {
   return {
-    validateName: dns1035LabelName,
+    validateName: labelName,
     allowCreateOnUpdate: true,
     returnDeletedObject: true,
     prepareForCreate: (service) => ({ ...withClusterIPs(service), status: { loadBalancer: {} } }),
@@ -36,7 +36,7 @@ function serviceStrategy(reservations: ServiceReservations): ResourceStrategy<Se
 
 const serviceStatusStrategy: SubresourceStrategy<Service> = {
   prepareForUpdate: (service, old) => ({ ...service, spec: old.spec }),
-  validateUpdate: (service) => validateServiceStatusUpdate(service),
+  validateUpdate: (service, old) => validateServiceStatusUpdate(service, old),
 };
 
 export function serviceResource(services: RegistryServices): ServedResource {

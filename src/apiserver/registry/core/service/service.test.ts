@@ -39,6 +39,13 @@ async function change(name: string, changes: object, query = ''): Promise<RawRes
   return api.put(`${PATH}/${name}${query}`, { ...json, spec: { ...json.spec, ...changes } });
 }
 
+test('a name is a DNS label, which may begin with a digit', async () => {
+  expect(outcome(await create('"1a"', 'ports: [{port: 80}]'))).toBe('201');
+  expect(outcome(await create('a.b', 'ports: [{port: 80}]'))).toBe(
+    INVALID('a.b', 'metadata.name: Invalid value: "a.b": must not contain dots'),
+  );
+});
+
 describe('the families of a new service', () => {
   test.each<[what: string, spec: string, expected: object]>([
     [

@@ -23,12 +23,13 @@ export function serviceWarnings({ metadata, spec }: Service): string[] {
     if ((spec.loadBalancerIP ?? '') !== '') warnings.push(`spec.loadBalancerIP ${ignored}`);
     if (hasExternalIPs) warnings.push(`spec.externalIPs ${ignored}`);
     if (spec.sessionAffinity !== 'None') warnings.push(`spec.SessionAffinity ${ignored}`);
-  } else if (hasExternalIPs && !isExternalName) {
-    warnings.push('spec.externalIPs is deprecated and may no longer be implemented in some clusters');
   }
   (spec.externalIPs ?? []).forEach((address, index) =>
     warnings.push(...warningsForIP(at.child('externalIPs').index(index), address)),
   );
+  if (hasExternalIPs && !isExternalName && spec.clusterIP !== 'None') {
+    warnings.push('spec.externalIPs is deprecated and may no longer be implemented in some clusters');
+  }
   if ((spec.loadBalancerIP ?? '') !== '') warnings.push(...warningsForIP(at.child('loadBalancerIP'), spec.loadBalancerIP ?? ''));
   (spec.loadBalancerSourceRanges ?? []).forEach((range, index) =>
     warnings.push(...warningsForCIDR(at.child('loadBalancerSourceRanges').index(index), range)),
