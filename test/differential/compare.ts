@@ -1,0 +1,58 @@
+// Whether two answers are the same, but for what two servers cannot have in common: identities, times, and addresses that they give out.
+
+export interface Answer {
+  readonly code: number;
+  /** The body, parsed. */
+  readonly body: unknown;
+  readonly warnings: readonly string[];
+}
+
+type JsonObject = Record<string, unknown>;
+
+/** What differs, a line each with its path; empty: nothing. `known` leaves out what differs on purpose. */
+export function differences(ours: Answer, theirs: Answer): readonly string[] {
+  const found: string[] = [];
+  if (ours.code !== theirs.code) found.push(`code: ${ours.code}, reference ${theirs.code}`);
+  compare(normalized(ours.body), normalized(theirs.body), '', found);
+  compare(ours.warnings, theirs.warnings, 'warnings', found);
+  return found;
+}
+
+function compare(ours: unknown, theirs: unknown, path: string, found: string[]): void {
+  if (found.length >= 12) return;
+  if (Array.isArray(ours) && Array.isArray(theirs)) {
+    for (let index = 0; index < Math.max(ours.length, theirs.length); index++) {
+      compare(ours[index], theirs[index], `${path}[${index}]`, found);
+    }
+    return;
+  }
+  if (isObject(ours) && isObject(theirs)) {
+    for (const key of new Set([...Object.keys(ours), ...Object.keys(theirs)]))
+      compare(ours[key], theirs[key], `${path}.${key}`, found);
+    return;
+  }
+  if (!Object.is(ours, theirs)) found.push(`${path}: ${text(ours)}, reference ${text(theirs)}`);
+}
+
+const text = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value));
+
+const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const UNIQUE: ReadonlySet<string> = new Set(['uid', 'creationTimestamp', 'resourceVersion', 'time', 'deletionTimestamp']);
+
+function normalized(value: unknown, path = ''): unknown {
+  if (Array.isArray(value)) return value.map((item, index) => normalized(item, `${path}[${index}]`));
+  if (!isObject(value)) return typeof value === 'string' ? withoutIdentities(value) : value;
+  const result: JsonObject = {};
+  for (const [key, item] of Object.entries(value)) {
+    const at = `${path}.${key}`;
+    if (UNIQUE.has(key) && item !== null && /^\.metadata(\.managedFields\[\d+\])?$/.test(path)) result[key] = 'unique';
+    else result[key] = normalized(item, at);
+  }
+  return result;
+}
+
+const withoutIdentities = (message: string): string =>
+  message
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UID')
+    .replaceAll(/0x[0-9a-f]{6,}/g, 'ADDRESS');

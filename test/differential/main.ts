@@ -1,0 +1,79 @@
+// `npm run differential`: the same requests to two API servers, and where their answers differ. README.md beside this has the flags.
+
+import { parseArgs } from 'node:util';
+import { send } from '../../src/apiserver/testing/requests.ts';
+import { startTestServer } from '../../src/apiserver/testing/server.ts';
+import { systemClock } from '../../src/machinery/clock.ts';
+import { SeededRandom } from '../../src/machinery/random.ts';
+import { kindManifests } from '../e2e/kinds.ts';
+import { differences, type Answer } from './compare.ts';
+import { parsed, Reference } from './reference.ts';
+import { samples } from './samples.ts';
+import { creation, shots, targetOf, type Shot } from './shots.ts';
+
+const { values: flags } = parseArgs({
+  options: {
+    reference: { type: 'string' },
+    token: { type: 'string', default: '' },
+    kinds: { type: 'string' },
+    count: { type: 'string', default: '200' },
+    seed: { type: 'string', default: 'differential' },
+    verbose: { type: 'boolean', default: false },
+  },
+});
+if (flags.reference === undefined) {
+  console.error('differential: --reference URL is needed: an API server to compare with, such as https://127.0.0.1:6443');
+  process.exit(2);
+}
+const only = flags.kinds?.split(',');
+const reference = new Reference(flags.reference, flags.token);
+const server = await startTestServer({ clock: systemClock, serviceCidr: '10.96.0.0/16' });
+
+async function ask({ method, path, type, body }: Shot): Promise<Answer> {
+  const headers = { accept: 'application/json', 'user-agent': 'differential', ...(body !== '' && { 'content-type': type }) };
+  const answer = await send(server.server, { method, path, headers, body });
+  return { code: answer.code, body: parsed(answer.text), warnings: answer.warnings };
+}
+
+let sent = 0;
+let different = 0;
+try {
+  for (const sample of [...samples, ...kindManifests]) {
+    const served = server.server.resources.find(
+      ({ type }) =>
+        type.kind === sample.kind &&
+        (sample.manifest['apiVersion'] as string) === (type.group === '' ? type.version : `${type.group}/${type.version}`),
+    );
+    if (served === undefined || (only !== undefined && !only.includes(sample.kind))) continue;
+    const target = targetOf(served, sample);
+    const remove: Shot = {
+      method: 'DELETE',
+      path: `${target.collection}/${target.name}?gracePeriodSeconds=0`,
+      type: '',
+      body: '',
+      changes: [],
+    };
+    await Promise.all([reference.send(remove), ask(remove)]);
+    const made = await Promise.all([ask(creation(target)), reference.send(creation(target))]);
+    report(creation(target), ...made);
+    for (const shot of shots(target, Number(flags.count), new SeededRandom(`${flags.seed} ${sample.kind}`))) {
+      report(shot, ...(await Promise.all([ask(shot), reference.send(shot)])));
+    }
+    await Promise.all([reference.send(remove), ask(remove)]);
+  }
+} finally {
+  reference.close();
+  await server.stop();
+}
+console.log(`${sent} requests, ${different} answered differently`);
+process.exitCode = different > 0 ? 1 : 0;
+
+function report(shot: Shot, ours: Answer, theirs: Answer): void {
+  sent++;
+  const found = differences(ours, theirs);
+  if (found.length === 0) return;
+  different++;
+  console.log(`${shot.method} ${shot.path}: ${shot.changes.join('; ')}`);
+  for (const line of found) console.log(`    ${line.slice(0, 700)}`);
+  if (flags.verbose) console.log(`    ${shot.body}`);
+}

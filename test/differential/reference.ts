@@ -1,0 +1,70 @@
+// The other API server, over HTTPS.
+
+import { Agent, request } from 'node:https';
+import type { Answer } from './compare.ts';
+import type { Shot } from './shots.ts';
+
+export class Reference {
+  readonly #url: URL;
+  readonly #token: string;
+  /** It is a server for tests on this machine, with a certificate of its own making. */
+  readonly #agent = new Agent({ keepAlive: true, rejectUnauthorized: false, maxSockets: 4 });
+
+  constructor(url: string, token: string) {
+    this.#url = new URL(url);
+    this.#token = token;
+  }
+
+  send({ method, path, type, body }: Shot): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const sent = request(
+        new URL(path, this.#url),
+        {
+          method,
+          agent: this.#agent,
+          headers: {
+            authorization: `Bearer ${this.#token}`,
+            accept: 'application/json',
+            'user-agent': 'differential',
+            ...(body !== '' && { 'content-type': type, 'content-length': Buffer.byteLength(body) }),
+          },
+        },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response.once('error', reject);
+          response.once('end', () =>
+            resolve({
+              code: response.statusCode ?? 0,
+              body: parsed(Buffer.concat(chunks).toString('utf8')),
+              warnings: warningTexts(response.rawHeaders),
+            }),
+          );
+        },
+      );
+      sent.once('error', reject);
+      sent.end(body);
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The texts of the warning headers: `299 - "…"`. */
+function warningTexts(raw: readonly string[]): string[] {
+  return raw.flatMap((name, index) => {
+    if (index % 2 !== 0 || name.toLowerCase() !== 'warning') return [];
+    const text = /^299 \S+ "(.*)"$/s.exec(raw[index + 1] ?? '')?.[1];
+    return [(text ?? raw[index + 1] ?? '').replaceAll(/\\(.)/gs, '$1')];
+  });
+}

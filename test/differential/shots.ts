@@ -1,0 +1,75 @@
+// Requests about objects of a kind, each slightly wrong or unusual.
+
+import type { SeededRandom } from '../../src/machinery/random.ts';
+import { messageOfKind } from '../../src/api/schema/compile.ts';
+import type { KindManifest } from '../e2e/kinds.ts';
+import type { ServedResource } from '../../src/apiserver/registry/rest.ts';
+import { Mutator } from './mutations.ts';
+
+export interface Shot {
+  readonly method: string;
+  readonly path: string;
+  readonly type: string;
+  readonly body: string;
+  /** What was changed. */
+  readonly changes: readonly string[];
+}
+
+export interface Target {
+  readonly collection: string;
+  readonly name: string;
+  readonly kind: string;
+  readonly manifest: Readonly<Record<string, unknown>>;
+  readonly mayUpdate: boolean;
+}
+
+export function targetOf({ type, rest }: ServedResource, { kind, manifest }: KindManifest): Target {
+  const { group, version, namespaced, resource } = type;
+  const root = group === '' ? '/api' : `/apis/${group}`;
+  return {
+    kind,
+    manifest,
+    name: (manifest['metadata'] as { name: string }).name,
+    collection: `${root}/${version}${namespaced ? '/namespaces/default' : ''}/${resource}`,
+    mayUpdate: rest.update !== undefined,
+  };
+}
+
+export const creation = ({ collection, manifest }: Target): Shot => ({
+  method: 'POST',
+  path: collection,
+  type: 'application/json',
+  body: JSON.stringify(manifest),
+  changes: [],
+});
+
+/** `live`: the object as each server has it is the same but for its identity, so the manifest stands for it. */
+export function* shots(target: Target, count: number, random: SeededRandom): Generator<Shot> {
+  const { manifest, collection, name } = target;
+  const message = messageOfKind(String(manifest['apiVersion']), target.kind);
+  if (message === undefined) throw new Error(`no schema for ${target.kind}`);
+  const mutator = new Mutator(random);
+  for (let index = 0; index < count; index++) {
+    const { object, changes } = mutator.mutated(message, manifest as Record<string, unknown>);
+    const body = JSON.stringify(object);
+    const choice = random.int(10);
+    if (choice < 6 || !target.mayUpdate) {
+      // A name of its own: the one of the manifest is taken.
+      const metadata = object['metadata'] as { name?: string } | undefined;
+      const fresh =
+        metadata?.name === name && !/[:.]/.test(name) ? { ...object, metadata: { ...metadata, name: 'fresh' } } : object;
+      yield {
+        method: 'POST',
+        path: `${collection}?dryRun=All&fieldValidation=Strict`,
+        type: 'application/json',
+        body: JSON.stringify(fresh),
+        changes,
+      };
+    } else if (choice < 9) {
+      yield { method: 'PUT', path: `${collection}/${name}?dryRun=All`, type: 'application/json', body, changes };
+    } else {
+      const path = `${collection}/${name}?dryRun=All&fieldManager=differential&force=true`;
+      yield { method: 'PATCH', path, type: 'application/apply-patch+yaml', body, changes };
+    }
+  }
+}
