@@ -6,41 +6,28 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../client/create-client.ts';
 import type { TransportRequest } from '../client/transport.ts';
-import { VirtualClock } from '../machinery/clock.ts';
-import { SchedulerCache } from './cache/cache.ts';
-import { Snapshot } from './cache/snapshot.ts';
 import { readConfiguration } from './config/configuration.ts';
 import { resolveProfile } from './config/profile.ts';
 import { CycleState } from './framework/cycle-state.ts';
 import { Framework } from './framework/framework.ts';
 import type { NodeInfo } from './framework/node-info.ts';
 import { NodeToStatus } from './framework/node-to-status.ts';
-import type { Node, Pod } from './framework/objects.ts';
+import type { Node } from './framework/objects.ts';
 import { PodInfo } from './framework/pod-info.ts';
 import { Status } from './framework/status.ts';
 import { WaitingPods } from './framework/waiting-pods.ts';
 import { inTreeRegistry } from './plugins/registry.ts';
-import { Nominator } from './queue/nominator.ts';
-import { makeHandle, RecordingLogger } from './testing/handle.ts';
-import { makeNode, makePod, type NodeOptions } from './testing/objects.ts';
-import { anyLabels, anyNode, anyPod, type AnyPod, competingPod, GPU, nodeAffinity, smallNode } from './testing/random-pods.ts';
+import { makeHandle } from './testing/handle.ts';
+import type { NodeOptions } from './testing/objects.ts';
+import { anyNode, anyPod, type AnyPod, competingPod, GPU, nodeAffinity, smallNode } from './testing/random-pods.ts';
 import { NAMESPACES } from './testing/random-cluster.ts';
 import type { ReferenceWorld } from './testing/reference.ts';
 import { bestOf, preemptions, type ReferenceArgs, refusal, scoresByPlugin } from './testing/reference-scheduler.ts';
+import { COLORS, index, SERVICES, type Step, stepsOf, World } from './testing/random-world.ts';
 import { staticInformers, type StaticInformers } from './testing/static-informers.ts';
 
 /** More of them for a longer look: REFERENCE_RUNS=5000. */
 const RUNS = Number(process.env['REFERENCE_RUNS'] ?? 80);
-const NODE_NAMES = ['n0', 'n1', 'n2', 'n3', 'n4'] as const;
-const COLORS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  red: { color: 'warm' },
-  green: { color: 'cold' },
-  blue: {},
-};
-const SERVICES: NonNullable<ReferenceWorld['services']> = [
-  { namespace: 'red', selector: { app: 'a' } },
-  { namespace: 'red', selector: { tier: 'x' } },
-];
 /** So that one sum of weighted scores tells what each plugin gave. */
 const SCORING = [
   'TaintToleration',
@@ -52,183 +39,6 @@ const SCORING = [
   'ImageLocality',
 ] as const;
 const BASE = 128;
-
-type Step =
-  | { readonly kind: 'addPod'; readonly pod: AnyPod; readonly node: number }
-  | { readonly kind: 'removePod' | 'startPod' | 'deletePod'; readonly pod: number }
-  | { readonly kind: 'labelPod'; readonly pod: number; readonly labels: Readonly<Record<string, string>> }
-  | { readonly kind: 'resizePod'; readonly pod: number; readonly cpu: string; readonly granted: boolean }
-  | { readonly kind: 'putNode'; readonly node: number; readonly as: NodeOptions }
-  | { readonly kind: 'heartbeat' | 'removeNode' | 'cordon'; readonly node: number }
-  | { readonly kind: 'promise'; readonly pod: AnyPod; readonly node: number }
-  | { readonly kind: 'takeBack'; readonly pod: number };
-
-const index = fc.nat({ max: 20 });
-const stepsOf = (pod: fc.Arbitrary<AnyPod>, node: fc.Arbitrary<NodeOptions>): fc.Arbitrary<Step> =>
-  fc.oneof(
-    { weight: 6, arbitrary: fc.record({ kind: fc.constant('addPod' as const), pod, node: index }) },
-    {
-      weight: 3,
-      arbitrary: fc.record({
-        kind: fc.constantFrom('removePod' as const, 'startPod' as const, 'startPod' as const, 'deletePod' as const),
-        pod: index,
-      }),
-    },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('labelPod' as const), pod: index, labels: anyLabels }) },
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        kind: fc.constant('resizePod' as const),
-        pod: index,
-        cpu: fc.constantFrom('0', '100m', '1', '3'),
-        granted: fc.boolean(),
-      }),
-    },
-    { weight: 2, arbitrary: fc.record({ kind: fc.constant('putNode' as const), node: index, as: node }) },
-    {
-      weight: 2,
-      arbitrary: fc.record({
-        kind: fc.constantFrom('heartbeat' as const, 'removeNode' as const, 'cordon' as const),
-        node: index,
-      }),
-    },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('promise' as const), pod, node: index }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('takeBack' as const), pod: index }) },
-  );
-
-/** The scheduler's parts and, apart from them, what is true. */
-class World {
-  readonly cache = new SchedulerCache({ clock: new VirtualClock(), logger: new RecordingLogger() });
-  readonly snapshot = new Snapshot();
-  readonly nominator = new Nominator();
-  readonly nodes = new Map<string, Node>();
-  #placed: Pod[] = [];
-  #promised: { readonly pod: Pod; readonly node: string }[] = [];
-  #made = 0;
-
-  apply(one: Step): void {
-    switch (one.kind) {
-      case 'addPod':
-        this.#put(this.make(one.pod, nameOf(one.node)), undefined);
-        break;
-      case 'removePod': {
-        const [gone] = this.#placed.splice(this.#at(one.pod), 1);
-        if (gone !== undefined) this.cache.removePod(gone.metadata.uid);
-        break;
-      }
-      case 'startPod':
-        this.#change(one.pod, (pod) => ({ ...pod, status: { ...pod.status, startTime: pod.status.startTime ?? this.#time() } }));
-        break;
-      case 'deletePod':
-        this.#change(one.pod, (pod) => ({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:01:00Z' } }));
-        break;
-      case 'labelPod':
-        this.#change(one.pod, (pod) => ({ ...pod, metadata: { ...pod.metadata, labels: one.labels } }));
-        break;
-      case 'resizePod':
-        this.#change(one.pod, (pod) => resized(pod, one.cpu, one.granted));
-        break;
-      case 'putNode':
-        this.#putNode(makeNode(nameOf(one.node), one.as));
-        break;
-      case 'heartbeat':
-      case 'cordon': {
-        const node = this.nodes.get(nameOf(one.node));
-        if (node === undefined) break;
-        if (one.kind === 'cordon') this.#putNode({ ...node, spec: { ...node.spec, unschedulable: true } });
-        else this.#putNode({ ...node, status: { ...node.status, conditions: [] } });
-        break;
-      }
-      case 'removeNode':
-        this.nodes.delete(nameOf(one.node));
-        this.cache.removeNode(nameOf(one.node));
-        break;
-      case 'promise': {
-        const pod = this.make(one.pod);
-        this.#promised.push({ pod, node: nameOf(one.node) });
-        this.nominator.nominate(new PodInfo(pod), nameOf(one.node));
-        break;
-      }
-      case 'takeBack': {
-        const [gone] = this.#promised.splice(one.pod % Math.max(1, this.#promised.length), 1);
-        if (gone !== undefined) this.nominator.remove(gone.pod.metadata.uid);
-        break;
-      }
-    }
-  }
-
-  make({ namespace, labels, spec, deleting, started }: AnyPod, nodeName?: string): Pod {
-    const name = `p${this.#made++}`;
-    return makePod(name, {
-      namespace,
-      labels,
-      deleting,
-      spec: { ...spec, ...(nodeName !== undefined && { nodeName }) },
-      ...(started !== undefined && { status: { startTime: this.#time() } }),
-    });
-  }
-
-  get truth(): ReferenceWorld {
-    const placed = [...this.#placed];
-    return {
-      nodes: this.snapshot.nodes.map(({ name }) => this.nodes.get(name) as Node),
-      podsOn: (node) => placed.filter(({ spec }) => spec.nodeName === node),
-      namespaceLabels: (namespace) => COLORS[namespace] ?? {},
-      services: SERVICES,
-    };
-  }
-
-  promisedOn(node: string): readonly Pod[] {
-    return this.#promised.filter((one) => one.node === node).map(({ pod }) => pod);
-  }
-
-  /** Each a second later than the last. */
-  #time(): string {
-    const seconds = this.#made;
-    return `2026-01-01T00:${String(Math.trunc(seconds / 60)).padStart(2, '0')}:${String(seconds % 60).padStart(2, '0')}Z`;
-  }
-
-  #at(pod: number): number {
-    return pod % Math.max(1, this.#placed.length);
-  }
-
-  #change(pod: number, change: (pod: Pod) => Pod): void {
-    const before = this.#placed[this.#at(pod)];
-    if (before === undefined) return;
-    this.#made++;
-    this.#put(change(before), before);
-  }
-
-  #put(pod: Pod, before: Pod | undefined): void {
-    if (before === undefined) this.#placed.push(pod);
-    else this.#placed[this.#placed.indexOf(before)] = pod;
-    this.cache.putPod(new PodInfo(pod));
-  }
-
-  #putNode(node: Node): void {
-    this.nodes.set(node.metadata.name, node);
-    this.cache.putNode(node);
-  }
-}
-
-function nameOf(node: number): string {
-  return NODE_NAMES[node % NODE_NAMES.length] as string;
-}
-
-/** Its first container asks for so much now; if it is not granted, it holds what it held. */
-function resized(pod: Pod, cpu: string, granted: boolean): Pod {
-  const [first, ...others] = pod.spec.containers;
-  if (first === undefined) return pod;
-  const { requests } = first.resources;
-  const containers = [{ ...first, resources: { requests: { ...requests, cpu } } }, ...others];
-  const status = { name: first.name, state: {}, lastState: {}, ready: true, restartCount: 0, image: '', imageID: '' };
-  const held = granted ? { ...requests, cpu } : { ...requests };
-  return {
-    ...pod,
-    spec: { ...pod.spec, containers },
-    status: { ...pod.status, containerStatuses: [{ ...status, allocatedResources: held, resources: { requests: held } }] },
-  };
-}
 
 const strategy: fc.Arbitrary<ReferenceArgs['strategy']> = fc
   .record({
@@ -384,7 +194,7 @@ describe('the default profile', () => {
     const handle = makeHandle({
       snapshot: world.snapshot,
       informers: known.informers,
-      nominator: world.nominator,
+      nominator: world.queue,
       client: recordingClient(written),
     });
     const plugins = resolveProfile(profile, inTreeRegistry, handle);
@@ -393,7 +203,7 @@ describe('the default profile', () => {
       profileName: profile.schedulerName,
       plugins: { ...plugins, score: plugins.score.map(({ plugin }) => ({ plugin, weight: weights.get(plugin.name) ?? 0 })) },
       clock: handle.clock,
-      nominator: world.nominator,
+      nominator: world.queue,
       waitingPods: new WaitingPods(),
     });
   }
@@ -409,7 +219,7 @@ describe('the default profile', () => {
     const check = async (template: AnyPod): Promise<void> => {
       // Another pod each time, of the same template: so it meets what was kept of the last.
       const pod = new PodInfo(world.make({ ...template, deleting: false }));
-      world.cache.updateSnapshot(world.snapshot);
+      world.refresh();
       const { truth, snapshot } = world;
       expect(new Set(snapshot.nodes.map(({ name }) => name))).toEqual(new Set(world.nodes.keys()));
       if (snapshot.nodes.length === 0) return;

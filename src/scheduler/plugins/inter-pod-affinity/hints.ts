@@ -11,16 +11,18 @@ import { ActionType, clusterEvent, type ClusterEventWithHint, type QueueingHint,
 import { semanticEqual } from '../../../machinery/deep.ts';
 import type { Namespace } from '../../../api/core/v1/index.ts';
 import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type { Pod } from '../../framework/objects.ts';
 import { concernsPod, nodesOf, podsOf } from '../hints.ts';
 import { topologyValue } from '../topology/labels.ts';
 
-export function affinityEvents(labelsOf: NamespaceLabels): readonly ClusterEventWithHint[] {
+/** `isAvoided`: whether a pod on some node does not want the pod near it. */
+export function affinityEvents(labelsOf: NamespaceLabels, isAvoided: (pod: Pod) => boolean): readonly ClusterEventWithHint[] {
   const podActions = ActionType.Add | ActionType.Delete | ActionType.UpdatePodLabel;
   return [
     { event: clusterEvent('AssignedPod', podActions, 'AssignedPod'), hint: afterPodChange(labelsOf) },
     { event: clusterEvent('UnscheduledPod', ActionType.UpdatePodLabel, 'PodLabel'), hint: concernsPod },
     { event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeLabel, 'Node'), hint: afterNodeChange },
-    { event: clusterEvent('Node', ActionType.Delete, 'NodeDelete'), hint: afterNodeDeletion(labelsOf) },
+    { event: clusterEvent('Node', ActionType.Delete, 'NodeDelete'), hint: afterNodeDeletion(labelsOf, isAvoided) },
     { event: clusterEvent('Namespace', ActionType.Add | UPDATE, 'Namespace'), hint: afterNamespaceChange },
   ];
 }
@@ -51,9 +53,12 @@ const afterNodeChange: QueueingHint = (pod, objects) => {
   return affinityTermsOf(pod).requiredAffinity.every((term) => topologyValue(after, term.topologyKey) !== undefined);
 };
 
-/** The pods on it count no more: the pod may be the first of its kind now. */
-function afterNodeDeletion(labelsOf: NamespaceLabels): QueueingHint {
-  return (pod) => allTermsMatch(affinityTermsOf(pod).requiredAffinity, pod, labelsOf);
+/** The pods on it count no more: those that must not be near, or do not want to be; and the pod may be the first of its kind now. */
+function afterNodeDeletion(labelsOf: NamespaceLabels, isAvoided: (pod: Pod) => boolean): QueueingHint {
+  return (pod) => {
+    const { requiredAffinity, requiredAntiAffinity } = affinityTermsOf(pod);
+    return requiredAntiAffinity.length > 0 || allTermsMatch(requiredAffinity, pod, labelsOf) || isAvoided(pod);
+  };
 }
 
 const afterNamespaceChange: QueueingHint = (pod, { before, after }) => {

@@ -143,7 +143,8 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
   }
 
   eventsToRegister(): readonly ClusterEventWithHint[] {
-    return affinityEvents(this.#namespaces.labelsOf);
+    const { labelsOf } = this.#namespaces;
+    return affinityEvents(labelsOf, (pod) => this.#avoided.matching(pod, labelsOf).length > 0);
   }
 
   /** How many pods there are, by the domains of the term's topology, that all of `terms` mean. */
