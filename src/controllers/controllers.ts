@@ -29,6 +29,7 @@ import { ResourceClaimController } from './resource-claim/index.ts';
 import { ResourceQuotaController } from './resourcequota/index.ts';
 import { RootCaPublisher } from './root-ca-publisher/index.ts';
 import { ServiceLbController } from './service-lb/index.ts';
+import { ServiceCidrController } from './servicecidrs/index.ts';
 import { legacyTokenSigner, TokensController } from './serviceaccount-token/index.ts';
 import { ServiceAccountsController } from './serviceaccount/index.ts';
 import { StatefulSetController } from './statefulset/index.ts';
@@ -190,6 +191,10 @@ export const CONTROLLERS = {
     account: 'namespace-controller',
     alias: 'namespace',
     make: (config, { settings }) => new NamespaceController({ ...config, ...settings?.namespace }),
+  },
+  'service-cidr-controller': {
+    account: 'service-cidrs-controller',
+    make: (config) => new ServiceCidrController(config),
   },
   'service-lb-controller': {
     account: 'service-controller',

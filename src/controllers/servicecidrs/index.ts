@@ -1,0 +1,1 @@
+export { SERVICE_CIDR_FINALIZER, ServiceCidrController } from './service-cidr-controller.ts';

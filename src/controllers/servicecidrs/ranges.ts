@@ -1,0 +1,31 @@
+// What ServiceCIDRs have to do with each other and with addresses.
+
+import type { ServiceCIDR } from '../../api/networking/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { containsRange, isHostOf, overlaps, parseCidr, parseIp } from '../../machinery/ip.ts';
+import type { IpRange } from '../../machinery/ip.ts';
+
+export type ReadServiceCIDR = Immutable<ServiceCIDR>;
+
+export const rangesOf = ({ spec }: ReadServiceCIDR): readonly IpRange[] =>
+  (spec.cidrs ?? []).flatMap((cidr) => parseCidr(cidr) ?? []);
+
+/** `address`: as text; what is none is in no range. */
+export function hasAddress(object: ReadServiceCIDR, address: string): boolean {
+  const ip = parseIp(address);
+  return ip !== undefined && rangesOf(object).some((range) => isHostOf(range, ip));
+}
+
+export const touch = (a: ReadServiceCIDR, b: ReadServiceCIDR): boolean =>
+  rangesOf(a).some((range) => rangesOf(b).some((other) => overlaps(range, other)));
+
+/**
+ * Whether a ServiceCIDR may go: others have all of its ranges, or at least each of the addresses that are in use. `others`: all
+ * that stay.
+ */
+export function canGo(object: ReadServiceCIDR, others: readonly ReadServiceCIDR[], addressesInUse: readonly string[]): boolean {
+  const isCovered = (range: IpRange): boolean =>
+    others.some((other) => rangesOf(other).some((outer) => containsRange(outer, range)));
+  if (rangesOf(object).every(isCovered)) return true;
+  return addressesInUse.every((address) => !hasAddress(object, address) || others.some((other) => hasAddress(other, address)));
+}

@@ -1,0 +1,174 @@
+// Guards the ranges of cluster IPs: a ServiceCIDR is ready once it has the finalizer by which it is kept, and it goes only when
+// no service has an address of it that no other ServiceCIDR has, too.
+
+import { ipAddresses, serviceCIDRs } from '../../api/networking/v1/index.ts';
+import type { IPAddress } from '../../api/networking/v1/index.ts';
+import type { Condition, Immutable } from '../../api/meta/v1/index.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { formatTime, parseTime } from '../../client/time.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { canGo, hasAddress, touch } from './ranges.ts';
+import type { ReadServiceCIDR } from './ranges.ts';
+
+export const SERVICE_CIDR_FINALIZER = 'networking.k8s.io/service-cidr-finalizer';
+const NAME = 'service-cidr-controller';
+const MANAGED_BY_LABEL = 'ipaddress.kubernetes.io/managed-by';
+const ALLOCATOR = 'ipallocator.k8s.io';
+
+const WORKERS = 5;
+const MAX_RETRIES = 15;
+/** Servers may give out addresses for a moment yet, before they all know that the range is to go. */
+const DELETION_GRACE_MS = 10_000;
+
+type ReadIPAddress = Immutable<IPAddress>;
+type Verdict = Pick<Condition, 'status' | 'reason' | 'message'>;
+
+const READY: Verdict = { status: 'True', reason: '', message: 'Kubernetes Service CIDR is ready' };
+const IN_USE: Verdict = {
+  status: 'False',
+  reason: 'Terminating',
+  message: 'There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR',
+};
+
+export class ServiceCidrController implements Controller {
+  readonly name = NAME;
+  readonly #config: ControllerConfig;
+  readonly #ranges: SharedInformer<ReadServiceCIDR>;
+  readonly #addresses: SharedInformer<ReadIPAddress>;
+  readonly #recorder: EventRecorder;
+  readonly #queue: RateLimitingQueue;
+
+  constructor(config: ControllerConfig) {
+    this.#config = config;
+    const { client, clock, random, logger } = config;
+    this.#queue = new RateLimitingQueue({ clock });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: NAME });
+    this.#ranges = config.informers.informerFor(serviceCIDRs);
+    this.#addresses = config.informers.informerFor(ipAddresses);
+    this.#ranges.addEventHandler({
+      onAdd: (range) => this.#considerWithNeighbours(range),
+      onUpdate: (previous, range) => {
+        // Another family covers other ranges than before.
+        if (previous.spec.cidrs?.length === range.spec.cidrs?.length) this.#queue.add(range.metadata.name);
+        else this.#considerWithNeighbours(range);
+      },
+      onDelete: (range) => this.#considerWithNeighbours(range),
+    });
+    // Only a range that is to go waits for addresses.
+    const changed = ({ metadata }: ReadIPAddress): void => {
+      if (metadata.labels?.[MANAGED_BY_LABEL] !== ALLOCATOR) return;
+      for (const range of this.#ranges.lister.list()) {
+        if (isGoing(range) && hasAddress(range, metadata.name)) this.#queue.add(range.metadata.name);
+      }
+    };
+    this.#addresses.addEventHandler({ onAdd: changed, onDelete: changed });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger } = this.#config;
+    await Promise.all([this.#ranges.waitForSync(signal), this.#addresses.waitForSync(signal)]);
+    await runWorkers(this.#queue, WORKERS, (name, stop) => this.#reconcile(name, stop), signal, {
+      logger,
+      maxRetries: MAX_RETRIES,
+    });
+    this.#recorder.stop();
+  }
+
+  #considerWithNeighbours(range: ReadServiceCIDR): void {
+    this.#queue.add(range.metadata.name);
+    for (const other of this.#ranges.lister.list()) if (touch(range, other)) this.#queue.add(other.metadata.name);
+  }
+
+  async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const range = this.#ranges.lister.getByKey(name);
+    if (range === undefined) return reconciled;
+    try {
+      return await (isGoing(range) ? this.#letGo(range, signal) : this.#keep(range, signal));
+    } catch (err) {
+      if (apierrors.isNotFound(err)) return reconciled;
+      // The cache is behind: it is tried again with what it knows then.
+      if (apierrors.isConflict(err)) return requeue;
+      throw err;
+    }
+  }
+
+  async #keep(range: ReadServiceCIDR, signal: AbortSignal): Promise<ReconcileResult> {
+    if (!hasFinalizer(range)) await this.#patchFinalizers(range, { finalizers: [SERVICE_CIDR_FINALIZER] }, signal);
+    try {
+      await this.#tell(range, READY, signal);
+    } catch (err) {
+      if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) {
+        const subject = { apiVersion: 'networking.k8s.io/v1', kind: 'ServiceCIDR', metadata: range.metadata };
+        const message = 'The ServiceCIDR Status can not be set to Ready=True';
+        this.#recorder.event(subject, 'Warning', 'KubernetesServiceCIDRError', message);
+      }
+      throw err;
+    }
+    return reconciled;
+  }
+
+  async #letGo(range: ReadServiceCIDR, signal: AbortSignal): Promise<ReconcileResult> {
+    if (!hasFinalizer(range)) return reconciled;
+    const { clock } = this.#config;
+    const inUse = this.#addresses.lister.list().filter(isAllocated).map(nameOf);
+    if (!canGo(range, othersThan(range, this.#ranges.lister.list()), inUse)) {
+      await this.#tell(range, IN_USE, signal);
+      return reconciled;
+    }
+    const leftMs = (parseTime(range.metadata.deletionTimestamp) ?? 0) + DELETION_GRACE_MS - clock.now();
+    if (leftMs > 0) return requeueAfter(leftMs);
+    if (!(await this.#canReallyGo(range, signal))) return requeueAfter(DELETION_GRACE_MS);
+    const patch = { '$deleteFromPrimitiveList/finalizers': [SERVICE_CIDR_FINALIZER] };
+    await this.#patchFinalizers(range, patch, signal);
+    return reconciled;
+  }
+
+  /** By what the store has, not the caches: it cannot be taken back. */
+  async #canReallyGo(range: ReadServiceCIDR, signal: AbortSignal): Promise<boolean> {
+    const { client } = this.#config;
+    const [ranges, addresses] = await Promise.all([
+      client.resource(serviceCIDRs).list({ signal }),
+      client.resource(ipAddresses).list({ labelSelector: `${MANAGED_BY_LABEL}=${ALLOCATOR}`, signal }),
+    ]);
+    return canGo(range, othersThan(range, ranges.items), addresses.items.map(nameOf));
+  }
+
+  async #patchFinalizers(range: ReadServiceCIDR, change: object, signal: AbortSignal): Promise<void> {
+    const { name, uid } = range.metadata;
+    const patch = { metadata: { uid, ...change } };
+    await this.#config.client.resource(serviceCIDRs).patch(name, 'application/strategic-merge-patch+json', patch, { signal });
+  }
+
+  /** Writes the condition if it says something else. */
+  async #tell(range: ReadServiceCIDR, verdict: Verdict, signal: AbortSignal): Promise<void> {
+    const before = range.status.conditions?.find(({ type }) => type === 'Ready');
+    const { status, reason, message } = verdict;
+    if (before?.status === status && before.reason === reason && before.message === message) return;
+    const { name, uid } = range.metadata;
+    const lastTransitionTime = before?.status === status ? before.lastTransitionTime : formatTime(this.#config.clock.now());
+    const applied = {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'ServiceCIDR',
+      metadata: { name, uid },
+      status: { conditions: [{ type: 'Ready', ...verdict, lastTransitionTime }] },
+    };
+    await this.#config.client.resource(serviceCIDRs).patch(name, 'application/apply-patch+yaml', applied, {
+      subresource: 'status',
+      fieldManager: NAME,
+      force: true,
+      signal,
+    });
+  }
+}
+
+const isGoing = ({ metadata }: ReadServiceCIDR): boolean => metadata.deletionTimestamp !== undefined;
+const hasFinalizer = ({ metadata }: ReadServiceCIDR): boolean => metadata.finalizers?.includes(SERVICE_CIDR_FINALIZER) === true;
+const isAllocated = ({ metadata }: ReadIPAddress): boolean => metadata.labels?.[MANAGED_BY_LABEL] === ALLOCATOR;
+const nameOf = ({ metadata }: ReadIPAddress): string => metadata.name;
+/** What is to go itself is no reason for another to go. */
+const othersThan = (range: ReadServiceCIDR, all: readonly ReadServiceCIDR[]): readonly ReadServiceCIDR[] =>
+  all.filter((other) => other.metadata.name !== range.metadata.name && !isGoing(other));
