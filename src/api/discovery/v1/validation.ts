@@ -94,10 +94,24 @@ function validateAddress(address: string, addressType: string, at: FieldPath): F
         ? nonSpecialIP(address, at)
         : [field.invalid(at, address, 'must be an IPv6 address')];
     case 'FQDN':
-      return invalidEach(at, address, validation.isDNS1123Subdomain(address));
+      return fullName(address, at);
     default:
       return [];
   }
+}
+
+/** A name of several labels; the dot that says that it is whole may be there. */
+function fullName(given: string, at: FieldPath): FieldErrorList {
+  if (given === '') return [field.required(at)];
+  const name = given.endsWith('.') ? given.slice(0, -1) : given;
+  const problems = validation.isDNS1123Subdomain(name);
+  if (problems.length > 0) return [field.invalid(at, name, problems.join(','))];
+  const labels = name.split('.');
+  if (labels.length < 2) {
+    return [field.invalid(at, name, 'should be a domain with at least two segments separated by dots')];
+  }
+  const bad = labels.find((label) => validation.isDNS1123Label(label).length > 0);
+  return bad === undefined ? [] : [field.invalid(at, bad, validation.isDNS1123Label(bad).join(','))];
 }
 
 function validatePorts(ports: readonly Immutable<discovery.EndpointPort>[]): FieldErrorList {

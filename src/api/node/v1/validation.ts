@@ -6,7 +6,6 @@ import * as validation from '../../../machinery/validation.ts';
 import { immutable, invalidEach } from '../../core/v1/validation/common.ts';
 import { overhead } from '../../core/v1/validation/resources.ts';
 import { tolerations } from '../../core/v1/validation/scheduling.ts';
-import { stableStringify } from '../../../machinery/deep.ts';
 import type { Immutable } from '../../meta/v1/index.ts';
 import type * as node from './types.ts';
 
@@ -22,7 +21,8 @@ export function validateRuntimeClass({ handler, overhead: needs, scheduling }: R
   errors.push(...tolerations(list, at.child('tolerations')));
   const seen = new Set<string>();
   list.forEach((toleration, index) => {
-    const text = stableStringify(toleration);
+    const { key, operator, value, effect } = toleration;
+    const text = JSON.stringify([key ?? '', operator ?? '', value ?? '', effect ?? '']);
     if (seen.has(text)) errors.push(field.duplicate(at.child('tolerations').index(index), toleration));
     seen.add(text);
   });

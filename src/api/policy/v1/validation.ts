@@ -5,12 +5,14 @@ import * as field from '../../../machinery/field.ts';
 import type { FieldErrorList } from '../../../machinery/field.ts';
 import { validateLabelSelector } from '../../../machinery/labels.ts';
 import { nonNegative, optionalOneOf } from '../../core/v1/validation/common.ts';
+import { validateConditions } from '../../meta/v1/conditions.ts';
 import type { Immutable } from '../../meta/v1/index.ts';
 import type * as policy from './types.ts';
 
 type PodDisruptionBudget = Immutable<policy.PodDisruptionBudget>;
 
-export function validatePodDisruptionBudget({ spec }: PodDisruptionBudget): FieldErrorList {
+/** `old`: absent when it is created. Values in its selector that no label can have may stay where there were some. */
+export function validatePodDisruptionBudget({ spec }: PodDisruptionBudget, old?: PodDisruptionBudget): FieldErrorList {
   const at = field.path('spec');
   const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy } = spec;
   const errors: FieldErrorList = [];
@@ -24,14 +26,19 @@ export function validatePodDisruptionBudget({ spec }: PodDisruptionBudget): Fiel
     if (amount === undefined) continue;
     errors.push(...positiveIntOrPercent(amount, at.child(name)), ...notMoreThan100Percent(amount, at.child(name)));
   }
-  errors.push(...validateLabelSelector(selector, at.child('selector')));
+  const hadOthers = old !== undefined && validateLabelSelector(old.spec.selector, at).length > 0;
+  const options = { allowInvalidLabelValueInSelector: hadOthers };
+  errors.push(...validateLabelSelector(selector, at.child('selector'), options));
   const policies = ['AlwaysAllow', 'IfHealthyBudget'];
   return [...errors, ...optionalOneOf(unhealthyPodEvictionPolicy, policies, at.child('unhealthyPodEvictionPolicy'))];
 }
 
 export function validatePodDisruptionBudgetStatus({ status }: PodDisruptionBudget): FieldErrorList {
   const at = field.path('status');
-  return (['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] as const).flatMap((name) =>
-    nonNegative(status[name], at.child(name)),
-  );
+  return [
+    ...validateConditions(status.conditions ?? [], at.child('conditions')),
+    ...(['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] as const).flatMap((name) =>
+      nonNegative(status[name], at.child(name)),
+    ),
+  ];
 }

@@ -25,7 +25,7 @@ export const podDisruptionBudgetStrategy: ResourceStrategy<PodDisruptionBudget> 
   prepareForCreate: (budget) => ({ ...budget, status: NO_STATUS }),
   validate: (budget) => validatePodDisruptionBudget(budget),
   prepareForUpdate: (budget, old) => ({ ...budget, status: old.status }),
-  validateUpdate: (budget) => validatePodDisruptionBudget(budget),
+  validateUpdate: (budget, old) => validatePodDisruptionBudget(budget, old),
 };
 
 export const podDisruptionBudgetStatusStrategy: SubresourceStrategy<PodDisruptionBudget> = {
