@@ -56,6 +56,17 @@ describe('EventRecorder', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  it('sends every event, also one that comes just when nothing was left', async () => {
+    for (let turns = 0; turns < 40; turns++) {
+      const { clock, requests, recorder } = setUp();
+      recorder.event(pod, 'Normal', 'Started', 'it runs');
+      for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+      recorder.event({ ...pod, metadata: { ...pod.metadata, uid: 'u2' } }, 'Normal', 'Started', 'it runs, too');
+      await clock.settle();
+      expect(requests, `after ${turns} turns`).toHaveLength(2);
+    }
+  });
+
   it('creates an event without holding up the caller', async () => {
     const { requests, recorder } = setUp();
     recorder.event(pod, 'Normal', 'Started', 'it runs', { action: 'Starting' });

@@ -80,9 +80,7 @@ export class EventRecorder implements Recorder {
       return;
     }
     this.#waiting.push(this.#makeEvent(referenceTo(subject), type, reason, message, extras));
-    this.#sending ??= this.#send().finally(() => {
-      this.#sending = undefined;
-    });
+    this.#sending ??= this.#send();
   }
 
   /** Resolves when nothing waits to be sent. */
@@ -135,8 +133,13 @@ export class EventRecorder implements Recorder {
   async #send(): Promise<void> {
     // The caller goes on before anything is sent.
     await Promise.resolve();
-    for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
-      await this.#sendOne(event);
+    try {
+      for (let event = this.#waiting.shift(); event !== undefined; event = this.#waiting.shift()) {
+        await this.#sendOne(event);
+      }
+    } finally {
+      // In the same turn in which nothing was left: an event that comes in the next must be sent by somebody.
+      this.#sending = undefined;
     }
     if (this.#dropped > 0) this.#config.logger.warn('events were dropped: too many were waiting', { count: this.#dropped });
     this.#dropped = 0;

@@ -122,6 +122,7 @@ describe('NodeLifecycleController', () => {
       (await cluster.client.resource(pods).namespace('default').get(name)).status.conditions?.find(({ type }) => type === 'Ready')
         ?.status;
     expect([await ready('on-a'), await ready('on-b')]).toEqual(['False', 'True']);
+    await cluster.clock.settle();
     const { items } = await cluster.client.resource(events).list();
     expect(items.map(({ reason, message, involvedObject }) => `${involvedObject.name} ${reason}: ${message}`).sort()).toEqual([
       'a NodeNotReady: Node a status is now: NodeNotReady',

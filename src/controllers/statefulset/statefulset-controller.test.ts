@@ -89,7 +89,8 @@ describe('StatefulSetController', () => {
       availableReplicas: 1,
     });
     const { items } = await cluster.client.resource(events).namespace('default').list();
-    expect(items.map(({ reason, message }) => `${reason}: ${message}`)).toEqual([
+    // Of one millisecond, whose names are in no order.
+    expect(items.map(({ reason, message }) => `${reason}: ${message}`).sort()).toEqual([
       'SuccessfulCreate: create Claim data-db-5 Pod db-5 in StatefulSet db success',
       'SuccessfulCreate: create Pod db-5 in StatefulSet db successful',
     ]);
@@ -108,7 +109,7 @@ describe('StatefulSetController', () => {
     await patch({ replicas: 1, minReadySeconds: 0 });
     const { items } = await cluster.client.resource(events).namespace('default').list();
     seen.push(...items.filter(({ reason }) => reason === 'SuccessfulDelete').map(({ message = '' }) => message));
-    expect(seen).toEqual(['delete Pod db-2 in StatefulSet db successful', 'delete Pod db-1 in StatefulSet db successful']);
+    expect(seen.sort()).toEqual(['delete Pod db-1 in StatefulSet db successful', 'delete Pod db-2 in StatefulSet db successful']);
     expect(await running()).toEqual(['db-0 one']);
   });
 

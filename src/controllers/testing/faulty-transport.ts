@@ -41,17 +41,28 @@ export class FaultyTransport implements Transport {
     for (const deliver of waiting) deliver();
   }
 
-  async request<T>(request: TransportRequest): Promise<T> {
+  /** Another way to the server, through the same faults. */
+  over(inner: Transport): Transport {
+    return {
+      request: (request) => this.request(request, inner),
+      watch: (request) => this.watch(request, inner),
+      text: (request) => inner.text(request),
+      stream: (request) => inner.stream(request),
+      close: () => inner.close(),
+    };
+  }
+
+  async request<T>(request: TransportRequest, inner: Transport = this.#inner): Promise<T> {
     this.requests.push(`${request.method} ${request.path}`);
     const fault = this.#faults.find((candidate) => candidate.left > 0 && candidate.matches(request));
-    if (fault === undefined) return this.#inner.request(request);
+    if (fault === undefined) return inner.request(request);
     fault.left--;
-    if (fault.after) await this.#inner.request(request);
+    if (fault.after) await inner.request(request);
     throw fault.err();
   }
 
-  async watch<T>(request: TransportRequest): Promise<WatchStream<WatchEvent<T>>> {
-    const source = await this.#inner.watch<T>(request);
+  async watch<T>(request: TransportRequest, inner: Transport = this.#inner): Promise<WatchStream<WatchEvent<T>>> {
+    const source = await inner.watch<T>(request);
     const queue = new WatchQueue<WatchEvent<T>>({ onStop: () => source.stop() });
     // Whoever gives up on a watch does not wait for what is held back.
     request.signal?.addEventListener('abort', () => queue.stop());

@@ -161,23 +161,27 @@ async function runWith(
 
 /** The subject, and another one whenever it is stopped. */
 function runSubject(cluster: TestCluster, make: Make, disturbance: Disturbance): { stop(): Promise<void> } {
-  const { clock, logger, random, transport: inner } = cluster;
+  const { clock, logger, random, controllers } = cluster;
   let ended = false;
   let current: Promise<void> = Promise.resolve();
   let stopCurrent: () => void = () => undefined;
   const start = (): void => {
     const stop = new AbortController();
     stopCurrent = () => stop.abort();
-    const transport: Transport = {
-      request: (request) => disturbance.request(inner, request),
-      watch: (request) => disturbance.watch(inner, request),
-      text: (request) => inner.text(request),
-      stream: (request) => inner.stream(request),
-      close: () => undefined,
-    };
-    const client = createClient(transport);
-    const informers = new SharedInformerFactory({ client, clock, random, logger, detectMutations: true });
+    const disturbed = (inner: Transport): Client =>
+      createClient({
+        request: (request) => disturbance.request(inner, request),
+        watch: (request) => disturbance.watch(inner, request),
+        text: (request) => inner.text(request),
+        stream: (request) => inner.stream(request),
+        close: () => undefined,
+      });
+    const own = { name: '' };
+    const client = disturbed(controllers.controller(() => own.name));
+    const reading = disturbed(controllers.manager());
+    const informers = new SharedInformerFactory({ client: reading, clock, random, logger, detectMutations: true });
     const controller = make({ client, informers, clock, random, logger });
+    own.name = controller.name;
     informers.start(stop.signal);
     disturbance.onStop = () => {
       stop.abort();

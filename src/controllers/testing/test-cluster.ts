@@ -13,6 +13,7 @@ import type { RecordingLogger } from '../../machinery/log.ts';
 import { SeededRandom } from '../../machinery/random.ts';
 import type { Random } from '../../machinery/random.ts';
 import { createMemoryStorage } from '../../storage/memory/index.ts';
+import { ControllerClients } from './controller-clients.ts';
 import { FaultyTransport } from './faulty-transport.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 
@@ -26,6 +27,11 @@ export interface TestCluster {
   readonly transport: Transport;
   /** What the controllers' requests go through; the test's own client is not affected by it. */
   readonly faults: FaultyTransport;
+  /**
+   * What a controller is given, and what it then works with: it writes as the account of its name, so that its role has to allow
+   * all that it does; its informers read as the controller manager.
+   */
+  readonly controllers: ControllerClients;
   /** Starts a controller with informers of its own; answers how to stop it. */
   run(make: (config: ControllerConfig) => Controller): Promise<() => Promise<void>>;
   /** A namespace in which pods can be created: with its default ServiceAccount. */
@@ -44,8 +50,8 @@ export async function startTestCluster({ startMs }: { readonly startMs?: number 
   const handler = server.inProcess({ name: 'system:admin', groups: ['system:masters', 'system:authenticated'] });
   const transport = createInProcessTransport({ handler });
   const client = createClient(transport);
-  const faults = new FaultyTransport(createInProcessTransport({ handler }));
-  const controllerClient = createClient(faults);
+  const faults = new FaultyTransport(transport);
+  const controllers = new ControllerClients(server);
   const addAccount = async (namespace: string): Promise<void> => {
     await client.resource(serviceAccounts).create({ metadata: { name: 'default', namespace } });
   };
@@ -59,10 +65,20 @@ export async function startTestCluster({ startMs }: { readonly startMs?: number 
     random,
     transport,
     faults,
+    controllers,
     async run(make) {
       const stop = new AbortController();
-      const informers = new SharedInformerFactory({ client: controllerClient, clock, random, logger, detectMutations: true });
-      const controller = make({ client: controllerClient, informers, clock, random, logger });
+      const own = { name: '' };
+      const client = createClient(faults.over(controllers.controller(() => own.name)));
+      const informers = new SharedInformerFactory({
+        client: createClient(faults.over(controllers.manager())),
+        clock,
+        random,
+        logger,
+        detectMutations: true,
+      });
+      const controller = make({ client, informers, clock, random, logger });
+      own.name = controller.name;
       informers.start(stop.signal);
       const run = controller.run(stop.signal).catch((err: unknown) => {
         if (!stop.signal.aborted) throw err;
@@ -86,6 +102,7 @@ export async function startTestCluster({ startMs }: { readonly startMs?: number 
       await clock.advance('1m');
       await stopping;
       await storage.close();
+      controllers.expectNoneRefused();
     },
   };
 }

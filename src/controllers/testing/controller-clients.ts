@@ -1,0 +1,66 @@
+// Controllers as in a real cluster: each writes as a ServiceAccount of its own, with the role that the API server keeps for it, and
+// all read through the controller manager. Whoever oversteps his role is found out.
+
+import type { ApiServer } from '../../apiserver/server.ts';
+import type { UserInfo } from '../../apiserver/request.ts';
+import { createInProcessTransport } from '../../client/in-process.ts';
+import type { Transport } from '../../client/transport.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { CONTROLLER_NAMES, controllerEntry } from '../controllers.ts';
+
+const AUTHENTICATED = 'system:authenticated';
+const ADMIN: UserInfo = { name: 'system:admin', groups: ['system:masters', AUTHENTICATED] };
+const MANAGER: UserInfo = { name: 'system:kube-controller-manager', groups: [AUTHENTICATED] };
+
+/** Which user a controller writes as; helpers of tests, which are none, are administrators. */
+function userOf(controller: string): UserInfo {
+  const name = CONTROLLER_NAMES.find((known) => known === controller || controllerEntry(known).account === controller);
+  if (name === undefined) return ADMIN;
+  const { account } = controllerEntry(name);
+  if (account === undefined) return MANAGER;
+  const groups = ['system:serviceaccounts', 'system:serviceaccounts:kube-system', AUTHENTICATED];
+  return { name: `system:serviceaccount:kube-system:${account}`, groups };
+}
+
+export class ControllerClients {
+  readonly #server: ApiServer;
+  /** What was refused because no role allows it. */
+  readonly #refused = new Set<string>();
+
+  constructor(server: ApiServer) {
+    this.#server = server;
+  }
+
+  /** For the informers. */
+  manager(): Transport {
+    return this.#as(() => MANAGER);
+  }
+
+  /** For a controller; `name` is asked at each request, since a controller is given its client before it can tell its name. */
+  controller(name: () => string): Transport {
+    return this.#as(() => userOf(name()));
+  }
+
+  /** Throws if a controller tried what its role does not allow. */
+  expectNoneRefused(): void {
+    if (this.#refused.size > 0) throw new Error(`beyond the controllers' roles:\n${[...this.#refused].join('\n')}`);
+  }
+
+  #as(user: () => UserInfo): Transport {
+    const handlers = new Map<string, ReturnType<ApiServer['inProcess']>>();
+    return createInProcessTransport({
+      handler: async (request) => {
+        const who = user();
+        let handler = handlers.get(who.name);
+        if (handler === undefined) handlers.set(who.name, (handler = this.#server.inProcess(who)));
+        try {
+          return await handler(request);
+        } catch (err) {
+          const message = err instanceof Error ? err.message : '';
+          if (apierrors.isForbidden(err) && message.includes(`User "${who.name}" cannot`)) this.#refused.add(message);
+          throw err;
+        }
+      },
+    });
+  }
+}
