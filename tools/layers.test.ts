@@ -9,13 +9,14 @@ const source = join(dirname(dirname(fileURLToPath(import.meta.url))), 'src');
 /** A layer and the layers that it may import, itself apart. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   machinery: [],
-  api: ['machinery'],
+  cel: ['machinery'],
+  api: ['machinery', 'cel'],
   storage: ['machinery'],
   cri: ['machinery'],
   client: ['machinery', 'api'],
-  apiserver: ['machinery', 'api', 'storage', 'client'],
+  apiserver: ['machinery', 'cel', 'api', 'storage', 'client'],
   controllers: ['machinery', 'api', 'client'],
-  scheduler: ['machinery', 'api', 'client'],
+  scheduler: ['machinery', 'cel', 'api', 'client'],
   proxy: ['machinery', 'api', 'client'],
   dns: ['machinery', 'api', 'client'],
   network: ['machinery', 'api', 'client'],
@@ -23,6 +24,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   runtime: ['machinery', 'cri'],
   cluster: [
     'machinery',
+    'cel',
     'api',
     'storage',
     'cri',

@@ -1,0 +1,193 @@
+// From an object as it is in memory to values of its declared type, as far as it is read and no further. Types whose JSON already
+// is the value (text, ints, structs and lists of such) pass as they are; others are wrapped, and their parts adapted when asked for.
+
+import { evaluationError } from './errors.ts';
+import { parseDuration, parseTimestamp } from './standard/time-text.ts';
+import type { FieldType, ObjectType, Type } from './types.ts';
+import {
+  AbstractMap,
+  adaptDynamic,
+  CelObject,
+  Double,
+  isPlainObject,
+  ListValue,
+  mapKeys,
+  normalizeInt,
+  Uint,
+  type Value,
+} from './values.ts';
+
+type Adapter = (raw: unknown) => Value;
+
+/** Where nothing has to be done beyond what reading any JSON does. */
+const asIs: Adapter = adaptDynamic;
+
+const adapters = new WeakMap<Type, Adapter>();
+
+/** What makes values of the type. The adapter throws EvaluationError for what cannot be one; null stays null. */
+export function adapterOf(type: Type): Adapter {
+  const known = adapters.get(type);
+  if (known !== undefined) return known;
+  const adapter = makeAdapter(type);
+  adapters.set(type, adapter);
+  return adapter;
+}
+
+function makeAdapter(type: Type): Adapter {
+  if (isPlain(type, new Set())) return asIs;
+  switch (type.kind) {
+    case 'double':
+      return scalar((raw) => (typeof raw === 'number' ? new Double(raw) : raw));
+    case 'int':
+      return scalar((raw) => (typeof raw === 'bigint' ? normalizeInt(raw) : adaptDynamic(raw)));
+    case 'uint':
+      return scalar((raw) => (typeof raw === 'number' || typeof raw === 'bigint' ? Uint.checked(BigInt(raw)) : raw));
+    case 'bytes':
+      return scalar((raw) => (typeof raw === 'string' ? Uint8Array.from(Buffer.from(raw, 'base64')) : raw));
+    case 'timestamp':
+      return scalar((raw) => (typeof raw === 'string' ? parseTimestamp(raw) : raw));
+    case 'duration':
+      return scalar((raw) => (typeof raw === 'string' ? parseDuration(raw) : raw));
+    case 'wrapper':
+      return adapterOf(type.of);
+    case 'list':
+      return scalar((raw) => (Array.isArray(raw) ? new AdaptedList(raw, adapterOf(type.element)) : raw));
+    case 'map':
+      return scalar((raw) => (isPlainObject(raw) ? new AdaptedMap(raw, adapterOf(type.value)) : raw));
+    case 'object':
+      return scalar((raw) => (isPlainObject(raw) ? new AdaptedObject(raw, type) : raw));
+    default:
+      return asIs;
+  }
+}
+
+const scalar =
+  (adapt: Adapter): Adapter =>
+  (raw) =>
+    raw === null || raw === undefined ? null : adapt(raw);
+
+/** `open`: types that are being looked at, taken as plain while they are. */
+function isPlain(type: Type, open: Set<string>): boolean {
+  switch (type.kind) {
+    case 'double':
+    case 'uint':
+    case 'bytes':
+    case 'timestamp':
+    case 'duration':
+    case 'int':
+      // An int may come as a bigint; no list or struct of plain values has one.
+      return type.kind === 'int';
+    case 'wrapper':
+      return isPlain(type.of, open);
+    case 'list':
+      return isPlain(type.element, open);
+    case 'map':
+      return isPlain(type.value, open);
+    case 'object': {
+      if (open.has(type.name)) return true;
+      const names = type.fieldNames?.();
+      if (names === undefined) return false;
+      open.add(type.name);
+      return names.every((name) => {
+        const field = type.field(name) as FieldType;
+        return field.default === undefined && isPlain(field.type, open);
+      });
+    }
+    default:
+      return true;
+  }
+}
+
+class AdaptedList extends ListValue {
+  readonly #raw: readonly unknown[];
+  readonly #adapt: Adapter;
+
+  constructor(raw: readonly unknown[], adapt: Adapter) {
+    super();
+    this.#raw = raw;
+    this.#adapt = adapt;
+  }
+
+  get size(): number {
+    return this.#raw.length;
+  }
+
+  at(index: number): Value {
+    return this.#adapt(this.#raw[index]);
+  }
+}
+
+class AdaptedMap extends AbstractMap {
+  readonly #raw: Readonly<Record<string, unknown>>;
+  readonly #adapt: Adapter;
+
+  constructor(raw: Readonly<Record<string, unknown>>, adapt: Adapter) {
+    super();
+    this.#raw = raw;
+    this.#adapt = adapt;
+  }
+
+  get size(): number {
+    return Object.keys(this.#raw).length;
+  }
+
+  get(key: Value): Value {
+    if (typeof key !== 'string' || !Object.hasOwn(this.#raw, key)) return undefined;
+    return this.#adapt(this.#raw[key]);
+  }
+
+  keys(): Iterable<Value> {
+    return mapKeys(this.#raw);
+  }
+}
+
+class AdaptedObject extends AbstractMap {
+  readonly #raw: Readonly<Record<string, unknown>>;
+  readonly #type: ObjectType;
+
+  constructor(raw: Readonly<Record<string, unknown>>, type: ObjectType) {
+    super();
+    this.#raw = raw;
+    this.#type = type;
+  }
+
+  override get type(): Type {
+    return this.#type;
+  }
+
+  get size(): number {
+    return Object.keys(this.#raw).length;
+  }
+
+  get(key: Value): Value {
+    if (typeof key !== 'string') return undefined;
+    const field = this.#type.field(key);
+    if (field === undefined) return undefined;
+    if (!Object.hasOwn(this.#raw, key) || this.#raw[key] === undefined) return field.default;
+    return adapterOf(field.type)(this.#raw[key]);
+  }
+
+  override has(key: Value): boolean {
+    return typeof key === 'string' && this.#raw[key] !== undefined && Object.hasOwn(this.#raw, key);
+  }
+
+  keys(): Iterable<Value> {
+    return mapKeys(this.#raw);
+  }
+}
+
+/** A value as plain JSON, for patches, messages and statuses. Throws EvaluationError for values that have none. */
+export function toJson(value: Value): unknown {
+  if (typeof value === 'bigint') throw evaluationError('integer is too large for JSON');
+  if (value instanceof Double) return value.value;
+  if (Array.isArray(value)) return value.map(toJson);
+  if (value instanceof ListValue) return Array.from({ length: value.size }, (_, index) => toJson(value.at(index)));
+  if (value instanceof Uint) return Number(value.value);
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
+  if (value instanceof AbstractMap) {
+    return Object.fromEntries([...value.keys()].map((key) => [String(key), toJson(value.get(key))]));
+  }
+  if (value instanceof CelObject) throw evaluationError(`a value of type ${value.type.kind} has no JSON`);
+  if (isPlainObject(value)) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toJson(item)]));
+  return value;
+}

@@ -1,0 +1,139 @@
+// cel-spec's conformance tests, all files of them. What is left out is left out by name, with the reason.
+import { describe, expect, test } from 'vitest';
+import type { Library, Overload } from './declarations.ts';
+import { Environment } from './environment.ts';
+import { equals } from './equality.ts';
+import { allLibraries } from './library/index.ts';
+import { conformanceTests, readType, readValue, UnsupportedValue, type ConformanceTest } from './testing/suite.ts';
+import { formatType, type Type } from './types.ts';
+import { Double, runtimeTypeName, type Value } from './values.ts';
+
+/** Reasons for leaving tests out, by what they have in them. */
+const UNSUPPORTED: readonly [RegExp, string][] = [
+  [
+    /TestAllTypes|TestRequired|NestedEnum|GlobalEnum|proto\.(hasExt|getExt)/,
+    'protobuf messages: Kubernetes has none in expressions',
+  ],
+  [/google\.protobuf\.\w*(Value|Struct|Any|Empty|FieldMask)|NullValue\./, 'protobuf wrappers and JSON messages'],
+  [/^(string_ext|math_ext|encoders_ext)\//, 'not there yet'],
+  [/^block_ext\//, 'cel.block is made by optimizers, not written'],
+  [/^proto2\//, 'protobuf messages'],
+];
+
+function unsupported(it: ConformanceTest): string | undefined {
+  const text = [it.path, it.expr, JSON.stringify([it.typeEnv, it.bindings, it.value ?? null])].join('\n');
+  return UNSUPPORTED.find(([pattern]) => pattern.test(text))?.[1];
+}
+
+interface Declaration {
+  readonly name: string;
+  readonly ident?: { readonly type: Record<string, unknown> };
+  readonly function?: {
+    readonly overloads: readonly {
+      readonly overloadId: string;
+      readonly isInstanceFunction?: boolean;
+      readonly params?: readonly Record<string, unknown>[];
+      readonly resultType: Record<string, unknown>;
+    }[];
+  };
+}
+
+function environmentOf(it: ConformanceTest): Environment {
+  const variables: Record<string, Type> = {};
+  const functions: Record<string, readonly Overload[]> = {};
+  for (const declaration of it.typeEnv as unknown as readonly Declaration[]) {
+    if (declaration.ident !== undefined) variables[declaration.name] = readType(declaration.ident.type);
+    functions[declaration.name] = (declaration.function?.overloads ?? []).map((overload) => ({
+      id: overload.overloadId,
+      member: overload.isInstanceFunction === true,
+      parameters: (overload.params ?? []).map(readType),
+      result: readType(overload.resultType),
+      call: () => {
+        throw new Error('declared only to be checked');
+      },
+    }));
+  }
+  const declared: Library = {
+    name: 'test',
+    functions: Object.fromEntries(Object.entries(functions).filter(([, overloads]) => overloads.length > 0)),
+  };
+  return new Environment({
+    variables,
+    libraries: [...allLibraries, declared],
+    container: it.container,
+    homogeneousLiterals: false,
+  });
+}
+
+const same = (actual: Value, wanted: Value): boolean => {
+  if (runtimeTypeName(actual) !== runtimeTypeName(wanted)) return false;
+  const bothNaN =
+    actual instanceof Double && wanted instanceof Double && Number.isNaN(actual.value) && Number.isNaN(wanted.value);
+  return bothNaN || equals(actual, wanted);
+};
+
+/** Undefined if it passes. */
+function run(it: ConformanceTest): string | undefined {
+  const { program, error } = environmentOf(it).compile(it.expr, { unchecked: it.disableCheck });
+  if (program === undefined) return it.fails ? undefined : error.message;
+  if (it.deducedType !== undefined) {
+    const wanted = formatType(readType(it.deducedType as Record<string, unknown>));
+    if (formatType(program.resultType) !== wanted) return `deduced ${formatType(program.resultType)}, not ${wanted}`;
+  }
+  if (it.checkOnly) return undefined;
+  const activation = Object.fromEntries(
+    Object.entries(it.bindings).map(([name, binding]) => [name, readValue(binding.value as Record<string, unknown>)]),
+  );
+  const result = program.evaluate(activation);
+  if (it.fails) return result.error === undefined ? 'it evaluated, and should not' : undefined;
+  if (result.error !== undefined) return result.error.message;
+  const wanted = it.value === undefined ? true : readValue(it.value);
+  return same(result.value, wanted) ? undefined : `it evaluated to ${String(result.value)}`;
+}
+
+const files = new Map<string, ConformanceTest[]>();
+for (const it of conformanceTests()) {
+  const file = it.path.split('/')[0] as string;
+  files.set(file, [...(files.get(file) ?? []), it]);
+}
+
+/** How many run, so that none is lost unseen. */
+const EXPECTED: Readonly<Record<string, number>> = {
+  basic: 43,
+  bindings_ext: 5,
+  comparisons: 334,
+  conversions: 109,
+  fields: 60,
+  fp_math: 30,
+  integer_math: 64,
+  lists: 39,
+  logic: 30,
+  macros: 44,
+  macros2: 46,
+  namespace: 3,
+  optionals: 59,
+  parse: 193,
+  plumbing: 5,
+  string: 51,
+  timestamps: 76,
+  type_deductions: 26,
+};
+
+describe('cel-spec', () => {
+  test.each([...files])('%s', (file, tests) => {
+    const failures: string[] = [];
+    let passed = 0;
+    for (const it of tests) {
+      if (unsupported(it) !== undefined) continue;
+      try {
+        const failure = run(it);
+        if (failure === undefined) passed++;
+        else failures.push(`${it.path}: ${it.expr}: ${failure}`);
+      } catch (error) {
+        if (!(error instanceof UnsupportedValue)) throw error;
+      }
+    }
+    expect(failures).toEqual([]);
+    expect(passed).toBe(EXPECTED[file] ?? 0);
+  });
+});

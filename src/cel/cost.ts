@@ -1,0 +1,79 @@
+// What evaluating costs, in upstream's units, so that a limit means the same here: about one for each step and each ten
+// characters of text that are gone through.
+
+import { evaluationError } from './errors.ts';
+import type { CallCost } from './declarations.ts';
+import { codePointLength } from './text.ts';
+import { isList, isMap, listSize, mapSize, OpaqueValue, type Value } from './values.ts';
+
+export const LIST_CREATE = 10;
+export const MAP_CREATE = 30;
+export const STRUCT_CREATE = 40;
+export const TEXT_FACTOR = 0.1;
+export const REGEX_FACTOR = 0.25;
+
+/** Upstream's limits: of one expression, and of all expressions of one policy (or one custom resource). */
+export const PER_CALL_LIMIT = 1_000_000;
+export const RUNTIME_BUDGET = 10_000_000;
+
+/** What several evaluations may cost together. */
+export class Budget {
+  remaining: number;
+
+  constructor(total: number = RUNTIME_BUDGET) {
+    this.remaining = total;
+  }
+
+  get exhausted(): boolean {
+    return this.remaining < 0;
+  }
+}
+
+/** One evaluation: its variables and what it has cost so far. */
+export class Frame {
+  readonly slots: Value[];
+  readonly limit: number;
+  cost = 0;
+
+  constructor(slots: Value[], limit: number) {
+    this.slots = slots;
+    this.limit = limit;
+  }
+
+  charge(cost: number): void {
+    this.cost += cost;
+    if (this.cost > this.limit) throw evaluationError('operation cancelled: actual cost limit exceeded', 'costLimitExceeded');
+  }
+}
+
+/** The size that a value's part in costs goes by: of text, bytes, lists and maps their length, of all else 1. */
+export function sizeOf(value: Value): number {
+  if (typeof value === 'string') return codePointLength(value);
+  if (typeof value !== 'object' || value === null) return 1;
+  if (isList(value)) return listSize(value);
+  if (value instanceof Uint8Array) return value.length;
+  if (value instanceof OpaqueValue) return value.size?.() ?? 1;
+  return isMap(value) ? mapSize(value) : 1;
+}
+
+export const traversal = (size: number): number => Math.ceil(size * TEXT_FACTOR);
+
+/** Going through the first argument. */
+export const traversesFirst: CallCost = (args) => traversal(sizeOf(args[0]));
+/** Going through the first argument, and making a result of about the same size. */
+export const rewritesFirst: CallCost = (args) => traversal(sizeOf(args[0]) * 2);
+/** Comparing two values, up to the shorter one's end. */
+export function comparison(a: Value, b: Value): number {
+  if (typeof a === 'string' && typeof b === 'string') {
+    // Short texts, nearly all, need no counting.
+    const shorter = a.length < b.length ? a.length : b.length;
+    if (shorter <= 10) return shorter === 0 ? 0 : 1;
+  } else if (typeof a !== 'object' || typeof b !== 'object') {
+    return Math.min(sizeOf(a), sizeOf(b)) === 0 ? 0 : 1;
+  }
+  return traversal(Math.min(sizeOf(a), sizeOf(b)));
+}
+export const comparesTwo: CallCost = (args) => comparison(args[0], args[1]);
+/** Searching the first argument with a regular expression. */
+export const matchesRegex: CallCost = (args) =>
+  Math.ceil((1 + sizeOf(args[0])) * TEXT_FACTOR) * Math.ceil(sizeOf(args[1]) * REGEX_FACTOR);

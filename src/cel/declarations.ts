@@ -1,0 +1,109 @@
+// What an environment knows beside the grammar: functions with their overloads, and libraries of them.
+
+import type { Macro } from './macros.ts';
+import { OPTIONAL, type Type } from './types.ts';
+import { isDyn } from './unify.ts';
+import {
+  CelObject,
+  Double,
+  Duration,
+  isInt,
+  isList,
+  isMap,
+  listItem,
+  listSize,
+  mapGet,
+  mapKeys,
+  Optional,
+  Timestamp,
+  TypeValue,
+  Uint,
+  type Value,
+} from './values.ts';
+
+/** Gets values of the declared types, the receiver first. Answers a value or throws EvaluationError. */
+export type Implementation = (...args: never[]) => Value;
+
+/** What a call costs, in units of about one operation on a scalar. */
+export type CallCost = (args: readonly Value[], result: Value) => number;
+
+export interface Overload {
+  /** Unique among all overloads, named as cel-go names them. */
+  readonly id: string;
+  /** Written `receiver.name(…)`; the receiver is the first parameter. */
+  readonly member: boolean;
+  readonly parameters: readonly Type[];
+  readonly result: Type;
+  readonly call: Implementation;
+  /** Absent: 1. */
+  readonly cost?: CallCost;
+}
+
+export type Functions = Readonly<Record<string, readonly Overload[]>>;
+
+export interface Library {
+  readonly name: string;
+  readonly functions?: Functions;
+  readonly macros?: readonly Macro[];
+  /** Names with values of their own. */
+  readonly constants?: Readonly<Record<string, { readonly type: Type; readonly value: Value }>>;
+  /** Types that expressions may name; object types with `construct` may be made by literals. */
+  readonly types?: readonly Type[];
+  /** Lets the parser take `?.`, `[?` and `{?`. */
+  readonly optionalSyntax?: boolean;
+}
+
+/** A function called by its name. */
+export function global(id: string, parameters: readonly Type[], result: Type, call: Implementation, cost?: CallCost): Overload {
+  return { id, member: false, parameters, result, call, ...(cost !== undefined && { cost }) };
+}
+
+/** A function called on a value; `parameters` begins with its type. */
+export function member(id: string, parameters: readonly Type[], result: Type, call: Implementation, cost?: CallCost): Overload {
+  return { id, member: true, parameters, result, call, ...(cost !== undefined && { cost }) };
+}
+
+/** Whether a value may be passed as a parameter of the type. Looks at the first item of a list or map only. */
+export function matches(type: Type, value: Value): boolean {
+  switch (type.kind) {
+    case 'dyn':
+    case 'any':
+    case 'parameter':
+    case 'error':
+      return true;
+    case 'bool':
+      return typeof value === 'boolean';
+    case 'int':
+      return isInt(value);
+    case 'string':
+      return typeof value === 'string';
+    case 'null':
+      return value === null;
+    case 'double':
+      return value instanceof Double;
+    case 'uint':
+      return value instanceof Uint;
+    case 'bytes':
+      return value instanceof Uint8Array;
+    case 'timestamp':
+      return value instanceof Timestamp;
+    case 'duration':
+      return value instanceof Duration;
+    case 'type':
+      return value instanceof TypeValue;
+    case 'wrapper':
+      return value === null || matches(type.of, value);
+    case 'list':
+      return isList(value) && (isDyn(type.element) || listSize(value) === 0 || matches(type.element, listItem(value, 0)));
+    case 'map': {
+      if (!isMap(value)) return false;
+      for (const key of mapKeys(value)) return matches(type.key, key) && matches(type.value, mapGet(value, key));
+      return true;
+    }
+    case 'object':
+      return isMap(value) || (value instanceof CelObject && value.type.kind === 'object' && value.type.name === type.name);
+    case 'opaque':
+      if (type.name === OPTIONAL) return value instanceof Optional;
+      return value instanceof CelObject && value.type.kind === 'opaque' && value.type.name === type.name;
+  }
+}

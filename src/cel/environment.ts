@@ -1,0 +1,212 @@
+// An environment: the variables and libraries that expressions may use. It compiles expressions to programs.
+//
+//     const env = new Environment({ variables: { device: deviceType }, libraries: kubernetesLibraries });
+//     const { program, error } = env.compile('device.driver == "gpu.example.com"', { resultType: BOOL });
+//     const { value, error } = program.evaluate({ device });
+
+import { adapterOf } from './adapt.ts';
+import type { Expression } from './ast.ts';
+import { check, type Checked, type Declarations, type NamedValue } from './checker.ts';
+import type { Budget } from './cost.ts';
+import { Frame, PER_CALL_LIMIT } from './cost.ts';
+import type { Library, Overload } from './declarations.ts';
+import { CompileError, EvaluationError, type Issue } from './errors.ts';
+import type { Macro } from './macros.ts';
+import { parse, PARSER_LIMITS, type Parsed } from './parser.ts';
+import { plan, type Plan } from './planner.ts';
+import { standardLibrary } from './standard/index.ts';
+import { DYN, formatType, typeOf, type Type } from './types.ts';
+import { isDyn, Substitution } from './unify.ts';
+import { TypeValue, type Value } from './values.ts';
+
+export interface EnvironmentConfig {
+  /** Names (possibly with dots) and their types. */
+  readonly variables?: Readonly<Record<string, Type>>;
+  /** Beside the standard one. */
+  readonly libraries?: readonly Library[];
+  /** Names are looked up in this package first, then in the ones around it. Default: ''. */
+  readonly container?: string;
+  /** Literals of lists and maps must be of one type. Default: true, as in Kubernetes. */
+  readonly homogeneousLiterals?: boolean;
+  /** `1 < 1.5` checks. Default: true, as in Kubernetes. */
+  readonly crossTypeComparisons?: boolean;
+  /** What an expression may be at most; see PARSER_LIMITS for the defaults. */
+  readonly limits?: Partial<typeof PARSER_LIMITS>;
+}
+
+export interface CompileOptions {
+  /** What the expression must evaluate to. Absent: anything. */
+  readonly resultType?: Type | readonly Type[];
+  /** Skips the type checker: everything is decided at run time. Default: false. */
+  readonly unchecked?: boolean;
+}
+
+export type Compilation =
+  | { readonly program: Program; readonly error?: undefined }
+  | { readonly program?: undefined; readonly error: CompileError };
+
+export type Evaluation =
+  | { readonly value: Value; readonly error?: undefined; readonly cost: number }
+  | { readonly value?: undefined; readonly error: EvaluationError; readonly cost: number };
+
+export interface EvaluateOptions {
+  /** What this evaluation may cost. Default: Kubernetes' limit, 1,000,000. */
+  readonly costLimit?: number;
+  /** What this one and others may cost together: what it costs is taken from it, below zero if need be. */
+  readonly budget?: Budget;
+}
+
+/** A variable's values, by name. They may be API objects as they are: what is declared of them says how they are read. */
+export type Activation = Readonly<Record<string, unknown>>;
+
+/** Immutable. */
+export class Environment {
+  readonly #config: EnvironmentConfig;
+  readonly #names = new Map<string, NamedValue>();
+  readonly #functions = new Map<string, readonly Overload[]>();
+  readonly #macros: Macro[] = [];
+  readonly #declarations: Declarations;
+  readonly #optionalSyntax: boolean;
+
+  constructor(config: EnvironmentConfig = {}) {
+    this.#config = config;
+    const libraries = [standardLibrary(config.crossTypeComparisons ?? true), ...(config.libraries ?? [])];
+    this.#optionalSyntax = libraries.some((library) => library.optionalSyntax === true);
+    for (const library of libraries) this.#add(library);
+    for (const [name, type] of Object.entries(config.variables ?? {})) this.#names.set(name, { name, type });
+    const container = config.container ?? '';
+    this.#declarations = {
+      container,
+      homogeneousLiterals: config.homogeneousLiterals ?? true,
+      lookupName: (name) => firstOf(candidates(container, name), (candidate) => this.#names.get(candidate)),
+      lookupFunction: (name) =>
+        firstOf(candidates(container, name), (candidate) => {
+          const overloads = this.#functions.get(candidate);
+          return overloads === undefined ? undefined : { name: candidate, overloads };
+        }),
+    };
+  }
+
+  #add(library: Library): void {
+    for (const [name, overloads] of Object.entries(library.functions ?? {})) {
+      this.#functions.set(name, [...(this.#functions.get(name) ?? []), ...overloads]);
+    }
+    this.#macros.push(...(library.macros ?? []));
+    for (const [name, { type, value }] of Object.entries(library.constants ?? {})) {
+      this.#names.set(name, { name, type, constant: { value } });
+    }
+    for (const type of library.types ?? []) {
+      if (type.kind !== 'object' && type.kind !== 'opaque') continue;
+      this.#names.set(type.name, { name: type.name, type: typeOf(type), constant: { value: new TypeValue(type.name) } });
+    }
+  }
+
+  /** This environment and more: variables and libraries are added, the rest is replaced. */
+  extend(config: EnvironmentConfig): Environment {
+    return new Environment({
+      ...this.#config,
+      ...config,
+      variables: { ...this.#config.variables, ...config.variables },
+      libraries: [...(this.#config.libraries ?? []), ...(config.libraries ?? [])],
+    });
+  }
+
+  parse(source: string): Parsed {
+    const limits = { ...PARSER_LIMITS, ...this.#config.limits };
+    return parse(source, { macros: this.#macros, optionalSyntax: this.#optionalSyntax, ...limits });
+  }
+
+  /** For tools and tests: the types of an expression's parts. */
+  check(expression: Expression): Checked {
+    return check(expression, this.#declarations);
+  }
+
+  compile(source: string, options: CompileOptions = {}): Compilation {
+    const { expression, issues } = this.parse(source);
+    const fail = (problems: readonly Issue[]): Compilation => ({ error: new CompileError(source, problems) });
+    if (expression === undefined) return fail(issues);
+    const checked: Checked =
+      options.unchecked === true ? { types: new Map(), references: this.#guess(expression), issues: [] } : this.check(expression);
+    if (checked.issues.length > 0) return fail(checked.issues);
+    const resultType = checked.types.get(expression) ?? DYN;
+    const wrong = wrongResult(resultType, options.resultType);
+    if (wrong !== undefined) return fail([{ offset: expression.offset, message: wrong }]);
+    const planned = plan(expression, {
+      checked,
+      overloadsOf: (name) => this.#declarations.lookupFunction(name)?.overloads ?? [],
+    });
+    return { program: new Program(source, expression, resultType, planned, (name) => this.#names.get(name)?.type ?? DYN) };
+  }
+
+  /** References of an expression that is not checked: names that are declared. */
+  #guess(expression: Expression): Checked['references'] {
+    return check(expression, this.#declarations).references;
+  }
+}
+
+function wrongResult(actual: Type, wanted: Type | readonly Type[] | undefined): string | undefined {
+  if (wanted === undefined || isDyn(actual)) return undefined;
+  const types = 'kind' in wanted ? [wanted] : wanted;
+  if (types.some((type) => new Substitution().assignable(actual, type))) return undefined;
+  const names = types.map(formatType);
+  return names.length === 1 ? `must evaluate to ${names[0]}` : `must evaluate to one of ${names.join(' ')}`;
+}
+
+/** The names that a name may mean in a container, in the order in which they are tried. */
+function candidates(container: string, name: string): string[] {
+  if (name.startsWith('.')) return [name.slice(1)];
+  const found: string[] = [];
+  for (let scope = container; scope !== ''; scope = scope.slice(0, Math.max(0, scope.lastIndexOf('.')))) {
+    found.push(`${scope}.${name}`);
+  }
+  return [...found, name];
+}
+
+function firstOf<T, R>(items: readonly T[], find: (item: T) => R | undefined): R | undefined {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** A compiled expression. May be evaluated any number of times. */
+export class Program {
+  readonly source: string;
+  readonly expression: Expression;
+  /** dyn where only evaluation can tell. */
+  readonly resultType: Type;
+  readonly #plan: Plan;
+  readonly #variables: readonly { readonly name: string; readonly slot: number; readonly adapt: (raw: unknown) => Value }[];
+
+  constructor(source: string, expression: Expression, resultType: Type, plan: Plan, typeOfVariable: (name: string) => Type) {
+    this.source = source;
+    this.expression = expression;
+    this.resultType = resultType;
+    this.#plan = plan;
+    this.#variables = plan.variables.map(({ name, slot }) => ({ name, slot, adapt: adapterOf(typeOfVariable(name)) }));
+  }
+
+  /** The variables that it reads. */
+  get variables(): readonly string[] {
+    return this.#variables.map(({ name }) => name);
+  }
+
+  evaluate(activation: Activation, options: EvaluateOptions = {}): Evaluation {
+    const limit = options.costLimit ?? PER_CALL_LIMIT;
+    const slots: Value[] = Array.from({ length: this.#plan.slots });
+    const frame = new Frame(slots, options.budget === undefined ? limit : Math.min(limit, Math.max(0, options.budget.remaining)));
+    try {
+      for (const { name, slot, adapt } of this.#variables) {
+        const raw = activation[name];
+        if (raw !== undefined) slots[slot] = adapt(raw);
+      }
+      return { value: this.#plan.step(frame), cost: frame.cost };
+    } catch (error) {
+      if (!(error instanceof EvaluationError)) throw error;
+      return { error, cost: frame.cost };
+    } finally {
+      if (options.budget !== undefined) options.budget.remaining -= frame.cost;
+    }
+  }
+}

@@ -1,0 +1,100 @@
+// Equality and order across types: numbers compare by what they mean, values of other types are simply not equal.
+
+import { noSuchOverload } from './errors.ts';
+import { compareText } from './text.ts';
+import {
+  adaptDynamic,
+  CelObject,
+  Double,
+  Duration,
+  isList,
+  isMap,
+  listItem,
+  listSize,
+  mapGet,
+  mapKeys,
+  mapSize,
+  OpaqueValue,
+  Optional,
+  Timestamp,
+  TypeValue,
+  Uint,
+  type Value,
+} from './values.ts';
+
+/**
+ * -1, 0, 1; undefined if one of them is NaN. Integers compare exactly, however large; an integer and a double as doubles, as
+ * cel-spec has it, unless the double is beyond what the integer's type can hold.
+ */
+function compareNumbers(a: number | bigint | Uint | Double, b: number | bigint | Uint | Double): -1 | 0 | 1 | undefined {
+  const x = a instanceof Uint || a instanceof Double ? a.value : a;
+  const y = b instanceof Uint || b instanceof Double ? b.value : b;
+  if (a instanceof Double) return typeof y === 'bigint' ? order(a.value, Number(y)) : order(a.value, y);
+  if (b instanceof Double) return typeof x === 'bigint' ? order(Number(x), b.value) : order(x, b.value);
+  return order(x, y);
+}
+
+/** JavaScript compares bigints with numbers by their mathematical values. */
+function order(x: number | bigint, y: number | bigint): -1 | 0 | 1 | undefined {
+  if (x < y) return -1;
+  if (x > y) return 1;
+  return x >= y ? 0 : undefined;
+}
+
+const isNumber = (value: Value): value is number | bigint | Uint | Double =>
+  typeof value === 'number' || typeof value === 'bigint' || value instanceof Double || value instanceof Uint;
+
+export function equals(a: Value, b: Value): boolean {
+  if (typeof a !== 'object' || a === null) {
+    if (a === b) return true;
+    // Ints have one form each: a number or a bigint, never either.
+    if (typeof b !== 'object' || b === null) return false;
+    return isNumber(a) && isNumber(b) && compareNumbers(a, b) === 0;
+  }
+  if (typeof b !== 'object' || b === null) return isNumber(a) && isNumber(b) && compareNumbers(a, b) === 0;
+  if (isList(a)) return isList(b) && listsEqual(a, b);
+  if (a instanceof Uint8Array) return b instanceof Uint8Array && Buffer.compare(a, b) === 0;
+  if (isMap(a)) return isMap(b) && mapsEqual(a, b);
+  return b instanceof CelObject && objectsEqual(a as CelObject, b);
+}
+
+function listsEqual(a: Parameters<typeof listSize>[0], b: Parameters<typeof listSize>[0]): boolean {
+  const size = listSize(a);
+  if (size !== listSize(b)) return false;
+  for (let index = 0; index < size; index++) if (!equals(listItem(a, index), listItem(b, index))) return false;
+  return true;
+}
+
+function mapsEqual(a: Parameters<typeof mapSize>[0], b: Parameters<typeof mapSize>[0]): boolean {
+  if (mapSize(a) !== mapSize(b)) return false;
+  for (const key of mapKeys(a)) {
+    const other = mapGet(b, key);
+    if (other === undefined || !equals(adaptDynamic(mapGet(a, key)), other)) return false;
+  }
+  return true;
+}
+
+function objectsEqual(a: CelObject, b: CelObject): boolean {
+  if (isNumber(a)) return isNumber(b) && compareNumbers(a, b) === 0;
+  if (a instanceof Timestamp) return b instanceof Timestamp && a.nanoseconds === b.nanoseconds;
+  if (a instanceof Duration) return b instanceof Duration && a.nanoseconds === b.nanoseconds;
+  if (a instanceof TypeValue) return b instanceof TypeValue && a.name === b.name;
+  if (a instanceof Optional) {
+    if (!(b instanceof Optional)) return false;
+    return a.hasValue && b.hasValue ? equals(a.value(), b.value()) : a.hasValue === b.hasValue;
+  }
+  if (a instanceof OpaqueValue) return a.constructor === b.constructor && a.equals(b as typeof a);
+  return a === b;
+}
+
+/** -1, 0, 1; undefined where a NaN is compared. Throws EvaluationError for values that have no order. */
+export function compare(a: Value, b: Value): -1 | 0 | 1 | undefined {
+  if (isNumber(a) && isNumber(b)) return compareNumbers(a, b);
+  if (typeof a === 'string' && typeof b === 'string') return compareText(a, b);
+  if (typeof a === 'boolean' && typeof b === 'boolean') return a === b ? 0 : a ? 1 : -1;
+  if ((a instanceof Timestamp && b instanceof Timestamp) || (a instanceof Duration && b instanceof Duration)) {
+    return a.nanoseconds < b.nanoseconds ? -1 : a.nanoseconds > b.nanoseconds ? 1 : 0;
+  }
+  if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b);
+  throw noSuchOverload();
+}

@@ -1,0 +1,32 @@
+// The Common Expression Language as Kubernetes uses it. Start with environment.ts.
+
+export { toJson } from './adapt.ts';
+export { Budget, PER_CALL_LIMIT, RUNTIME_BUDGET } from './cost.ts';
+export { global, member, type CallCost, type Functions, type Library, type Overload } from './declarations.ts';
+export {
+  Environment,
+  Program,
+  type Activation,
+  type Compilation,
+  type CompileOptions,
+  type EnvironmentConfig,
+  type EvaluateOptions,
+  type Evaluation,
+} from './environment.ts';
+export { CompileError, EvaluationError, evaluationError, formatIssues, type Issue } from './errors.ts';
+export { allLibraries } from './library/index.ts';
+export * as types from './types.ts';
+export type { FieldType, ListType, MapType, ObjectType, Type } from './types.ts';
+export {
+  AbstractMap,
+  Double,
+  Duration,
+  ListValue,
+  MapValue,
+  OpaqueValue,
+  Optional,
+  Timestamp,
+  TypeValue,
+  Uint,
+  type Value,
+} from './values.ts';

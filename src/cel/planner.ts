@@ -1,0 +1,687 @@
+// From a checked tree to closures: what can be decided once (which overload, where a variable is kept, what a pattern compiles to)
+// is decided here. A closure takes the frame of one evaluation and answers a value or throws EvaluationError.
+//
+// Costs are charged as upstream's interpreter does: a name or selection 1, a call what its function says, && || ?: nothing.
+// Upstream charges nothing for the name at the root of an attribute that is itself an index or a branch; `nested` says so here.
+
+import {
+  operators,
+  type Call,
+  type Comprehension,
+  type Expression,
+  type Literal,
+  type Select,
+  type StructLiteral,
+} from './ast.ts';
+import type { Checked, Reference } from './checker.ts';
+import { comparison, Frame, LIST_CREATE, MAP_CREATE, STRUCT_CREATE } from './cost.ts';
+import { matches, type Overload } from './declarations.ts';
+import { compare, equals } from './equality.ts';
+import { EvaluationError, evaluationError, noSuchKey, noSuchOverload } from './errors.ts';
+import { indexInto } from './standard/operators.ts';
+import type { Type } from './types.ts';
+import { isDynOrError } from './unify.ts';
+import {
+  AbstractMap,
+  adaptDynamic,
+  CelObject,
+  isList,
+  isMap,
+  listItem,
+  listSize,
+  mapGet,
+  mapKeys,
+  MapValue,
+  Optional,
+  type Value,
+} from './values.ts';
+
+export type Step = (frame: Frame) => Value;
+
+/** What the planner must be told beside the tree. */
+export interface PlanContext {
+  readonly checked: Checked;
+  /** For calls that were not checked: all overloads of the name. */
+  overloadsOf(name: string): readonly Overload[];
+}
+
+export interface Plan {
+  readonly step: Step;
+  readonly slots: number;
+  /** Variables that come from outside, by slot. */
+  readonly variables: readonly { readonly name: string; readonly slot: number }[];
+}
+
+export function plan(expression: Expression, context: PlanContext): Plan {
+  const planner = new Planner(context);
+  const step = planner.plan(expression);
+  return { step, slots: planner.slots, variables: [...planner.variables].map(([name, slot]) => ({ name, slot })) };
+}
+
+type Logical = (frame: Frame) => Value;
+
+const COMPARISONS: Readonly<Record<string, (order: number) => boolean>> = {
+  [operators.less]: (order) => order < 0,
+  [operators.lessEquals]: (order) => order <= 0,
+  [operators.greater]: (order) => order > 0,
+  [operators.greaterEquals]: (order) => order >= 0,
+};
+
+/** Functions that are evaluated when the expression is compiled if their argument is a literal; then they cost nothing. */
+const CONVERSIONS: ReadonlySet<string> = new Set('bool bytes double dyn duration int string timestamp type uint'.split(' '));
+
+/** An error that `||` and `&&` may absorb; others (a spent budget, a mistake of ours) go through. */
+function absorbed(error: unknown): EvaluationError {
+  if (error instanceof EvaluationError && error.reason === 'error') return error;
+  throw error;
+}
+
+class Planner {
+  readonly #context: PlanContext;
+  readonly variables = new Map<string, number>();
+  readonly #scope: { readonly name: string; readonly slot: number }[] = [];
+  slots = 0;
+
+  constructor(context: PlanContext) {
+    this.#context = context;
+  }
+
+  plan(node: Expression, nested = false): Step {
+    switch (node.kind) {
+      case 'literal': {
+        const { value } = node;
+        return () => value;
+      }
+      case 'identifier':
+        return this.#named(node, node.name, nested);
+      case 'select':
+        return this.#select(node, nested);
+      case 'call':
+        return this.#call(node, nested);
+      case 'list':
+        return this.#list(node);
+      case 'map':
+        return this.#map(node);
+      case 'struct':
+        return this.#struct(node);
+      case 'comprehension':
+        return this.#comprehension(node);
+    }
+  }
+
+  #reference(node: Expression): Reference | undefined {
+    return this.#context.checked.references.get(node);
+  }
+
+  #typeOf(node: Expression): Type {
+    return this.#context.checked.types.get(node) ?? { kind: 'dyn' };
+  }
+
+  #named(node: Expression, written: string, nested: boolean): Step {
+    const reference = this.#reference(node);
+    if (reference?.kind === 'constant') {
+      const { value } = reference;
+      return () => value;
+    }
+    const name = reference?.kind === 'variable' ? reference.name : written;
+    const slot = this.#scope.findLast((local) => local.name === name)?.slot ?? this.#variable(name);
+    const cost = nested ? 0 : 1;
+    return (frame) => {
+      frame.charge(cost);
+      const value = frame.slots[slot];
+      if (value === undefined) throw evaluationError(`no such attribute(s): ${name}`);
+      return value;
+    };
+  }
+
+  #variable(name: string): number {
+    const known = this.variables.get(name);
+    if (known !== undefined) return known;
+    const slot = this.slots++;
+    this.variables.set(name, slot);
+    return slot;
+  }
+
+  /** An operand of a selection or index: itself part of one attribute with it, or evaluated on its own for 1 more. */
+  #operand(node: Expression, nested: boolean): Step {
+    if (isAttribute(node)) return this.plan(node, nested);
+    const operand = this.plan(node);
+    if (nested) return operand;
+    return (frame) => {
+      frame.charge(1);
+      return operand(frame);
+    };
+  }
+
+  #select(node: Select, nested: boolean): Step {
+    const reference = this.#reference(node);
+    if (reference !== undefined) return this.#named(node, node.field, nested);
+    const { field } = node;
+    if (node.testOnly) {
+      const operand = this.#operand(node.operand, true);
+      return (frame) => hasField(operand(frame), field);
+    }
+    const operand = this.#operand(node.operand, nested);
+    return (frame) => {
+      const value = operand(frame);
+      frame.charge(1);
+      return selectField(value, field);
+    };
+  }
+
+  #call(node: Call, nested: boolean): Step {
+    const args = node.arguments;
+    switch (node.function) {
+      case operators.and:
+        return this.#logical(this.#terms(node, operators.and), false);
+      case operators.or:
+        return this.#logical(this.#terms(node, operators.or), true);
+      case operators.conditional:
+        return this.#conditional(args as [Expression, Expression, Expression]);
+      case operators.index:
+      case operators.optionalIndex:
+        return this.#index(node, nested);
+      case operators.optionalSelect: {
+        const operand = this.#operand(args[0] as Expression, nested);
+        const field = (args[1] as Literal).value as string;
+        return (frame) => {
+          const value = operand(frame);
+          frame.charge(1);
+          return selectOptional(value, field);
+        };
+      }
+      case operators.equals:
+      case operators.notEquals:
+        return this.#equality(args as [Expression, Expression], node.function === operators.equals);
+      case operators.less:
+      case operators.lessEquals:
+      case operators.greater:
+      case operators.greaterEquals:
+        return this.#ordering(args as [Expression, Expression], COMPARISONS[node.function] as (order: number) => boolean);
+      case operators.in: {
+        const set = constantSet(args[1] as Expression);
+        if (set !== undefined) {
+          const item = this.plan(args[0] as Expression);
+          return (frame) => set(item(frame));
+        }
+        break;
+      }
+      default:
+    }
+    return this.#function(node);
+  }
+
+  /** Chains of the same operator are balanced trees; their terms in order. */
+  #terms(node: Expression, operator: string): Step[] {
+    if (node.kind === 'call' && node.function === operator && node.target === undefined) {
+      return node.arguments.flatMap((argument) => this.#terms(argument, operator));
+    }
+    return [this.plan(node)];
+  }
+
+  /** Any term that is `decisive` decides, whatever fails before or after it. */
+  #logical(terms: readonly Logical[], decisive: boolean): Step {
+    return (frame) => {
+      let failure: EvaluationError | undefined;
+      for (const term of terms) {
+        try {
+          const value = term(frame);
+          if (value === decisive) return decisive;
+          if (value !== !decisive) failure ??= noSuchOverload();
+        } catch (error) {
+          failure ??= absorbed(error);
+        }
+      }
+      if (failure !== undefined) throw failure;
+      return !decisive;
+    };
+  }
+
+  #conditional([condition, yes, no]: readonly [Expression, Expression, Expression]): Step {
+    const test = this.plan(condition);
+    const [then, otherwise] = [this.plan(yes, isAttribute(yes)), this.plan(no, isAttribute(no))];
+    return (frame) => {
+      const value = test(frame);
+      if (value === true) return then(frame);
+      if (value === false) return otherwise(frame);
+      throw noSuchOverload();
+    };
+  }
+
+  #index(node: Call, nested: boolean): Step {
+    const [operandNode, indexNode] = node.arguments as [Expression, Expression];
+    const operand = this.#operand(operandNode, nested);
+    const index = this.plan(indexNode, isAttribute(indexNode));
+    if (node.function === operators.optionalIndex) {
+      return (frame) => {
+        const value = operand(frame);
+        const key = index(frame);
+        frame.charge(1);
+        return indexOptional(value, key);
+      };
+    }
+    return (frame) => {
+      const value = operand(frame);
+      const key = index(frame);
+      frame.charge(1);
+      if (value instanceof Optional) return indexOptional(value, key);
+      return indexInto(value, key);
+    };
+  }
+
+  #equality([left, right]: readonly [Expression, Expression], wanted: boolean): Step {
+    const [a, b] = [this.plan(left), this.plan(right)];
+    return (frame) => {
+      const [x, y] = [a(frame), b(frame)];
+      frame.charge(comparison(x, y));
+      return equals(x, y) === wanted;
+    };
+  }
+
+  #ordering([left, right]: readonly [Expression, Expression], holds: (order: number) => boolean): Step {
+    const [a, b] = [this.plan(left), this.plan(right)];
+    return (frame) => {
+      const x = a(frame);
+      const y = b(frame);
+      if (typeof x === 'number' && typeof y === 'number') {
+        frame.charge(1);
+        return holds(x - y);
+      }
+      frame.charge(typeof x === 'string' || x instanceof Uint8Array ? comparison(x, y) : 1);
+      const order = compare(x, y);
+      return order !== undefined && holds(order);
+    };
+  }
+
+  #function(node: Call): Step {
+    const reference = this.#reference(node);
+    const resolved = reference?.kind === 'function' ? reference : undefined;
+    const member = node.target !== undefined && resolved?.qualified !== true;
+    const argumentNodes = member ? [node.target, ...node.arguments] : node.arguments;
+    const overloads = (resolved?.overloads ?? this.#context.overloadsOf(node.function)).filter(
+      (overload) => overload.member === member && overload.parameters.length === argumentNodes.length,
+    );
+    const steps = argumentNodes.map((argument) => this.plan(argument));
+    const call = caller(
+      overloads,
+      steps,
+      argumentNodes.map((argument) => this.#isSure(argument)),
+    );
+    if (steps.length === 0 || !argumentNodes.every((argument) => argument.kind === 'literal')) return call;
+    if (CONVERSIONS.has(node.function) && steps.length === 1) return foldConversion(call);
+    return foldCall(call);
+  }
+
+  /** Whether a value is certainly of its static type: made here, not found in what was handed in. */
+  #isSure(node: Expression): boolean {
+    if (!this.#context.checked.types.has(node)) return false;
+    if (node.kind === 'literal') return true;
+    if (node.kind !== 'call' || isAttribute(node) || node.function === operators.conditional) return false;
+    return isConcrete(this.#typeOf(node));
+  }
+
+  #list(node: Expression & { kind: 'list' }): Step {
+    if (node.optionalIndices.size === 0 && node.elements.every((element) => element.kind === 'literal')) {
+      const constant = node.elements.map((element) => element.value);
+      return () => constant;
+    }
+    const items = node.elements.map((element, index) => ({
+      step: this.plan(element),
+      optional: node.optionalIndices.has(index),
+    }));
+    return (frame) => {
+      const made: Value[] = [];
+      for (const { step, optional } of items) {
+        const value = step(frame);
+        if (!optional) made.push(value);
+        else if (!(value instanceof Optional)) throw noSuchOverload();
+        else if (value.hasValue) made.push(value.value());
+      }
+      frame.charge(LIST_CREATE);
+      return made;
+    };
+  }
+
+  #map(node: Expression & { kind: 'map' }): Step {
+    const entries = node.entries.map(({ key, value, optional }) => ({
+      key: this.plan(key),
+      value: this.plan(value),
+      optional,
+    }));
+    const make: Step = (frame) => {
+      const made = new MapValue();
+      for (const entry of entries) {
+        const key = entry.key(frame);
+        const value = entry.value(frame);
+        if (!entry.optional) made.insert(key, value);
+        else if (!(value instanceof Optional)) throw noSuchOverload();
+        else if (value.hasValue) made.insert(key, value.value());
+      }
+      return made;
+    };
+    const constant = node.entries.every(
+      ({ key, value, optional }) => key.kind === 'literal' && value.kind === 'literal' && !optional,
+    );
+    if (constant) return foldCall(make);
+    return (frame) => {
+      const made = make(frame);
+      frame.charge(MAP_CREATE);
+      return made;
+    };
+  }
+
+  #struct(node: StructLiteral): Step {
+    const reference = this.#reference(node);
+    const type = reference?.kind === 'struct' ? reference.type : undefined;
+    const construct = type?.construct;
+    if (construct === undefined) {
+      const message = `unknown type: ${node.type}`;
+      return () => {
+        throw evaluationError(message);
+      };
+    }
+    const fields = node.fields.map((entry) => ({ ...entry, step: this.plan(entry.value) }));
+    return (frame) => {
+      const values = new Map<string, Value>();
+      for (const { field, step, optional } of fields) {
+        const value = step(frame);
+        if (!optional) values.set(field, value);
+        else if (!(value instanceof Optional)) throw noSuchOverload();
+        else if (value.hasValue) values.set(field, value.value());
+      }
+      frame.charge(STRUCT_CREATE);
+      return construct(values);
+    };
+  }
+
+  #comprehension(node: Comprehension): Step {
+    const range = this.plan(node.range);
+    const init = this.plan(node.init);
+    const scope = this.#scope.length;
+    const declare = (name: string): number => {
+      const slot = this.slots++;
+      this.#scope.push({ name, slot });
+      return slot;
+    };
+    const accumulator = declare(node.accumulator);
+    const first = declare(node.variable);
+    const second = node.variable2 === undefined ? undefined : declare(node.variable2);
+    const loop = { accumulator, first, second, range, init };
+    try {
+      const { shape } = node;
+      if (shape?.kind === 'collect') {
+        const predicate = shape.predicate === undefined ? undefined : this.plan(shape.predicate);
+        // The list that upstream makes of each item is a constant if the item is.
+        const cost = shape.item.kind === 'literal' ? 2 : 2 + LIST_CREATE;
+        return collect(loop, predicate, this.plan(shape.item), cost);
+      }
+      if (shape !== undefined) {
+        const predicate = this.plan(shape.predicate);
+        if (shape.kind === 'existsOne') return existsOne(loop, predicate);
+        return quantify(loop, predicate, shape.kind === 'exists');
+      }
+      const condition = this.plan(node.condition);
+      const step = this.plan(node.step, isAttribute(node.step));
+      this.#scope.length = scope + 1;
+      return general(loop, condition, step, this.plan(node.result));
+    } finally {
+      this.#scope.length = scope;
+    }
+  }
+}
+
+/** What upstream evaluates as one chain: names, selections and indices, and a choice between such. */
+function isAttribute(node: Expression): boolean {
+  if (node.kind === 'identifier') return true;
+  if (node.kind === 'select') return !node.testOnly;
+  if (node.kind !== 'call' || node.target !== undefined) return false;
+  return (
+    node.function === operators.index ||
+    node.function === operators.optionalIndex ||
+    node.function === operators.optionalSelect ||
+    node.function === operators.conditional
+  );
+}
+
+function isConcrete(type: Type): boolean {
+  switch (type.kind) {
+    case 'dyn':
+    case 'any':
+    case 'error':
+    case 'parameter':
+      return false;
+    case 'list':
+      return isConcrete(type.element);
+    case 'map':
+      return isConcrete(type.key) && isConcrete(type.value);
+    default:
+      return true;
+  }
+}
+
+/** Calls the overload that fits the arguments: known at once where there is one and they are sure, else looked for in each call. */
+function caller(overloads: readonly Overload[], steps: readonly Step[], sure: readonly boolean[]): Step {
+  const only = overloads.length === 1 ? (overloads[0] as Overload) : undefined;
+  if (only !== undefined) {
+    const call = only.call as (...args: Value[]) => Value;
+    const { cost, parameters } = only;
+    const checks = parameters.map((type, index) =>
+      sure[index] === true || isDynOrError(type) || type.kind === 'parameter' ? undefined : type,
+    );
+    if (steps.length === 1) {
+      const [argument] = steps as [Step];
+      const [type] = checks as [Type | undefined];
+      return (frame) => {
+        const value = argument(frame);
+        if (type !== undefined && !matches(type, value)) throw noSuchOverload();
+        const result = call(value);
+        frame.charge(cost === undefined ? 1 : cost([value], result));
+        return result;
+      };
+    }
+    if (steps.length === 2) {
+      const [left, right] = steps as [Step, Step];
+      const [leftType, rightType] = checks as [Type | undefined, Type | undefined];
+      return (frame) => {
+        const a = left(frame);
+        const b = right(frame);
+        if (leftType !== undefined && !matches(leftType, a)) throw noSuchOverload();
+        if (rightType !== undefined && !matches(rightType, b)) throw noSuchOverload();
+        const result = call(a, b);
+        frame.charge(cost === undefined ? 1 : cost([a, b], result));
+        return result;
+      };
+    }
+  }
+  return (frame) => {
+    const values = steps.map((step) => step(frame));
+    for (const overload of overloads) {
+      if (!overload.parameters.every((type, index) => matches(type, values[index]))) continue;
+      const result = (overload.call as (...args: Value[]) => Value)(...values);
+      frame.charge(overload.cost === undefined ? 1 : overload.cost(values, result));
+      return result;
+    }
+    throw noSuchOverload();
+  };
+}
+
+/** All functions are pure: a call of constants is made once, and charged each time. */
+function foldCall(call: Step): Step {
+  let known: { readonly value: Value; readonly cost: number } | undefined;
+  return (frame) => {
+    if (known === undefined) {
+      const once = new Frame([], Infinity);
+      const value = call(once);
+      known = { value, cost: once.cost };
+    }
+    frame.charge(known.cost);
+    return known.value;
+  };
+}
+
+function foldConversion(call: Step): Step {
+  const folded = foldCall(call);
+  const free = new Frame([], Infinity);
+  return () => folded(free);
+}
+
+/** Whether a value is in a list of literals, without going through it; undefined if the node is no such list. */
+function constantSet(node: Expression): ((item: Value) => boolean) | undefined {
+  if (node.kind !== 'list' || node.optionalIndices.size > 0 || node.elements.length === 0) return undefined;
+  const set = new Set<Value>();
+  for (const element of node.elements) {
+    if (element.kind !== 'literal' || !['string', 'number', 'boolean'].includes(typeof element.value)) return undefined;
+    set.add(element.value);
+  }
+  const items = [...set];
+  return (item) => (typeof item === 'object' ? items.some((other) => equals(item, other)) : set.has(item));
+}
+
+export function selectField(operand: Value, field: string): Value {
+  if (typeof operand !== 'object' || operand === null) throw noSuchOverload();
+  if (operand instanceof CelObject) {
+    if (operand instanceof Optional) return selectOptional(operand, field);
+    if (!(operand instanceof AbstractMap)) throw noSuchOverload();
+    const value = operand.get(field);
+    if (value === undefined) throw noSuchKey(field);
+    return value;
+  }
+  if (Array.isArray(operand) || operand instanceof Uint8Array) throw noSuchOverload();
+  const value = Object.hasOwn(operand, field) ? (operand as Record<string, unknown>)[field] : undefined;
+  if (typeof value === 'number') return adaptDynamic(value);
+  if (value === undefined) throw noSuchKey(field);
+  return value;
+}
+
+function hasField(operand: Value, field: string): boolean {
+  if (operand instanceof Optional) return operand.hasValue && hasField(operand.value(), field);
+  if (!isMap(operand)) throw noSuchOverload();
+  return operand instanceof AbstractMap ? operand.has(field) : mapGet(operand, field) !== undefined;
+}
+
+function selectOptional(operand: Value, field: string): Optional {
+  if (operand instanceof Optional) return operand.hasValue ? selectOptional(operand.value(), field) : operand;
+  if (!isMap(operand)) throw noSuchOverload();
+  if (!hasField(operand, field)) return Optional.none;
+  return new Optional(mapGet(operand, field));
+}
+
+function indexOptional(operand: Value, index: Value): Optional {
+  if (operand instanceof Optional) return operand.hasValue ? indexOptional(operand.value(), index) : operand;
+  if (isMap(operand)) {
+    const value = mapGet(operand, index);
+    return value === undefined ? Optional.none : new Optional(value);
+  }
+  if (!isList(operand)) throw noSuchOverload();
+  if (typeof index !== 'number' || index < 0 || index >= listSize(operand)) return Optional.none;
+  return new Optional(listItem(operand, index));
+}
+
+interface Loop {
+  readonly accumulator: number;
+  readonly first: number;
+  readonly second: number | undefined;
+  readonly range: Step;
+  readonly init: Step;
+}
+
+/** Runs `body` with the loop's variables set to each element in turn, until it answers false. */
+function iterate(frame: Frame, loop: Loop, body: () => boolean): void {
+  const { slots } = frame;
+  const { first, second } = loop;
+  const range = loop.range(frame);
+  if (isList(range)) {
+    const size = listSize(range);
+    for (let index = 0; index < size; index++) {
+      if (second === undefined) {
+        slots[first] = listItem(range, index);
+      } else {
+        slots[first] = index;
+        slots[second] = listItem(range, index);
+      }
+      if (!body()) return;
+    }
+    return;
+  }
+  if (!isMap(range)) throw noSuchOverload();
+  for (const key of mapKeys(range)) {
+    slots[first] = key;
+    if (second !== undefined) slots[second] = adaptDynamic(mapGet(range, key));
+    if (!body()) return;
+  }
+}
+
+/** all and exists: like `&&` and `||` over the elements. */
+function quantify(loop: Loop, predicate: Step, decisive: boolean): Step {
+  // The condition reads the accumulator (for exists it negates it too) and tests it; the step reads it.
+  const testCost = decisive ? 3 : 2;
+  return (frame) => {
+    let failure: EvaluationError | undefined;
+    let decided = false;
+    iterate(frame, loop, () => {
+      frame.charge(testCost);
+      if (decided) return false;
+      frame.charge(1);
+      try {
+        const value = predicate(frame);
+        if (value === decisive) decided = true;
+        else if (value !== !decisive) failure ??= noSuchOverload();
+      } catch (error) {
+        failure ??= absorbed(error);
+      }
+      return true;
+    });
+    frame.charge(1);
+    if (decided) return decisive;
+    if (failure !== undefined) throw failure;
+    return !decisive;
+  };
+}
+
+function existsOne(loop: Loop, predicate: Step): Step {
+  return (frame) => {
+    let found = 0;
+    iterate(frame, loop, () => {
+      const value = predicate(frame);
+      if (value === true) {
+        found++;
+        frame.charge(2);
+      } else if (value !== false) {
+        throw noSuchOverload();
+      }
+      return true;
+    });
+    frame.charge(2);
+    return found === 1;
+  };
+}
+
+function collect(loop: Loop, predicate: Step | undefined, item: Step, cost: number): Step {
+  return (frame) => {
+    const made: Value[] = [];
+    iterate(frame, loop, () => {
+      if (predicate !== undefined) {
+        const value = predicate(frame);
+        if (value === false) return true;
+        if (value !== true) throw noSuchOverload();
+      }
+      made.push(item(frame));
+      frame.charge(cost);
+      return true;
+    });
+    frame.charge(1);
+    return made;
+  };
+}
+
+function general(loop: Loop, condition: Step, step: Step, result: Step): Step {
+  return (frame) => {
+    frame.slots[loop.accumulator] = loop.init(frame);
+    iterate(frame, loop, () => {
+      if (condition(frame) !== true) return false;
+      frame.slots[loop.accumulator] = step(frame);
+      return true;
+    });
+    return result(frame);
+  };
+}

@@ -1,0 +1,150 @@
+// Conversions between types: int(x), string(x) … and type(x), dyn(x).
+
+import { doubleToInt } from '../arithmetic.ts';
+import { traversesFirst } from '../cost.ts';
+import { global, type Functions } from '../declarations.ts';
+import { evaluationError } from '../errors.ts';
+import { BOOL, BYTES, DOUBLE, DURATION, DYN, INT, parameter, STRING, TIMESTAMP, typeOf, UINT } from '../types.ts';
+import { Double, Duration, normalizeInt, runtimeTypeName, Timestamp, TypeValue, Uint, type Value } from '../values.ts';
+import { formatDuration, formatTimestamp, parseDuration, parseTimestamp } from './time-text.ts';
+
+const A = parameter('A');
+const identity = (value: Value): Value => value;
+const NANOSECONDS = 1_000_000_000n;
+
+function parseInt64(text: string): number | bigint {
+  if (!/^[+-]?[0-9]+$/.test(text)) throw evaluationError(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  const value = BigInt(text.replace('+', ''));
+  if (BigInt.asIntN(64, value) !== value) {
+    throw evaluationError(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`);
+  }
+  return normalizeInt(value);
+}
+
+function parseUint64(text: string): Uint {
+  if (!/^[0-9]+$/.test(text)) throw evaluationError(`strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
+  const value = BigInt(text);
+  if (BigInt.asUintN(64, value) !== value) {
+    throw evaluationError(`strconv.ParseUint: parsing ${JSON.stringify(text)}: value out of range`);
+  }
+  return new Uint(value);
+}
+
+const SPECIAL_DOUBLES: Readonly<Record<string, number>> = {
+  inf: Infinity,
+  '+inf': Infinity,
+  '-inf': -Infinity,
+  infinity: Infinity,
+  '+infinity': Infinity,
+  '-infinity': -Infinity,
+  nan: NaN,
+};
+
+function parseDouble(text: string): Double {
+  const special = SPECIAL_DOUBLES[text.toLowerCase()];
+  if (special !== undefined) return new Double(special);
+  if (!/^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/.test(text)) {
+    throw evaluationError(`strconv.ParseFloat: parsing ${JSON.stringify(text)}: invalid syntax`);
+  }
+  const value = Number(text);
+  if (!Number.isFinite(value)) throw evaluationError(`strconv.ParseFloat: parsing ${JSON.stringify(text)}: value out of range`);
+  return new Double(value);
+}
+
+/** As Go's %g writes it, with as many digits as it takes to read the same number again: '1e+06', '123456.5'. */
+export function formatDouble(value: number): string {
+  if (Number.isNaN(value)) return 'NaN';
+  if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
+  if (Object.is(value, -0)) return '-0';
+  const [mantissa, exponent] = value.toExponential().split('e') as [string, string];
+  const power = Number(exponent);
+  if (power >= -4 && power < 6) return expandExponent(mantissa, power);
+  return `${mantissa}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
+}
+
+/** '1.25' and 3 are 1250. */
+export function expandExponent(mantissa: string, power: number): string {
+  const negative = mantissa.startsWith('-') ? '-' : '';
+  const [whole, fraction = ''] = mantissa.replace('-', '').split('.') as [string, string?];
+  const digits = whole + fraction;
+  if (power < 0) return `${negative}0.${'0'.repeat(-power - 1)}${digits}`;
+  if (digits.length <= power + 1) return negative + digits.padEnd(power + 1, '0');
+  return `${negative}${digits.slice(0, power + 1)}.${digits.slice(power + 1)}`;
+}
+
+const TRUE_TEXTS: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
+const FALSE_TEXTS: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
+
+function parseBool(text: string): boolean {
+  if (TRUE_TEXTS.has(text)) return true;
+  if (FALSE_TEXTS.has(text)) return false;
+  throw evaluationError(`type conversion error from 'string' to 'bool'`);
+}
+
+function decodeText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw evaluationError('invalid UTF-8 in bytes, cannot convert to string');
+  }
+}
+
+/** Seconds, towards the past. */
+const wholeSeconds = (nanoseconds: bigint): bigint => {
+  const seconds = nanoseconds / NANOSECONDS;
+  return nanoseconds < 0n && seconds * NANOSECONDS !== nanoseconds ? seconds - 1n : seconds;
+};
+
+export const conversionFunctions: Functions = {
+  type: [global('type', [A], typeOf(A), (value: Value) => new TypeValue(runtimeTypeName(value)))],
+  dyn: [global('to_dyn', [A], DYN, identity)],
+  bool: [global('bool_to_bool', [BOOL], BOOL, identity), global('string_to_bool', [STRING], BOOL, parseBool)],
+  bytes: [
+    global('bytes_to_bytes', [BYTES], BYTES, identity),
+    global('string_to_bytes', [STRING], BYTES, (text: string) => new TextEncoder().encode(text), traversesFirst),
+  ],
+  double: [
+    global('double_to_double', [DOUBLE], DOUBLE, identity),
+    global('int64_to_double', [INT], DOUBLE, (value: number | bigint) => new Double(Number(value))),
+    global('string_to_double', [STRING], DOUBLE, parseDouble),
+    global('uint64_to_double', [UINT], DOUBLE, (value: Uint) => new Double(Number(value.value))),
+  ],
+  duration: [
+    global('duration_to_duration', [DURATION], DURATION, identity),
+    global('int64_to_duration', [INT], DURATION, (value: number | bigint) => new Duration(BigInt(value))),
+    global('string_to_duration', [STRING], DURATION, parseDuration),
+  ],
+  int: [
+    global('int64_to_int64', [INT], INT, identity),
+    global('double_to_int64', [DOUBLE], INT, (value: Double) => doubleToInt(value.value)),
+    global('duration_to_int64', [DURATION], INT, (value: Duration) => normalizeInt(value.nanoseconds)),
+    global('string_to_int64', [STRING], INT, parseInt64),
+    global('timestamp_to_int64', [TIMESTAMP], INT, (value: Timestamp) => normalizeInt(wholeSeconds(value.nanoseconds))),
+    global('uint64_to_int64', [UINT], INT, (value: Uint) => normalizeInt(value.value)),
+  ],
+  string: [
+    global('string_to_string', [STRING], STRING, identity),
+    global('bool_to_string', [BOOL], STRING, String),
+    global('bytes_to_string', [BYTES], STRING, decodeText, traversesFirst),
+    global('double_to_string', [DOUBLE], STRING, (value: Double) => formatDouble(value.value)),
+    global('duration_to_string', [DURATION], STRING, formatDuration),
+    global('int64_to_string', [INT], STRING, String),
+    global('timestamp_to_string', [TIMESTAMP], STRING, formatTimestamp),
+    global('uint64_to_string', [UINT], STRING, (value: Uint) => String(value.value)),
+  ],
+  timestamp: [
+    global('timestamp_to_timestamp', [TIMESTAMP], TIMESTAMP, identity),
+    global('int64_to_timestamp', [INT], TIMESTAMP, (value: number | bigint) => Timestamp.checked(BigInt(value) * NANOSECONDS)),
+    global('string_to_timestamp', [STRING], TIMESTAMP, parseTimestamp),
+  ],
+  uint: [
+    global('uint64_to_uint64', [UINT], UINT, identity),
+    global('double_to_uint64', [DOUBLE], UINT, (value: Double) => {
+      const whole = Math.trunc(value.value);
+      if (!Number.isFinite(whole) || value.value < 0 || whole >= 2 ** 64) throw evaluationError('unsigned integer overflow');
+      return new Uint(BigInt(whole));
+    }),
+    global('int64_to_uint64', [INT], UINT, (value: number | bigint) => Uint.checked(BigInt(value))),
+    global('string_to_uint64', [STRING], UINT, parseUint64),
+  ],
+};

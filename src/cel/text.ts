@@ -1,0 +1,63 @@
+// Text as expressions see it: a sequence of code points, where JavaScript has UTF-16 units.
+
+const SURROGATE = /[\ud800-\udfff]/;
+
+/** The number of code points. */
+export function codePointLength(text: string): number {
+  let pairs = 0;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit >= 0xd800 && unit <= 0xdbff) {
+      const next = text.charCodeAt(at + 1);
+      if (next >= 0xdc00 && next <= 0xdfff) {
+        pairs++;
+        at++;
+      }
+    }
+  }
+  return text.length - pairs;
+}
+
+/** A text that is cut and searched by code points. Texts without surrogates, nearly all, are handled as they are. */
+export class CodePoints {
+  readonly text: string;
+  readonly #points: readonly string[] | undefined;
+
+  constructor(text: string) {
+    this.text = text;
+    this.#points = SURROGATE.test(text) ? [...text] : undefined;
+  }
+
+  get length(): number {
+    return this.#points?.length ?? this.text.length;
+  }
+
+  slice(start: number, end?: number): string {
+    return this.#points === undefined ? this.text.slice(start, end) : this.#points.slice(start, end).join('');
+  }
+
+  /** From code points to UTF-16 units. */
+  toUnits(index: number): number {
+    return this.#points === undefined ? index : this.#points.slice(0, index).join('').length;
+  }
+
+  /** From UTF-16 units to code points; -1 stays. */
+  fromUnits(index: number): number {
+    return this.#points === undefined || index < 0 ? index : codePointLength(this.text.slice(0, index));
+  }
+}
+
+/** In the order of code points, which is that of UTF-8's bytes. */
+export function compareText(a: string, b: string): -1 | 0 | 1 {
+  if (a === b) return 0;
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at++) {
+    const [x, y] = [a.charCodeAt(at), b.charCodeAt(at)];
+    if (x === y) continue;
+    // Surrogates stand for code points above all others.
+    const [highX, highY] = [x >= 0xd800 && x <= 0xdfff, y >= 0xd800 && y <= 0xdfff];
+    if (highX !== highY) return highX ? 1 : -1;
+    return x < y ? -1 : 1;
+  }
+  return a.length < b.length ? -1 : 1;
+}

@@ -1,0 +1,163 @@
+// The types that expressions are checked with. Types are values: two that are written the same are the same.
+
+/** A type with no parts. */
+export type SimpleKind =
+  | 'dyn'
+  | 'any'
+  | 'error'
+  | 'null'
+  | 'bool'
+  | 'int'
+  | 'uint'
+  | 'double'
+  | 'string'
+  | 'bytes'
+  | 'timestamp'
+  | 'duration';
+
+export type Type =
+  | { readonly kind: SimpleKind }
+  | ListType
+  | MapType
+  | ObjectType
+  | { readonly kind: 'opaque'; readonly name: string; readonly parameters: readonly Type[] }
+  /** The type of a type: of `int`, say. Without `of`, of any. */
+  | { readonly kind: 'type'; readonly of?: Type }
+  /** A primitive or null. */
+  | { readonly kind: 'wrapper'; readonly of: Type }
+  /** A parameter of a function's declaration, or a variable that the checker is to find. */
+  | { readonly kind: 'parameter'; readonly name: string };
+
+export interface ListType {
+  readonly kind: 'list';
+  readonly element: Type;
+  /** At most so many items; absent: not known. For the estimate of costs only. */
+  readonly maxItems?: number;
+}
+
+export interface MapType {
+  readonly kind: 'map';
+  readonly key: Type;
+  readonly value: Type;
+  readonly maxProperties?: number;
+}
+
+export interface FieldType {
+  readonly type: Type;
+  /** What selecting the field gives where it is absent; without one that is an error ("no such key"). */
+  readonly default?: unknown;
+}
+
+/** A struct. Fields are looked up, so that types may contain themselves. */
+export interface ObjectType {
+  readonly kind: 'object';
+  /** What messages call it, and its literals (`Object.spec{…}`). */
+  readonly name: string;
+  field(name: string): FieldType | undefined;
+  /** All names, if they can be told; selecting a name outside of them does not check. */
+  readonly fieldNames?: () => readonly string[];
+  /** Makes the value of a literal of the type. Absent: it has no literals. */
+  readonly construct?: (fields: ReadonlyMap<string, unknown>) => unknown;
+}
+
+const simple = (kind: SimpleKind): Type => ({ kind });
+
+export const DYN = simple('dyn');
+export const ANY = simple('any');
+export const ERROR = simple('error');
+export const NULL = simple('null');
+export const BOOL = simple('bool');
+export const INT = simple('int');
+export const UINT = simple('uint');
+export const DOUBLE = simple('double');
+export const STRING = simple('string');
+export const BYTES = simple('bytes');
+export const TIMESTAMP = simple('timestamp');
+export const DURATION = simple('duration');
+export const TYPE: Type = { kind: 'type' };
+
+export const list = (element: Type): ListType => ({ kind: 'list', element });
+export const map = (key: Type, value: Type): MapType => ({ kind: 'map', key, value });
+export const opaque = (name: string, ...parameters: Type[]): Type => ({ kind: 'opaque', name, parameters });
+export const typeOf = (of: Type): Type => ({ kind: 'type', of });
+export const wrapper = (of: Type): Type => ({ kind: 'wrapper', of });
+export const parameter = (name: string): Type => ({ kind: 'parameter', name });
+
+export const OPTIONAL = 'optional_type';
+export const optional = (of: Type): Type => opaque(OPTIONAL, of);
+/** What an optional is of; undefined for other types. */
+export const optionalOf = (type: Type): Type | undefined =>
+  type.kind === 'opaque' && type.name === OPTIONAL ? type.parameters[0] : undefined;
+
+/** An object type with a fixed list of fields. */
+export function object(name: string, fields: Readonly<Record<string, Type | FieldType>>): ObjectType {
+  const known = new Map(
+    Object.entries(fields).map(([key, field]): [string, FieldType] => [key, 'kind' in field ? { type: field } : field]),
+  );
+  return { kind: 'object', name, field: (key) => known.get(key), fieldNames: () => [...known.keys()] };
+}
+
+/** As messages write a type: 'map(string, list(int))'. */
+export function formatType(type: Type): string {
+  switch (type.kind) {
+    case 'list':
+      return `list(${formatType(type.element)})`;
+    case 'map':
+      return `map(${formatType(type.key)}, ${formatType(type.value)})`;
+    case 'object':
+    case 'parameter':
+      return type.name;
+    case 'opaque':
+      return type.parameters.length === 0 ? type.name : `${type.name}(${type.parameters.map(formatType).join(', ')})`;
+    case 'type':
+      return type.of === undefined ? 'type' : `type(${formatType(type.of)})`;
+    case 'wrapper':
+      return `wrapper(${formatType(type.of)})`;
+    case 'error':
+      return '!error!';
+    default:
+      return type.kind;
+  }
+}
+
+/** The name of a type at run time, as `string(type(x))` writes it. */
+export function typeName(type: Type): string {
+  switch (type.kind) {
+    case 'null':
+      return 'null_type';
+    case 'timestamp':
+    case 'duration':
+      return `google.protobuf.${type.kind === 'timestamp' ? 'Timestamp' : 'Duration'}`;
+    case 'object':
+    case 'opaque':
+      return type.name;
+    default:
+      return type.kind;
+  }
+}
+
+export function sameType(a: Type, b: Type): boolean {
+  if (a === b) return true;
+  switch (a.kind) {
+    case 'list':
+      return b.kind === 'list' && sameType(a.element, b.element);
+    case 'map':
+      return b.kind === 'map' && sameType(a.key, b.key) && sameType(a.value, b.value);
+    case 'object':
+    case 'parameter':
+      return b.kind === a.kind && a.name === b.name;
+    case 'opaque':
+      return (
+        b.kind === 'opaque' &&
+        a.name === b.name &&
+        a.parameters.length === b.parameters.length &&
+        a.parameters.every((parameter, index) => sameType(parameter, b.parameters[index] as Type))
+      );
+    case 'type':
+      return b.kind === 'type' && (a.of === undefined ? b.of === undefined : b.of !== undefined && sameType(a.of, b.of));
+    case 'wrapper':
+      return b.kind === 'wrapper' && sameType(a.of, b.of);
+    default:
+      return a.kind === b.kind;
+  }
+}

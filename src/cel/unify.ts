@@ -1,0 +1,178 @@
+// Which type may stand where another is asked for, and what variables of types must then be: unification, as cel-go does it.
+
+import { DYN, list, map, parameter, sameType, wrapper, type Type } from './types.ts';
+
+/** What is known of type variables. Changed by `assignable` only if that succeeds. */
+export class Substitution {
+  #bindings = new Map<string, Type>();
+  #fresh = 0;
+
+  /** A variable that is not used yet. */
+  freshVariable(): Type {
+    return parameter(`_var${this.#fresh++}`);
+  }
+
+  /** Replaces variables by what they are known to be; with `toDyn`, those of which nothing is known by dyn. */
+  apply(type: Type, toDyn = false): Type {
+    switch (type.kind) {
+      case 'parameter': {
+        const bound = this.#bindings.get(type.name);
+        if (bound !== undefined) return this.apply(bound, toDyn);
+        return toDyn ? DYN : type;
+      }
+      case 'list': {
+        const element = this.apply(type.element, toDyn);
+        return element === type.element ? type : { ...type, element };
+      }
+      case 'map': {
+        const [key, value] = [this.apply(type.key, toDyn), this.apply(type.value, toDyn)];
+        return key === type.key && value === type.value ? type : { ...type, key, value };
+      }
+      case 'opaque': {
+        if (type.parameters.length === 0) return type;
+        return { ...type, parameters: type.parameters.map((parameter) => this.apply(parameter, toDyn)) };
+      }
+      case 'type':
+        return type.of === undefined ? type : { kind: 'type', of: this.apply(type.of, toDyn) };
+      default:
+        return type;
+    }
+  }
+
+  /** Whether values of type `from` may be used where `to` is asked for; learns what that says of variables in either. */
+  assignable(from: Type, to: Type): boolean {
+    return this.allAssignable([from], [to]);
+  }
+
+  allAssignable(from: readonly Type[], to: readonly Type[]): boolean {
+    const before = this.#bindings;
+    this.#bindings = new Map(before);
+    if (this.#all(from, to)) return true;
+    this.#bindings = before;
+    return false;
+  }
+
+  #all(from: readonly Type[], to: readonly Type[]): boolean {
+    return from.length === to.length && from.every((type, index) => this.#unify(type, to[index] as Type));
+  }
+
+  #unify(from: Type, to: Type): boolean {
+    if (to.kind === 'parameter') {
+      const { valid, bound } = this.#bind(from, to);
+      if (valid) return true;
+      if (bound) return false;
+    }
+    if (from.kind === 'parameter') return this.#bind(to, from).valid;
+    if (isDynOrError(from) || isDynOrError(to)) return true;
+    if (from.kind === 'null') return isNullable(to);
+    if (to.kind === 'null') return isNullable(from);
+    if (from.kind === 'wrapper') return this.#unify(from.of, to);
+    if (to.kind === 'wrapper') return sameType(from, to.of);
+    switch (from.kind) {
+      case 'list':
+        return to.kind === 'list' && this.#unify(from.element, to.element);
+      case 'map':
+        return to.kind === 'map' && this.#all([from.key, from.value], [to.key, to.value]);
+      case 'opaque':
+        return to.kind === 'opaque' && from.name === to.name && this.#all(from.parameters, to.parameters);
+      case 'object':
+        return to.kind === 'object' && from.name === to.name;
+      default:
+        return from.kind === to.kind;
+    }
+  }
+
+  /** Whether the variable is, or may from now on be, the type; and whether it was something already. */
+  #bind(type: Type, variable: Type & { kind: 'parameter' }): { valid: boolean; bound: boolean } {
+    if (type.kind === 'parameter' && type.name === variable.name) return { valid: true, bound: false };
+    const known = this.#bindings.get(variable.name);
+    if (known !== undefined) {
+      if (sameType(type, known)) return { valid: true, bound: true };
+      if (!this.#unify(type, known)) return { valid: false, bound: true };
+      this.#bindings.set(variable.name, mostGeneral(type, known));
+      return { valid: true, bound: true };
+    }
+    if (this.#occurs(variable, type)) return { valid: false, bound: false };
+    this.#bindings.set(variable.name, type);
+    return { valid: true, bound: false };
+  }
+
+  #occurs(variable: Type & { kind: 'parameter' }, within: Type): boolean {
+    switch (within.kind) {
+      case 'parameter': {
+        if (within.name === variable.name) return true;
+        const bound = this.#bindings.get(within.name);
+        return bound !== undefined && this.#occurs(variable, bound);
+      }
+      case 'list':
+        return this.#occurs(variable, within.element);
+      case 'map':
+        return this.#occurs(variable, within.key) || this.#occurs(variable, within.value);
+      case 'opaque':
+        return within.parameters.some((parameter) => this.#occurs(variable, parameter));
+      default:
+        return false;
+    }
+  }
+}
+
+export const isDyn = (type: Type): boolean => type.kind === 'dyn' || type.kind === 'any';
+export const isDynOrError = (type: Type): boolean => isDyn(type) || type.kind === 'error';
+
+const isNullable = (type: Type): boolean =>
+  ['opaque', 'object', 'null', 'timestamp', 'duration', 'any', 'wrapper'].includes(type.kind);
+
+/** The less specific of two types that unify. */
+export const mostGeneral = (a: Type, b: Type): Type => (isEqualOrLessSpecific(a, b) ? a : b);
+
+function isEqualOrLessSpecific(a: Type, b: Type): boolean {
+  if (isDyn(a) || a.kind === 'parameter') return true;
+  if (isDyn(b) || b.kind === 'parameter') return false;
+  if (b.kind === 'null' && isNullable(a)) return true;
+  switch (a.kind) {
+    case 'list':
+      return b.kind === 'list' && isEqualOrLessSpecific(a.element, b.element);
+    case 'map':
+      return b.kind === 'map' && isEqualOrLessSpecific(a.key, b.key) && isEqualOrLessSpecific(a.value, b.value);
+    case 'opaque':
+      return (
+        b.kind === 'opaque' &&
+        a.name === b.name &&
+        a.parameters.every((parameter, index) => isEqualOrLessSpecific(parameter, b.parameters[index] as Type))
+      );
+    case 'type':
+      return b.kind === 'type';
+    // A wrapper takes null too: it is the more general one.
+    case 'wrapper':
+      return sameType(a, b) || sameType(a.of, b);
+    default:
+      return sameType(a, b);
+  }
+}
+
+/** A declaration's type with its parameters replaced by variables of their own. */
+export function instantiate(types: readonly Type[], substitution: Substitution): Type[] {
+  const fresh = new Map<string, Type>();
+  const replace = (type: Type): Type => {
+    switch (type.kind) {
+      case 'parameter': {
+        const variable = fresh.get(type.name) ?? substitution.freshVariable();
+        fresh.set(type.name, variable);
+        return variable;
+      }
+      case 'list':
+        return list(replace(type.element));
+      case 'map':
+        return map(replace(type.key), replace(type.value));
+      case 'opaque':
+        return type.parameters.length === 0 ? type : { ...type, parameters: type.parameters.map(replace) };
+      case 'type':
+        return type.of === undefined ? type : { kind: 'type', of: replace(type.of) };
+      case 'wrapper':
+        return wrapper(replace(type.of));
+      default:
+        return type;
+    }
+  };
+  return types.map(replace);
+}
