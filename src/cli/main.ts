@@ -54,7 +54,11 @@ program
   )
   .option('--nodes <count>', 'number of nodes; those after the first are simulated', nodeCount, 1)
   .option('--pod-cidr <cidr>', 'addresses of pods', '10.244.0.0/16')
-  .option('--service-cidr <cidr>', 'cluster addresses of services', '10.96.0.0/16')
+  .option(
+    '--service-cidr <cidrs>',
+    'cluster addresses of services: one range, or one of each family with a comma between them',
+    '10.96.0.0/16',
+  )
   .option('--root-dir <dir>', "the kubelet's directory: volumes and pod data (default: DATA-DIR/kubelet)")
   .option('--scheduler-config <file>', 'a KubeSchedulerConfiguration (v1) in YAML')
   .option('--no-install', 'never install containerd, runc and the CNI plugins with apt-get')

@@ -23,7 +23,7 @@ import type { Random } from '../machinery/random.ts';
 import * as wait from '../machinery/wait.ts';
 import { Scheduler } from '../scheduler/scheduler.ts';
 import type { Storage } from '../storage/interface.ts';
-import { formatAddress, parseRange } from './network-ranges.ts';
+import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
 import type { Pki } from './pki.ts';
 import { KUBERNETES_VERSION } from './version.ts';
 
@@ -57,6 +57,7 @@ export interface ClusterConfig {
   /** Their runtimes are closed when the cluster stops. */
   readonly nodes: readonly ClusterNode[];
   readonly podCidr: string;
+  /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
   /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
@@ -160,7 +161,7 @@ export class Cluster {
       ...(pki !== undefined && { rootCa: pki.caCertificate }),
       ...(this.#serviceAccountKey !== undefined && { serviceAccountKey: this.#serviceAccountKey }),
       clusterCidrs: [this.#config.podCidr],
-      settings: { 'node-ipam': { serviceCidrs: [this.#config.serviceCidr] } },
+      settings: { 'node-ipam': { serviceCidrs: this.#config.serviceCidr.split(',') } },
     });
     const schedulerClient = this.#clientOf(component('system:kube-scheduler'));
     const schedulerLogger = logger.with({ component: 'scheduler' });
@@ -345,7 +346,6 @@ function eventPace(nodes: number): { readonly eventsPerSecond: number; readonly 
 
 async function servingCertificate(config: ClusterConfig, bindAddress: string): Promise<{ cert: string; key: string }> {
   if (config.pki === undefined) throw new TypeError('a cluster that listens needs a pki');
-  const service = parseRange('--service-cidr', config.serviceCidr, 29);
   const hosts = new Set([
     'localhost',
     'kubernetes',
@@ -353,7 +353,7 @@ async function servingCertificate(config: ClusterConfig, bindAddress: string): P
     'kubernetes.default.svc',
     'kubernetes.default.svc.cluster.local',
     '127.0.0.1',
-    formatAddress(service.base + 1),
+    firstServiceAddress(parseServiceRanges('--service-cidr', config.serviceCidr)),
     ...(bindAddress === '0.0.0.0' || bindAddress === '::' ? machineAddresses() : [bindAddress]),
   ]);
   return config.pki.certificate('apiserver', { commonName: 'kube-apiserver', usage: 'server', hosts: [...hosts] });

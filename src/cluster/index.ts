@@ -35,7 +35,7 @@ export interface StartClusterOptions {
   readonly port?: number;
   /** Default: '10.244.0.0/16'. */
   readonly podCidr?: string;
-  /** Default: '10.96.0.0/16'. */
+  /** One range, or one of each family with a comma between them. Default: '10.96.0.0/16'. */
   readonly serviceCidr?: string;
   /** A KubeSchedulerConfiguration (v1). Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;

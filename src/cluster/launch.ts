@@ -13,7 +13,7 @@ import { createSimulatedRuntime, realistic } from '../runtime/simulated/runtime.
 import { ADMIN_USER, Cluster, type ClusterNode } from './cluster.ts';
 import { claimDataDir, dataDirLayout, type DataDirLayout } from './data-dir.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
-import { nodeRange, overlap, parseRange, type Range } from './network-ranges.ts';
+import { checkApart, nodeRange, parseRange, parseServiceRanges, type Range } from './network-ranges.ts';
 import { Pki } from './pki.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
@@ -39,6 +39,7 @@ export interface LaunchConfig {
   /** The first runs on the runtime chosen, the others are simulated. */
   readonly nodes: number;
   readonly podCidr: string;
+  /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
   /** The kubelet's directory. Default: in the data directory. */
   readonly rootDir?: string;
@@ -69,9 +70,7 @@ const CONTEXT_NAME = 'coxswain';
 /** Throws UserError for everything that a user can mend. Nothing is left running when it throws. */
 export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
   const podRange = parseRange('--pod-cidr', config.podCidr, 28);
-  const serviceRange = parseRange('--service-cidr', config.serviceCidr, 29);
-  if (overlap(podRange, serviceRange))
-    throw new UserError(`--pod-cidr ${config.podCidr} and --service-cidr ${config.serviceCidr} overlap`);
+  checkApart(config.podCidr, parseServiceRanges('--service-cidr', config.serviceCidr));
   nodeRange(podRange, config.nodes - 1);
   const layout = dataDirLayout(config.dataDir);
   const release = claimDataDir(layout);

@@ -1,6 +1,8 @@
 // Checks address ranges that a person gives.
 
 import { isIPv4 } from 'node:net';
+import { formatIp, overlaps, parseCidr } from '../machinery/ip.ts';
+import type { IpFamily, IpRange } from '../machinery/ip.ts';
 import { UserError } from './user-error.ts';
 
 export interface Range {
@@ -30,10 +32,53 @@ export function formatAddress(number: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.');
 }
 
-export function overlap(a: Range, b: Range): boolean {
-  const size = 2 ** (32 - Math.min(a.prefix, b.prefix));
-  return Math.floor(a.base / size) === Math.floor(b.base / size);
+export interface ServiceRange extends IpRange {
+  readonly cidr: string;
 }
+
+const SERVICE_PREFIXES: Readonly<Record<IpFamily, readonly [shortest: number, longest: number]>> = {
+  IPv4: [8, 29],
+  IPv6: [64, 125],
+};
+
+/**
+ * The ranges of cluster IPs: one, or one of each family with a comma between them, the first being that of services which do
+ * not say. Throws UserError, which names the flag.
+ */
+export function parseServiceRanges(flag: string, text: string): readonly [ServiceRange, ...ServiceRange[]] {
+  const parse = (cidr: string): ServiceRange => {
+    const range = parseCidr(cidr);
+    const [shortest, longest] = SERVICE_PREFIXES[range?.family ?? 'IPv4'];
+    if (range === undefined || range.prefix < shortest || range.prefix > longest) {
+      throw new UserError(
+        `${flag} takes an IPv4 range with a prefix of 8 to 29 bits, an IPv6 range with one of 64 to 125, or one of each, ` +
+          `such as 10.96.0.0/16,fd00:10:96::/112, not '${text}'`,
+      );
+    }
+    const canonical = `${formatIp({ family: range.family, value: range.first })}/${range.prefix}`;
+    if (canonical !== cidr) throw new UserError(`${flag}: ${cidr} is not the beginning of its range; did you mean ${canonical}?`);
+    return { ...range, cidr };
+  };
+  const [first, second, ...more] = text.split(',').map(parse) as [ServiceRange, ...ServiceRange[]];
+  if (more.length > 0 || second?.family === first.family) {
+    throw new UserError(`${flag} takes one range of each family at most, such as 10.96.0.0/16,fd00:10:96::/112, not '${text}'`);
+  }
+  return second === undefined ? [first] : [first, second];
+}
+
+/** Throws UserError if pods and services could have the same addresses. */
+export function checkApart(podCidr: string, services: readonly ServiceRange[]): void {
+  const pods = parseCidr(podCidr);
+  for (const range of services) {
+    if (pods !== undefined && overlaps(pods, range)) {
+      throw new UserError(`--pod-cidr ${podCidr} and --service-cidr ${range.cidr} overlap`);
+    }
+  }
+}
+
+/** The address that the Service `kubernetes` gets: the first of the first range. */
+export const firstServiceAddress = ([{ family, first }]: readonly [ServiceRange, ...ServiceRange[]]): string =>
+  formatIp({ family, value: first + 1n });
 
 /** How many bits a node's part of the pod range has: 24, unless the range is smaller than that. */
 export const nodePrefix = (range: Range): number => Math.max(24, range.prefix);
