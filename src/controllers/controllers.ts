@@ -16,6 +16,7 @@ import type { GarbageCollectorConfig } from './garbage-collector/index.ts';
 import { HorizontalPodAutoscalerController } from './horizontal-pod-autoscaler/index.ts';
 import type { HorizontalPodAutoscalerConfig } from './horizontal-pod-autoscaler/index.ts';
 import { JobController } from './job/index.ts';
+import { LocalProvisioner } from './local-provisioner/index.ts';
 import { NamespaceController } from './namespace/index.ts';
 import { NodeIpamController } from './node-ipam/index.ts';
 import type { NodeIpamConfig } from './node-ipam/index.ts';
@@ -237,6 +238,11 @@ export const CONTROLLERS = {
     account: 'persistent-volume-binder',
     alias: 'persistentvolume-binder',
     make: (config) => new PersistentVolumeBinder(config),
+  },
+  'local-provisioner-controller': {
+    account: 'local-provisioner',
+    alias: 'local-provisioner',
+    make: (config) => new LocalProvisioner(config),
   },
   'persistentvolume-protection-controller': {
     account: 'pv-protection-controller',

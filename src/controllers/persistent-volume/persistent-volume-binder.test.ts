@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { events, persistentVolumeClaims, persistentVolumes, pods } from '../../api/core/v1/index.ts';
+import { persistentVolumeClaims, persistentVolumes, pods } from '../../api/core/v1/index.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
 import type { New } from '../../api/meta/v1/index.ts';
 import { storageClasses } from '../../api/storage/v1/index.ts';
 import type { StorageClass } from '../../api/storage/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
+import { eventsOf } from '../testing/said.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { PersistentVolumeBinder } from './index.ts';
@@ -38,8 +39,7 @@ const storageClass = (more: New<StorageClass> = {}): New<StorageClass> => ({
   provisioner: 'example.com/disk',
   ...more,
 });
-const said = async () =>
-  (await cluster.client.resource(events).list()).items.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+const said = async () => (await eventsOf(cluster.client)).map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
 /** What is bound to what, and in which phase. */
 const state = async () => [
   ...(await volumes().list()).items.map(

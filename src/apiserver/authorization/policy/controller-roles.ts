@@ -210,6 +210,16 @@ const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
     can('create', 'authorization.k8s.io', 'subjectaccessreviews'),
     WRITE_EVENTS,
   ],
+  // Not one of Kubernetes': the provisioner that every cluster has here. It has nodes remove directories.
+  'local-provisioner': [
+    can('get list watch create update delete', '', 'persistentvolumes'),
+    can('get list watch update', '', 'persistentvolumeclaims'),
+    can('update', '', 'persistentvolumeclaims/status'),
+    can('get list watch create', STORAGE, 'storageclasses'),
+    can(READ, '', 'nodes'),
+    can('delete', '', 'nodes/proxy'),
+    WRITE_EVENTS,
+  ],
   'pvc-protection-controller': [can('get list watch update', '', 'persistentvolumeclaims'), can(READ, '', 'pods'), WRITE_EVENTS],
   'pv-protection-controller': [can('get list watch update', '', 'persistentvolumes'), WRITE_EVENTS],
   'volumeattributesclass-protection-controller': [

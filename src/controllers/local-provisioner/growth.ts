@@ -1,0 +1,61 @@
+// A claim that asks for more than it has: how its volume and its status get there. A directory is as large as its disk, so that
+// only what is said of it grows.
+
+import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { parseQuantity } from '../../machinery/quantity.ts';
+import { requestedSize, sizeOf } from '../persistent-volume/matching.ts';
+
+type ReadClaim = Immutable<PersistentVolumeClaim>;
+type ReadVolume = Immutable<PersistentVolume>;
+
+const RESOURCE = 'storage';
+
+/** `volume`: the one that it is bound to. */
+export function wantsToGrow(claim: ReadClaim, volume: ReadVolume): boolean {
+  if (claim.status.phase !== 'Bound' || volume.spec.claimRef?.uid !== claim.metadata.uid) return false;
+  return requestedSize(claim).cmp(statusSize(claim)) > 0;
+}
+
+/** The very same volume if it is large enough. */
+export function grownVolume(volume: ReadVolume, claim: ReadClaim): ReadVolume {
+  if (sizeOf(volume).cmp(requestedSize(claim)) >= 0) return volume;
+  const storage = claim.spec.resources.requests?.[RESOURCE] ?? '0';
+  return { ...volume, spec: { ...volume.spec, capacity: { ...volume.spec.capacity, [RESOURCE]: storage } } };
+}
+
+/** The very same claim if it says so already. */
+export function growingClaim(claim: ReadClaim, now: string): ReadClaim {
+  const { conditions = [], allocatedResources, allocatedResourceStatuses } = claim.status;
+  if (conditions.some(({ type, status }) => type === 'Resizing' && status === 'True')) return claim;
+  const others = conditions.filter(({ type }) => type !== 'Resizing');
+  const storage = claim.spec.resources.requests?.[RESOURCE] ?? '0';
+  return {
+    ...claim,
+    status: {
+      ...claim.status,
+      allocatedResources: { ...allocatedResources, [RESOURCE]: storage },
+      allocatedResourceStatuses: { ...allocatedResourceStatuses, [RESOURCE]: 'ControllerResizeInProgress' },
+      conditions: [...others, { type: 'Resizing', status: 'True', lastProbeTime: null, lastTransitionTime: now }],
+    },
+  };
+}
+
+export function grownClaim(claim: ReadClaim, volume: ReadVolume): ReadClaim {
+  const { conditions = [], capacity, allocatedResourceStatuses, ...status } = claim.status;
+  const { [RESOURCE]: _, ...statuses } = allocatedResourceStatuses ?? {};
+  const left = conditions.filter(({ type }) => type !== 'Resizing' && type !== 'FileSystemResizePending');
+  return {
+    ...claim,
+    status: {
+      ...status,
+      capacity: { ...capacity, [RESOURCE]: volume.spec.capacity?.[RESOURCE] ?? '0' },
+      ...(Object.keys(statuses).length > 0 && { allocatedResourceStatuses: statuses }),
+      ...(left.length > 0 && { conditions: left }),
+    },
+  };
+}
+
+function statusSize({ status }: ReadClaim) {
+  return parseQuantity(status.capacity?.[RESOURCE] ?? '0');
+}

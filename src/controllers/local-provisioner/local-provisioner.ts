@@ -1,0 +1,298 @@
+// Makes volumes that are directories of nodes, for claims of classes that name it as their provisioner, and gives every cluster
+// such a class as its default. Volumes grow by being said to be larger; they go with their claims, when the node has removed the
+// directory.
+//
+// It speaks to nodes through the API server's proxy. A node that only pretends to run pods has nothing to remove.
+
+import { nodes, persistentVolumeClaims, persistentVolumes } from '../../api/core/v1/index.ts';
+import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { storageClasses } from '../../api/storage/v1/index.ts';
+import type { StorageClass } from '../../api/storage/v1/index.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { formatTime } from '../../client/time.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { BETA_STORAGE_PROVISIONER, SELECTED_NODE, STORAGE_PROVISIONER } from '../persistent-volume/names.ts';
+import { classOfClaim, defaultClass } from '../persistent-volume/storage-classes.ts';
+import { messageOf } from '../pod-control.ts';
+import { grownClaim, grownVolume, growingClaim, wantsToGrow } from './growth.ts';
+import {
+  directoryOf,
+  finalizersOf,
+  isOurs,
+  isToBeRemoved,
+  newLocalVolume,
+  objection,
+  volumeNameFor,
+  withoutFinalizer,
+} from './local-volume.ts';
+import { DEFAULT_CLASS, LOCAL_VOLUMES, PROVISIONER, VOLUME_NODE } from './names.ts';
+
+type ReadClaim = Immutable<PersistentVolumeClaim>;
+type ReadVolume = Immutable<PersistentVolume>;
+type ReadClass = Immutable<StorageClass>;
+type ReadNode = Immutable<Node>;
+
+const BY_NODE = 'local-volume-node';
+const BY_CLASS = 'storage-class';
+/** What the node answers when the directory is gone. */
+const REMOVED = 'ok';
+
+export class LocalProvisioner implements Controller {
+  readonly name = 'local-provisioner-controller';
+  readonly #config: ControllerConfig;
+  readonly #claims: SharedInformer<ReadClaim>;
+  readonly #volumes: SharedInformer<ReadVolume>;
+  readonly #classes: SharedInformer<ReadClass>;
+  readonly #nodes: SharedInformer<ReadNode>;
+  readonly #claimQueue: RateLimitingQueue;
+  readonly #volumeQueue: RateLimitingQueue;
+  readonly #classQueue: RateLimitingQueue;
+  readonly #recorder: EventRecorder;
+  /** By UID: why a claim gets no volume, as it was last told. */
+  readonly #told = new Map<string, string>();
+
+  constructor(config: ControllerConfig) {
+    const { client, clock, random, informers, logger } = config;
+    this.#config = config;
+    this.#claimQueue = new RateLimitingQueue({ clock });
+    this.#volumeQueue = new RateLimitingQueue({ clock });
+    this.#classQueue = new RateLimitingQueue({ clock });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: PROVISIONER });
+    this.#claims = informers.informerFor(persistentVolumeClaims);
+    this.#volumes = informers.informerFor(persistentVolumes);
+    this.#classes = informers.informerFor(storageClasses);
+    this.#nodes = informers.informerFor(nodes);
+    this.#claims.addIndexers({ [BY_CLASS]: (claim) => [classOfClaim(claim)] });
+    this.#volumes.addIndexers({ [BY_NODE]: ({ metadata }) => [metadata.annotations?.[VOLUME_NODE] ?? ''] });
+    const claimChanged = (claim: ReadClaim): void => this.#claimQueue.add(objectKey(claim));
+    this.#claims.addEventHandler({
+      onAdd: claimChanged,
+      onUpdate: (_, claim) => claimChanged(claim),
+      onDelete: ({ metadata }) => void this.#told.delete(metadata.uid),
+    });
+    const volumeChanged = (volume: ReadVolume): void => {
+      if (!isOurs(volume)) return;
+      this.#volumeQueue.add(volume.metadata.name);
+      const { namespace = '', name = '' } = volume.spec.claimRef ?? {};
+      this.#claimQueue.add(`${namespace}/${name}`);
+    };
+    this.#volumes.addEventHandler({ onAdd: volumeChanged, onUpdate: (_, volume) => volumeChanged(volume) });
+    const classChanged = ({ metadata, provisioner }: ReadClass): void => {
+      if (provisioner !== PROVISIONER) return;
+      for (const claim of this.#claims.lister.byIndex(BY_CLASS, metadata.name)) claimChanged(claim);
+    };
+    this.#classes.addEventHandler({ onAdd: classChanged, onUpdate: (_, changed) => classChanged(changed) });
+    const wakeNode = ({ metadata }: ReadNode): void => {
+      for (const volume of this.#volumes.lister.byIndex(BY_NODE, metadata.name)) {
+        if (isToBeRemoved(volume)) this.#volumeQueue.add(volume.metadata.name);
+      }
+    };
+    this.#nodes.addEventHandler({
+      onUpdate: (before, node) => {
+        if (!isReady(before) && isReady(node)) wakeNode(node);
+      },
+      onDelete: wakeNode,
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger } = this.#config;
+    const needed = [this.#claims, this.#volumes, this.#classes, this.#nodes];
+    await Promise.all(needed.map((informer) => informer.waitForSync(signal)));
+    // Once: who deletes it, or takes the mark off it, does not want it.
+    this.#classQueue.add(DEFAULT_CLASS);
+    await Promise.all([
+      runWorkers(this.#claimQueue, 5, (key, stop) => this.#reconcileClaim(key, stop), signal, { logger }),
+      runWorkers(this.#volumeQueue, 5, (key, stop) => this.#reconcileVolume(key, stop), signal, { logger }),
+      runWorkers(this.#classQueue, 1, (key, stop) => this.#createClass(key, stop), signal, { logger }),
+    ]);
+    this.#recorder.stop();
+  }
+
+  async #createClass(name: string, signal: AbortSignal): Promise<ReconcileResult> {
+    if (this.#classes.lister.get('', name) !== undefined) return reconciled;
+    // Who has chosen another default keeps it.
+    const isDefault = defaultClass(this.#classes.lister.list()) === undefined;
+    const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' };
+    const wanted = {
+      metadata: { name, ...(isDefault && { annotations }) },
+      provisioner: PROVISIONER,
+      reclaimPolicy: 'Delete',
+      volumeBindingMode: 'WaitForFirstConsumer',
+      allowVolumeExpansion: true,
+    } as const;
+    try {
+      await this.#config.client.resource(storageClasses).create(wanted, { signal });
+    } catch (err) {
+      if (!apierrors.isAlreadyExists(err)) throw err;
+    }
+    return reconciled;
+  }
+
+  async #reconcileClaim(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const claim = this.#claims.lister.getByKey(key);
+    if (claim === undefined) return reconciled;
+    try {
+      if (claim.spec.volumeName === undefined) await this.#provision(claim, signal);
+      else await this.#grow(claim, claim.spec.volumeName, signal);
+    } catch (err) {
+      if (apierrors.isConflict(err)) return requeue;
+      if (apierrors.isNotFound(err)) return reconciled;
+      throw err;
+    }
+    return reconciled;
+  }
+
+  async #provision(claim: ReadClaim, signal: AbortSignal): Promise<void> {
+    const { annotations = {}, deletionTimestamp, namespace = '', name } = claim.metadata;
+    const asked = annotations[STORAGE_PROVISIONER] ?? annotations[BETA_STORAGE_PROVISIONER];
+    const storageClass = this.#classes.lister.get('', classOfClaim(claim));
+    if (asked !== PROVISIONER || storageClass?.provisioner !== PROVISIONER || deletionTimestamp !== undefined) return;
+    const volumeName = volumeNameFor(claim);
+    if (this.#volumes.lister.get('', volumeName) !== undefined) return;
+    const selected = annotations[SELECTED_NODE] ?? '';
+    if (selected === '') {
+      // The scheduler will select one, where it is asked to.
+      if (storageClass.volumeBindingMode === 'WaitForFirstConsumer') return;
+      return this.#refuse(claim, storageClass, 'no node was selected: it takes the volumeBindingMode WaitForFirstConsumer');
+    }
+    const why = objection(claim, storageClass);
+    if (why !== undefined) return this.#refuse(claim, storageClass, why);
+    const node = this.#nodes.lister.get('', selected) ?? (await this.#liveNode(selected, signal));
+    if (node === undefined) {
+      this.#refuse(claim, storageClass, `failed to get target node: nodes "${selected}" not found`);
+      return await this.#unselect(claim, signal);
+    }
+    const directory = directoryOf(node);
+    if (directory === undefined) {
+      return this.#refuse(claim, storageClass, `node "${selected}" makes no directories for volumes`);
+    }
+    const message = `External provisioner is provisioning volume for claim "${namespace}/${name}"`;
+    this.#recorder.event(regardingClaim(claim), 'Normal', 'Provisioning', message);
+    try {
+      const volume = newLocalVolume(claim, storageClass, node, directory);
+      await this.#config.client.resource(persistentVolumes).create(volume, { signal });
+    } catch (err) {
+      // Its name holds the claim's UID: nobody else has made it.
+      if (apierrors.isAlreadyExists(err)) return;
+      if (!signal.aborted) this.#refuse(claim, storageClass, messageOf(err));
+      throw err;
+    }
+    this.#recorder.event(
+      regardingClaim(claim),
+      'Normal',
+      'ProvisioningSucceeded',
+      `Successfully provisioned volume ${volumeName}`,
+    );
+  }
+
+  /** The scheduler selects another node. */
+  async #unselect(claim: ReadClaim, signal: AbortSignal): Promise<void> {
+    const { [SELECTED_NODE]: _, ...annotations } = claim.metadata.annotations ?? {};
+    const { namespace = '' } = claim.metadata;
+    const inNamespace = this.#config.client.resource(persistentVolumeClaims).namespace(namespace);
+    await inNamespace.update({ ...claim, metadata: { ...claim.metadata, annotations } }, { signal });
+  }
+
+  #refuse(claim: ReadClaim, { metadata }: ReadClass, why: string): void {
+    const message = `failed to provision volume with StorageClass "${metadata.name}": ${why}`;
+    if (this.#told.get(claim.metadata.uid) === message) return;
+    this.#told.set(claim.metadata.uid, message);
+    this.#recorder.event(regardingClaim(claim), 'Warning', 'ProvisioningFailed', message);
+  }
+
+  async #grow(claim: ReadClaim, volumeName: string, signal: AbortSignal): Promise<void> {
+    const { client, clock } = this.#config;
+    const volume = this.#volumes.lister.get('', volumeName);
+    if (volume === undefined || !isOurs(volume) || !wantsToGrow(claim, volume)) return;
+    const inNamespace = client.resource(persistentVolumeClaims).namespace(claim.metadata.namespace ?? '');
+    let current = claim;
+    const growing = growingClaim(claim, formatTime(clock.now()));
+    if (growing !== claim) {
+      current = await inNamespace.updateStatus(growing, { signal });
+      const message = `External resizer is resizing volume ${volumeName}`;
+      this.#recorder.event(regardingClaim(claim), 'Normal', 'Resizing', message);
+    }
+    let grown = grownVolume(volume, claim);
+    if (grown !== volume) grown = await client.resource(persistentVolumes).update(grown, { signal });
+    await inNamespace.updateStatus(grownClaim(current, grown), { signal });
+    this.#recorder.event(regardingClaim(claim), 'Normal', 'VolumeResizeSuccessful', 'Resize volume succeeded');
+  }
+
+  async #reconcileVolume(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const volume = this.#volumes.lister.getByKey(key);
+    if (volume === undefined || !isOurs(volume)) return reconciled;
+    try {
+      if (isToBeRemoved(volume)) await this.#remove(volume, signal);
+      else await this.#setFinalizers(volume, finalizersOf(volume), signal);
+    } catch (err) {
+      if (apierrors.isConflict(err)) return requeue;
+      if (apierrors.isNotFound(err)) return reconciled;
+      throw err;
+    }
+    return reconciled;
+  }
+
+  /** The directory first, then the volume. */
+  async #remove(volume: ReadVolume, signal: AbortSignal): Promise<void> {
+    const { name, uid, deletionTimestamp } = volume.metadata;
+    const client = this.#config.client.resource(persistentVolumes);
+    // What the cache shows may be long ago, and the claim back.
+    const live = await client.get(name, { signal });
+    if (live.metadata.uid !== uid || !isToBeRemoved(live)) return;
+    try {
+      await this.#removeDirectory(live, signal);
+    } catch (err) {
+      if (!signal.aborted) {
+        const regarding = { apiVersion: 'v1', kind: 'PersistentVolume', metadata: volume.metadata };
+        this.#recorder.event(regarding, 'Warning', 'VolumeFailedDelete', messageOf(err));
+      }
+      throw err;
+    }
+    if (deletionTimestamp === undefined) await client.delete(name, { preconditions: { uid }, signal });
+    const deleted = await client.get(name, { signal });
+    if (deleted.metadata.uid !== uid) return;
+    await this.#setFinalizers(deleted, withoutFinalizer(deleted.metadata.finalizers ?? []), signal);
+  }
+
+  async #removeDirectory({ metadata }: ReadVolume, signal: AbortSignal): Promise<void> {
+    const nodeName = metadata.annotations?.[VOLUME_NODE] ?? '';
+    if (nodeName === '') throw new Error(`the volume does not say on which node it is: it has no annotation ${VOLUME_NODE}`);
+    const node = this.#nodes.lister.get('', nodeName) ?? (await this.#liveNode(nodeName, signal));
+    // With a node go its directories.
+    if (node === undefined || node.metadata.annotations?.[LOCAL_VOLUMES] === '') return;
+    const path = `/api/v1/nodes/${nodeName}/proxy/localVolumes/${metadata.name}`;
+    const answer = (await this.#config.client.transport.text({ method: 'DELETE', path, signal })).trim();
+    if (answer !== REMOVED) throw new Error(`node "${nodeName}" has not removed the directory: ${answer}`);
+  }
+
+  async #setFinalizers(volume: ReadVolume, wanted: readonly string[], signal: AbortSignal): Promise<void> {
+    const { finalizers: present = [], ...metadata } = volume.metadata;
+    if (wanted.length === present.length) return;
+    const changed = { ...volume, metadata: { ...metadata, ...(wanted.length > 0 && { finalizers: wanted }) } };
+    await this.#config.client.resource(persistentVolumes).update(changed, { signal });
+  }
+
+  async #liveNode(name: string, signal: AbortSignal): Promise<ReadNode | undefined> {
+    try {
+      return await this.#config.client.resource(nodes).get(name, { signal });
+    } catch (err) {
+      if (apierrors.isNotFound(err)) return undefined;
+      throw err;
+    }
+  }
+}
+
+function regardingClaim({ metadata }: ReadClaim) {
+  return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata };
+}
+
+function isReady({ status }: ReadNode): boolean {
+  return status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+}

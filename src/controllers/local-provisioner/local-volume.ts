@@ -1,0 +1,95 @@
+// The volume for a claim: a directory of the node that the scheduler has selected.
+
+import type { Node, PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
+import type { Immutable, New } from '../../api/meta/v1/index.ts';
+import type { StorageClass } from '../../api/storage/v1/index.ts';
+import { DIRECTORY_FINALIZER, HOSTNAME_LABEL, LOCAL_VOLUMES, PRETENDED_DIRECTORY, PROVISIONER, VOLUME_NODE } from './names.ts';
+import { PROVISIONED_BY } from '../persistent-volume/names.ts';
+
+type ReadClaim = Immutable<PersistentVolumeClaim>;
+type ReadVolume = Immutable<PersistentVolume>;
+type ReadNode = Immutable<Node>;
+
+const ACCESS_MODES: ReadonlySet<string> = new Set(['ReadWriteOnce', 'ReadWriteOncePod']);
+
+export function volumeNameFor({ metadata }: ReadClaim): string {
+  return `pvc-${metadata.uid}`;
+}
+
+/** Why a directory of a node will not do for the claim; undefined: it will. */
+export function objection({ spec }: ReadClaim, storageClass: Immutable<StorageClass>): string | undefined {
+  if (spec.selector !== undefined) return 'claim Selector is not supported';
+  if (spec.dataSource !== undefined || spec.dataSourceRef !== undefined) return 'data sources are not supported';
+  if (spec.volumeMode === 'Block') return 'block volumes are not supported';
+  const unsupported = (spec.accessModes ?? []).find((mode) => !ACCESS_MODES.has(mode));
+  if (unsupported !== undefined) {
+    return `access mode ${unsupported} is not supported: a directory of a node can be ReadWriteOnce or ReadWriteOncePod`;
+  }
+  if ((storageClass.mountOptions ?? []).length > 0) return 'mount options are not supported';
+  const [parameter] = Object.keys(storageClass.parameters ?? {});
+  return parameter === undefined ? undefined : `there is no parameter ${JSON.stringify(parameter)}`;
+}
+
+/** Where the node makes directories; undefined: it makes none. */
+export function directoryOf({ metadata }: ReadNode): string | undefined {
+  const said = metadata.annotations?.[LOCAL_VOLUMES];
+  return said === '' ? PRETENDED_DIRECTORY : said;
+}
+
+/** `directory`: that of `directoryOf`. */
+export function newLocalVolume(
+  claim: ReadClaim,
+  storageClass: Immutable<StorageClass>,
+  node: ReadNode,
+  directory: string,
+): New<PersistentVolume> {
+  const { name, namespace, uid, resourceVersion } = claim.metadata;
+  const volumeName = volumeNameFor(claim);
+  const reclaimPolicy = storageClass.reclaimPolicy ?? 'Delete';
+  const hostname = node.metadata.labels?.[HOSTNAME_LABEL] ?? node.metadata.name;
+  return {
+    metadata: {
+      name: volumeName,
+      annotations: { [PROVISIONED_BY]: PROVISIONER, [VOLUME_NODE]: node.metadata.name },
+      ...(reclaimPolicy === 'Delete' && { finalizers: [DIRECTORY_FINALIZER] }),
+    },
+    spec: {
+      capacity: { storage: claim.spec.resources.requests?.['storage'] ?? '0' },
+      accessModes: claim.spec.accessModes,
+      volumeMode: 'Filesystem',
+      persistentVolumeReclaimPolicy: reclaimPolicy,
+      storageClassName: storageClass.metadata.name,
+      claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid, resourceVersion },
+      local: { path: `${directory}/${volumeName}` },
+      nodeAffinity: {
+        required: {
+          nodeSelectorTerms: [{ matchExpressions: [{ key: HOSTNAME_LABEL, operator: 'In', values: [hostname] }] }],
+        },
+      },
+    },
+  };
+}
+
+export function isOurs({ metadata }: ReadVolume): boolean {
+  return metadata.annotations?.[PROVISIONED_BY] === PROVISIONER;
+}
+
+/** Its claim is gone, or it was deleted while no claim had it; and its policy says that the directory goes, too. */
+export function isToBeRemoved({ metadata, spec, status }: ReadVolume): boolean {
+  if (spec.persistentVolumeReclaimPolicy !== 'Delete') return false;
+  if (metadata.deletionTimestamp === undefined) return status.phase === 'Released' || status.phase === 'Failed';
+  return status.phase !== 'Bound' && metadata.finalizers?.includes(DIRECTORY_FINALIZER) === true;
+}
+
+/** The finalizers that it should have; the very same list if nothing is to change. */
+export function finalizersOf({ metadata, spec }: ReadVolume): readonly string[] {
+  const { finalizers = [] } = metadata;
+  const has = finalizers.includes(DIRECTORY_FINALIZER);
+  const wanted = spec.persistentVolumeReclaimPolicy === 'Delete';
+  if (wanted && !has && metadata.deletionTimestamp === undefined) return [...finalizers, DIRECTORY_FINALIZER];
+  return has && !wanted ? withoutFinalizer(finalizers) : finalizers;
+}
+
+export function withoutFinalizer(finalizers: readonly string[]): readonly string[] {
+  return finalizers.filter((each) => each !== DIRECTORY_FINALIZER);
+}

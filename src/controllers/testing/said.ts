@@ -1,0 +1,12 @@
+// What was told in events, for tests.
+
+import { events } from '../../api/core/v1/index.ts';
+import type { Event } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { Client } from '../../client/client.ts';
+
+/** The oldest first. */
+export async function eventsOf(client: Client): Promise<readonly Immutable<Event>[]> {
+  const { items } = await client.resource(events).list();
+  return items.toSorted((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion));
+}
