@@ -6,9 +6,11 @@ import { startTestServer } from '../../apiserver/testing/server.ts';
 import type { Client } from '../../client/client.ts';
 import { createClient } from '../../client/create-client.ts';
 import { SharedInformerFactory } from '../../client/informers/index.ts';
-import type { Transport, TransportRequest } from '../../client/transport.ts';
+import type { Transport, TransportRequest, WatchEvent } from '../../client/transport.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
 import { VirtualClock } from '../../machinery/clock.ts';
 import { SeededRandom } from '../../machinery/random.ts';
+import type { WatchStream } from '../../machinery/watch.ts';
 import { Scheduler, type SchedulerConfig } from '../scheduler.ts';
 import { RecordingLogger } from './handle.ts';
 import { makeNode, type NodeOptions } from './objects.ts';
@@ -16,12 +18,17 @@ import { makeNode, type NodeOptions } from './objects.ts';
 /** Called with each request of the scheduler: throws instead of it, or calls `send` and throws (or answers) after it. */
 export type Fault = (request: TransportRequest, send: () => Promise<unknown>) => Promise<unknown>;
 
+/** What becomes of a watch of the scheduler: the stream itself, or one that is slower or ends sooner. */
+export type WatchFault = (stream: WatchStream<WatchEvent<unknown>>) => WatchStream<WatchEvent<unknown>>;
+
 export interface RunningScheduler {
   readonly logger: RecordingLogger;
   /** What the scheduler has asked of the API server: 'POST /api/v1/namespaces/default/pods/p/binding'. Watches not included. */
   readonly requests: readonly string[];
   /** Replaces the fault; undefined: all goes well. */
   setFault(fault: Fault | undefined): void;
+  /** As when the process is killed: from now on no request of it goes out and no answer reaches it. */
+  crash(): void;
   stop(): Promise<void>;
 }
 
@@ -36,18 +43,30 @@ export async function startTestCluster() {
     .create({ metadata: { name: 'default' } });
   const running: RunningScheduler[] = [];
 
-  function startScheduler(config: Partial<SchedulerConfig> = {}, fault?: Fault): RunningScheduler {
+  function startScheduler(config: Partial<SchedulerConfig> = {}, fault?: Fault, watchFault?: WatchFault): RunningScheduler {
     const own = server.clientOf({ name: 'system:kube-scheduler', groups: ['system:authenticated'] });
     const logger = new RecordingLogger();
     const requests: string[] = [];
     let current = fault;
+    let dead = false;
+    const gone = () => apierrors.serviceUnavailable('the process is gone');
     const transport: Transport = {
-      request: <T>(request: TransportRequest): Promise<T> => {
+      request: async <T>(request: TransportRequest): Promise<T> => {
+        if (dead) throw gone();
         requests.push(`${request.method} ${request.path}`);
-        const send = (): Promise<T> => own.transport.request<T>(request);
-        return current === undefined ? send() : (current(request, send) as Promise<T>);
+        const send = (): Promise<T> => {
+          if (dead) throw gone();
+          return own.transport.request<T>(request);
+        };
+        const answer = await (current === undefined ? send() : (current(request, send) as Promise<T>));
+        if (dead) throw gone();
+        return answer;
       },
-      watch: (request) => own.transport.watch(request),
+      watch: async <T>(request: TransportRequest) => {
+        if (dead) throw gone();
+        const stream = await own.transport.watch<T>(request);
+        return watchFault === undefined ? stream : (watchFault(stream) as WatchStream<WatchEvent<T>>);
+      },
       text: (request) => own.transport.text(request),
       stream: (request) => own.transport.stream(request),
       close: () => own.transport.close(),
@@ -63,6 +82,10 @@ export async function startTestCluster() {
       requests,
       setFault: (next) => {
         current = next;
+      },
+      crash: () => {
+        dead = true;
+        stopping.abort();
       },
       stop: async () => {
         stopping.abort();

@@ -44,7 +44,12 @@ class DefaultPreemption implements PostFilterPlugin {
     this.#budgets = new DisruptionBudgets(handle);
   }
 
-  postFilter(state: CycleState, pod: PodInfo, statuses: NodeToStatus, trial: Trial): PostFilterResult {
+  postFilter(
+    state: CycleState,
+    pod: PodInfo,
+    statuses: NodeToStatus,
+    trial: Trial,
+  ): PostFilterResult | Promise<PostFilterResult> {
     const why = this.#notEligible(pod, statuses);
     if (why !== undefined) return { status: refusal(why) };
     const { snapshot } = this.#handle;
@@ -62,9 +67,29 @@ class DefaultPreemption implements PostFilterPlugin {
       });
       return { nominatedNode: '', status: refusal(message) };
     }
+    return this.#handle.extenders.preempts(pod) ? this.#afterExtenders(pod, candidates) : this.#take(pod, candidates);
+  }
+
+  #take(pod: PodInfo, candidates: readonly Candidate[]): PostFilterResult {
     const best = bestCandidate(candidates);
     void this.#evict(pod, best);
     return { nominatedNode: best.node, status: undefined };
+  }
+
+  async #afterExtenders(pod: PodInfo, candidates: readonly Candidate[]): Promise<PostFilterResult> {
+    const { extenders, snapshot } = this.#handle;
+    const byNode = new Map(candidates.map(({ node, victims }) => [node, victims]));
+    try {
+      const left = await extenders.preempt(pod, byNode, (node) => snapshot.get(node)?.pods);
+      if (left.size > 0)
+        return this.#take(
+          pod,
+          Array.from(left, ([node, victims]) => ({ node, victims })),
+        );
+      return { status: refusal('no candidate node for preemption') };
+    } catch (err) {
+      return { status: Status.error(err, NAME) };
+    }
   }
 
   #notEligible(pod: PodInfo, statuses: NodeToStatus): string | undefined {
@@ -82,7 +107,7 @@ class DefaultPreemption implements PostFilterPlugin {
     return waits ? 'not eligible due to a terminating pod on the nominated node.' : undefined;
   }
 
-  /** Enough of them, from a random node on, and if there are any one that breaks no budget. `tried`: why other nodes are none. */
+  /** Enough of them, from some node on, and if there are any one that breaks no budget. `tried`: why other nodes are none. */
   #candidates(state: CycleState, pod: PodInfo, statuses: NodeToStatus, trial: Trial, tried: NodeToStatus): readonly Candidate[] {
     const { snapshot, random } = this.#handle;
     const nodes =
@@ -96,7 +121,10 @@ class DefaultPreemption implements PostFilterPlugin {
     if (nodes.length === 0) return candidates;
     const { minCandidateNodesPercentage: percentage, minCandidateNodesAbsolute: absolute } = this.#args;
     const wanted = Math.max(Math.trunc((nodes.length * percentage) / 100), absolute);
-    const offset = random.int(nodes.length);
+    // From the node that it was promised, if there is one: between equals, what was begun there goes on (maybe by another scheduler).
+    const { nominatedNodeName } = pod.pod.status;
+    const promised = nominatedNodeName ? nodes.findIndex(({ name }) => name === nominatedNodeName) : -1;
+    const offset = promised < 0 ? random.int(nodes.length) : promised;
     const template = trial.template(state, pod);
     const layout = { structure: snapshot.changes.structure, size: snapshot.nodes.length };
     const known =
