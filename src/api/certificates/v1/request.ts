@@ -4,6 +4,7 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { childrenOf, DerError, readDer } from './der.ts';
 import type { Der } from './der.ts';
+import { pemBlocks } from './pem.ts';
 
 export interface CertificateRequest {
   readonly commonName: string;
@@ -34,13 +35,12 @@ const HASHES: Readonly<Record<string, string | null>> = {
   '2a864886f70d01010d': 'sha512',
   '2b6570': null,
 };
-const PEM = /^-----BEGIN ([A-Z0-9 ]+)-----\r?\n([A-Za-z0-9+/=\s]+?)-----END \1-----/m;
 
 /** `base64`: of the PEM text, as spec.request has it. Throws Error with what is wrong; also if the signature is not the key's. */
 export function parseCertificateRequest(base64: string): CertificateRequest {
-  const match = PEM.exec(Buffer.from(base64, 'base64').toString('latin1'));
-  if (match?.[1] !== 'CERTIFICATE REQUEST') throw new Error('PEM block type must be CERTIFICATE REQUEST');
-  const [info, algorithm, signature] = fields(readDer(Buffer.from(match[2] as string, 'base64')), 3);
+  const { value: block } = pemBlocks(Buffer.from(base64, 'base64').toString('latin1')).next();
+  if (block?.type !== 'CERTIFICATE REQUEST') throw new Error('PEM block type must be CERTIFICATE REQUEST');
+  const [info, algorithm, signature] = fields(readDer(block.bytes), 3);
   const [, subject, publicKey, attributes] = childrenOf(info);
   if (subject === undefined || publicKey === undefined) throw new DerError('asn1: syntax error: sequence truncated');
   checkSignature(info.whole, publicKey.whole, algorithm, signature);

@@ -7,6 +7,7 @@ import type { FieldErrorList, FieldPath } from '../../../machinery/field.ts';
 import { quote } from '../../../machinery/go-format.ts';
 import * as validation from '../../../machinery/validation.ts';
 import type { Immutable } from '../../meta/v1/index.ts';
+import { pemBlocks } from './pem.ts';
 import { parseCertificateRequest } from './request.ts';
 import { LEGACY_UNKNOWN } from './signers.ts';
 import type * as certificates from './types.ts';
@@ -40,10 +41,17 @@ const USAGES = [
   'timestamping',
 ];
 const MIN_EXPIRATION_SECONDS = 600;
+/** Of a domain, and of what comes after it: a namespace, a dot and a name. */
+const MAX_NAME = 253;
+const MAX_SIGNER_NAME = 253 + '/'.length + 63 + '.'.length + 253;
 const DECISIONS = ['Approved', 'Denied', 'Failed'] as const;
 const CONDITIONS_PATH = field.path('status', 'conditions');
 
-export function validateCertificateSigningRequest({ spec, status }: CertificateSigningRequest): FieldErrorList {
+/** `old`: what was wrong with it before may stay so. */
+export function validateCertificateSigningRequest(
+  { spec, status }: CertificateSigningRequest,
+  old?: CertificateSigningRequest,
+): FieldErrorList {
   const at = field.path('spec');
   const errors: FieldErrorList = [];
   try {
@@ -51,8 +59,8 @@ export function validateCertificateSigningRequest({ spec, status }: CertificateS
   } catch (error) {
     errors.push(field.invalid(at.child('request'), spec.request, error instanceof Error ? error.message : String(error)));
   }
-  errors.push(...usages(spec.usages ?? [], at.child('usages')));
-  if (spec.signerName === LEGACY_UNKNOWN) {
+  errors.push(...usages(spec.usages ?? [], at.child('usages'), old?.spec.usages));
+  if (spec.signerName === LEGACY_UNKNOWN && old?.spec.signerName !== LEGACY_UNKNOWN) {
     const why = 'the legacy signerName is not allowed via this API version';
     errors.push(field.invalid(at.child('signerName'), spec.signerName, why));
   } else {
@@ -62,7 +70,11 @@ export function validateCertificateSigningRequest({ spec, status }: CertificateS
     const why = 'may not specify a duration less than 600 seconds (10 minutes)';
     errors.push(field.invalid(at.child('expirationSeconds'), spec.expirationSeconds, why));
   }
-  return [...errors, ...conditions(status.conditions ?? []), ...certificate(status.certificate)];
+  errors.push(...conditions(status.conditions ?? [], old?.status.conditions));
+  const isNew = status.certificate !== old?.status.certificate && certificateProblem(old?.status.certificate) === undefined;
+  const problem = isNew ? certificateProblem(status.certificate) : undefined;
+  if (problem !== undefined) errors.push(field.invalid(field.path('status', 'certificate'), '<certificate data>', problem));
+  return errors;
 }
 
 export interface AllowedUpdates {
@@ -77,18 +89,16 @@ export function validateCertificateSigningRequestUpdate(
   old: CertificateSigningRequest,
   allowed: AllowedUpdates,
 ): FieldErrorList {
-  // What is there stays allowed, whatever the rules were when it came.
-  const errors = deepEqual(request.status, old.status)
-    ? []
-    : [...conditions(request.status.conditions ?? []), ...certificate(request.status.certificate)];
-  for (const type of DECISIONS) {
-    const now = ofType(request, type);
-    const before = ofType(old, type);
-    if (now.length < before.length) {
-      errors.push(field.forbidden(CONDITIONS_PATH, `updates may not remove a condition of type ${quote(type)}`));
-    } else if (type !== 'Failed' && !allowed.decisions && !deepEqual(now, before)) {
-      errors.push(field.forbidden(CONDITIONS_PATH, `updates may not add a condition of type ${quote(type)}`));
-    }
+  const errors = validateCertificateSigningRequest(request, old);
+  const counts = DECISIONS.map((type) => ({ type, now: ofType(request, type), before: ofType(old, type) }));
+  const refuse = (verb: string, type: string): void => {
+    errors.push(field.forbidden(CONDITIONS_PATH, `updates may not ${verb} a condition of type ${quote(type)}`));
+  };
+  for (const { type, now, before } of counts) if (now.length < before.length) refuse('remove', type);
+  for (const { type, now, before } of counts) {
+    if (type === 'Failed' || allowed.decisions || now.length < before.length) continue;
+    if (now.length > before.length) refuse('add', type);
+    else if (!deepEqual(now, before)) refuse('modify', type);
   }
   if (request.status.certificate !== old.status.certificate) {
     const at = field.path('status', 'certificate');
@@ -104,16 +114,18 @@ function ofType({ status }: CertificateSigningRequest, type: string): readonly C
   return (status.conditions ?? []).filter((condition) => condition.type === type);
 }
 
-function usages(list: readonly string[], at: FieldPath): FieldErrorList {
-  const errors: FieldErrorList = [];
-  if (list.length === 0) errors.push(field.required(at, 'usages must be provided'));
-  list.forEach((usage, index) => {
-    if (!USAGES.includes(usage)) errors.push(field.notSupported(at.index(index), usage, USAGES));
-  });
-  list.forEach((usage, index) => {
-    if (list.indexOf(usage) < index) errors.push(field.duplicate(at.index(index), usage));
-  });
-  return errors;
+function usages(list: readonly string[], at: FieldPath, old: readonly string[] = []): FieldErrorList {
+  if (list.length === 0) return [field.required(at)];
+  const isRepeated = (each: readonly string[]): boolean => new Set(each).size < each.length;
+  const hasUnknown = old.some((usage) => !USAGES.includes(usage));
+  return [
+    ...list.flatMap((usage, index) =>
+      hasUnknown || USAGES.includes(usage) ? [] : [field.notSupported(at.index(index), usage, USAGES)],
+    ),
+    ...list.flatMap((usage, index) =>
+      isRepeated(old) || list.indexOf(usage) === index ? [] : [field.duplicate(at.index(index), usage)],
+    ),
+  ];
 }
 
 /** 'example.com/signer': a domain and a path. */
@@ -124,66 +136,71 @@ function signerName(name: string, at: FieldPath): FieldErrorList {
     return [field.invalid(at, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")];
   }
   const errors: FieldErrorList = [];
-  if (domain.length > 253) errors.push(field.tooLong(at, domain, 253));
+  if (domain.length > MAX_NAME) errors.push(field.tooLong(at, domain, MAX_NAME));
   const labels = domain.split('.');
-  for (const label of labels) {
-    if (label.length > 63) errors.push(field.tooLong(at, label, 63));
-    for (const problem of validation.isDNS1123Label(label)) {
-      errors.push(field.invalid(at, domain, `validating label ${quote(label)}: ${problem}`));
-    }
-  }
+  errors.push(...firstBad(labels, validation.isDNS1123Label, domain, at));
   if (labels.length < 2) {
     errors.push(field.invalid(at, domain, 'should be a domain with at least two segments separated by dots'));
   }
-  for (const label of path.split('.')) {
-    for (const problem of validation.isDNS1123Subdomain(label)) {
-      errors.push(field.invalid(at, path, `validating label ${quote(label)}: ${problem}`));
-    }
-  }
-  if (path.length > 317) errors.push(field.tooLong(at, path, 317));
+  errors.push(...firstBad(path.split('.'), validation.isDNS1123Subdomain, path, at));
+  if (name.length > MAX_SIGNER_NAME) errors.push(field.tooLong(at, name, MAX_SIGNER_NAME));
   return errors;
 }
 
-function conditions(list: readonly Condition[]): FieldErrorList {
+/** Of the labels that a name has, only the first that is none is told. */
+function firstBad(
+  labels: readonly string[],
+  problemsOf: (label: string) => readonly string[],
+  whole: string,
+  at: FieldPath,
+): FieldErrorList {
+  for (const label of labels) {
+    const problems = problemsOf(label);
+    if (problems.length > 0) {
+      return problems.map((problem) => field.invalid(at, whole, `validating label ${quote(label)}: ${problem}`));
+    }
+  }
+  return [];
+}
+
+function conditions(list: readonly Condition[], old: readonly Condition[] = []): FieldErrorList {
   const errors: FieldErrorList = [];
+  const before = new Set<string>(old.map(({ type }) => type));
+  const hadBoth = before.has('Approved') && before.has('Denied');
+  const hadRepeated = before.size < old.length;
   const seen = new Set<string>();
   list.forEach(({ type, status }, index) => {
     const at = CONDITIONS_PATH.index(index);
-    if (type === '') errors.push(field.required(at.child('type')));
-    if ((type === 'Approved' && seen.has('Denied')) || (type === 'Denied' && seen.has('Approved'))) {
-      errors.push(field.invalid(at.child('type'), type, 'Approved and Denied conditions are mutually exclusive'));
-    }
+    if (type === '' && !before.has('')) errors.push(field.required(at.child('type')));
     const statuses = (DECISIONS as readonly string[]).includes(type) ? ['True'] : ['False', 'True', 'Unknown'];
     if (status === '') errors.push(field.required(at.child('status')));
     else if (!statuses.includes(status)) errors.push(field.notSupported(at.child('status'), status, statuses));
-    if (seen.has(type)) errors.push(field.duplicate(at.child('type'), type));
+    const other = type === 'Approved' ? 'Denied' : type === 'Denied' ? 'Approved' : undefined;
+    if (other !== undefined && seen.has(other) && !hadBoth) {
+      errors.push(field.invalid(CONDITIONS_PATH, type, 'Approved and Denied conditions are mutually exclusive'));
+    }
+    if (seen.has(type) && !hadRepeated) errors.push(field.duplicate(at.child('type'), type));
     seen.add(type);
   });
   return errors;
 }
 
-const BLOCK = /-----BEGIN ([^-\n]+)-----\r?\n([\s\S]*?)-----END \1-----/g;
-
-function certificate(base64: string | undefined): FieldErrorList {
-  if (base64 === undefined) return [];
-  const why = certificateProblem(Buffer.from(base64, 'base64').toString('latin1'));
-  return why === undefined ? [] : [field.invalid(field.path('status', 'certificate'), '<certificate data>', why)];
-}
-
-function certificateProblem(pem: string): string | undefined {
-  let blocks = 0;
-  for (const [whole, type = '', body = ''] of pem.matchAll(BLOCK)) {
+function certificateProblem(base64: string | undefined): string | undefined {
+  if (base64 === undefined || base64 === '') return undefined;
+  let isEmpty = true;
+  for (const { type, hasHeaders, bytes } of pemBlocks(Buffer.from(base64, 'base64').toString('latin1'))) {
     if (type !== 'CERTIFICATE') return `only CERTIFICATE PEM blocks are allowed, found ${quote(type)}`;
-    if (body.includes(':')) return 'no PEM block headers are permitted';
-    blocks++;
-    if (!isCertificate(whole)) return 'x509: malformed certificate';
+    if (hasHeaders) return 'no PEM block headers are permitted';
+    if (bytes.length === 0) return 'found CERTIFICATE PEM block containing 0 certificates';
+    if (!isCertificate(bytes)) return 'x509: malformed certificate';
+    isEmpty = false;
   }
-  return blocks === 0 ? 'must contain one or more CERTIFICATE PEM blocks' : undefined;
+  return isEmpty ? 'must contain at least one CERTIFICATE PEM block' : undefined;
 }
 
-function isCertificate(pem: string): boolean {
+function isCertificate(der: Buffer): boolean {
   try {
-    return new X509Certificate(pem).raw.length > 0;
+    return new X509Certificate(der).raw.length > 0;
   } catch {
     return false;
   }
