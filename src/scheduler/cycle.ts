@@ -23,6 +23,7 @@ import type { Pod } from './framework/objects.ts';
 import type { PreBindPlugin } from './framework/plugin.ts';
 import { PodInfo } from './framework/pod-info.ts';
 import { Status } from './framework/status.ts';
+import type { Extenders } from './extenders/extenders.ts';
 import type { PodStatusWriter } from './pod-status.ts';
 import { NONE, type QueuedPod } from './queue/queued-pod.ts';
 import type { SchedulingQueue } from './queue/scheduling-queue.ts';
@@ -37,6 +38,7 @@ export interface CycleConfig {
   readonly snapshot: Snapshot;
   readonly queue: SchedulingQueue;
   readonly algorithm: SchedulingAlgorithm;
+  readonly extenders: Extenders;
   readonly podLister: Lister<Pod>;
   readonly podStatus: PodStatusWriter;
   /** By profile. */
@@ -132,9 +134,11 @@ export class Cycle {
 
   /** The node, with the pod assumed to be on it and everything reserved; or why not, with nothing held. */
   async #schedulingCycle(framework: Framework, state: CycleState, pod: PodInfo): Promise<string | Failure> {
-    const { cache, snapshot, queue, algorithm } = this.#config;
+    const { cache, snapshot, queue, algorithm, extenders } = this.#config;
     cache.updateSnapshot(snapshot);
-    const result = algorithm.schedule(framework, state, pod);
+    const result = extenders.none
+      ? algorithm.schedule(framework, state, pod)
+      : await algorithm.scheduleExtended(framework, state, pod, extenders);
     switch (result.kind) {
       case 'noNodes':
         return {
@@ -251,10 +255,23 @@ export class Cycle {
 
   /** Undefined once the pod is certainly bound to the node, a status once it is certainly not bound by this call. */
   async #tryBind(framework: Framework, state: CycleState, pod: PodInfo, node: string): Promise<Status | undefined> {
-    const failure = await framework.runBind(state, pod, node, this.#config.signal);
+    const failure = await this.#runBind(framework, state, pod, node);
     if (failure === undefined || certainlyRefused(failure.cause)) return failure;
     // The answer may be lost and the binding done. To forget the pod now could fill the node beyond what it holds.
     return (await this.#isBound(pod, node)) ? undefined : failure;
+  }
+
+  /** An extender that binds goes before the profile's own plugins. */
+  async #runBind(framework: Framework, state: CycleState, pod: PodInfo, node: string): Promise<Status | undefined> {
+    const { extenders, signal } = this.#config;
+    if (!extenders.none && extenders.binds(pod.pod)) {
+      try {
+        if (await extenders.bind(pod.pod, node)) return undefined;
+      } catch (err) {
+        return Status.error(err);
+      }
+    }
+    return await framework.runBind(state, pod, node, signal);
   }
 
   /** Asks the API server until it answers. */

@@ -5,7 +5,9 @@ import type { Random } from '../machinery/random.ts';
 import type { SnapshotReader } from './cache/snapshot.ts';
 import type { CycleState } from './framework/cycle-state.ts';
 import type { Diagnosis } from './framework/fit-error.ts';
-import type { Framework } from './framework/framework.ts';
+import { EXTENDERS } from './extenders/extender.ts';
+import type { Extenders } from './extenders/extenders.ts';
+import type { Framework, PreFilterOutcome } from './framework/framework.ts';
 import type { NodeInfo } from './framework/node-info.ts';
 import type { Layout } from './framework/node-memo.ts';
 import { NodeToStatus } from './framework/node-to-status.ts';
@@ -20,6 +22,16 @@ export type ScheduleResult =
   | { readonly kind: 'unfit'; readonly diagnosis: Diagnosis }
   /** Something broke. */
   | { readonly kind: 'error'; readonly status: Status };
+
+/** What plugins leave of the nodes. */
+interface Found {
+  readonly feasible: NodeInfo[];
+  readonly statuses: NodeToStatus;
+  readonly evaluatedNodes: number;
+  /** All nodes were in question. */
+  readonly ofAll: boolean;
+  readonly narrowedBy: ReadonlySet<string>;
+}
 
 export interface SchedulingAlgorithmConfig {
   readonly snapshot: SnapshotReader;
@@ -62,31 +74,67 @@ export class SchedulingAlgorithm {
 
   /** What a plugin throws is thrown. */
   schedule(framework: Framework, state: CycleState, pod: PodInfo): ScheduleResult {
+    const pre = this.#preFilter(framework, state, pod);
+    if ('kind' in pre) return pre;
+    const nominated = this.#nominatedNode(framework, state, pod, pre.nodeNames);
+    if (nominated !== undefined) return nodeFound(nominated, 1, 1);
+    const found = this.#look(framework, state, pod, pre, framework.plugins.score.length > 0);
+    if (found instanceof Status) return { kind: 'error', status: found };
+    if (found.feasible.length === 0) return this.#unfit(found);
+    const node = this.#best(framework, state, pod, found.feasible, found.ofAll);
+    if (node instanceof Status) return { kind: 'error', status: node };
+    return nodeFound(node, found.evaluatedNodes, found.feasible.length);
+  }
+
+  /** As schedule, with a say for extenders: about the nodes that the plugins leave. Rejects with what one throws that is needed. */
+  async scheduleExtended(framework: Framework, state: CycleState, pod: PodInfo, extenders: Extenders): Promise<ScheduleResult> {
+    const pre = this.#preFilter(framework, state, pod);
+    if ('kind' in pre) return pre;
+    const nominated = this.#nominatedNode(framework, state, pod, pre.nodeNames);
+    if (nominated !== undefined) {
+      const [kept] = await extenders.filter(pod, [nominated], new NodeToStatus());
+      if (kept !== undefined) return nodeFound(kept, 1, 1);
+    }
+    const found = this.#look(framework, state, pod, pre, framework.plugins.score.length > 0 || extenders.narrow);
+    if (found instanceof Status) return { kind: 'error', status: found };
+    const left = found.feasible.length === 0 ? found.feasible : await extenders.filter(pod, found.feasible, found.statuses);
+    if (left.length === 0) return this.#unfit(found, found.feasible.length > 0);
+    // Positions are those of all that the plugins left.
+    const ofAll = found.ofAll && left.length === found.feasible.length;
+    const node = await this.#bestExtended(framework, state, pod, left, ofAll, extenders);
+    if (node instanceof Status) return { kind: 'error', status: node };
+    return nodeFound(node, found.evaluatedNodes, left.length);
+  }
+
+  #preFilter(framework: Framework, state: CycleState, pod: PodInfo): PreFilterOutcome | ScheduleResult {
     const all = this.#snapshot.nodes;
     if (all.length === 0) return { kind: 'noNodes' };
-
-    const statuses = new NodeToStatus();
     const pre = framework.runPreFilter(state, pod, all);
-    if (pre.status !== undefined) return preFilterRefusal(pre.status, statuses, all.length);
+    return pre.status === undefined ? pre : preFilterRefusal(pre.status, new NodeToStatus(), all.length);
+  }
 
-    const nominated = this.#nominatedNode(framework, state, pod, pre.nodeNames);
-    if (nominated !== undefined) return { kind: 'node', node: nominated, evaluatedNodes: 1, feasibleNodes: 1 };
+  #unfit({ statuses, narrowedBy }: Found, extended = false): ScheduleResult {
+    const diagnosis = diagnosisOf(statuses, this.#snapshot.nodes.length, narrowedBy);
+    if (!extended) return { kind: 'unfit', diagnosis };
+    const unschedulablePlugins = new Set([...diagnosis.unschedulablePlugins, EXTENDERS]);
+    return { kind: 'unfit', diagnosis: { ...diagnosis, unschedulablePlugins } };
+  }
 
+  /** `choosy`: any node is not as good as another. */
+  #look(framework: Framework, state: CycleState, pod: PodInfo, pre: PreFilterOutcome, choosy: boolean): Found | Status {
+    const all = this.#snapshot.nodes;
+    const statuses = new NodeToStatus();
     let nodes = all;
     if (pre.nodeNames !== undefined) {
       nodes = Array.from(pre.nodeNames, (name) => this.#snapshot.get(name)).filter((node) => node !== undefined);
       const reason = `node(s) didn't satisfy plugin(s) [${[...pre.narrowedBy].sort().join(' ')}]`;
       statuses.setAbsent(new Status('UnschedulableAndUnresolvable', [reason]));
     }
-    const feasible = this.#feasibleNodes(framework, state, pod, nodes, statuses);
-    if (feasible instanceof Status) return { kind: 'error', status: feasible };
+    const feasible = this.#feasibleNodes(framework, state, pod, nodes, statuses, choosy);
+    if (feasible instanceof Status) return feasible;
     const evaluatedNodes = feasible.length + statuses.size;
     this.#nextStart = (this.#nextStart + evaluatedNodes) % all.length;
-    if (feasible.length === 0) return { kind: 'unfit', diagnosis: diagnosisOf(statuses, all.length, pre.narrowedBy) };
-
-    const node = this.#best(framework, state, pod, feasible, nodes === all);
-    if (node instanceof Status) return { kind: 'error', status: node };
-    return { kind: 'node', node: node.name, evaluatedNodes, feasibleNodes: feasible.length };
+    return { feasible, statuses, evaluatedNodes, ofAll: nodes === all, narrowedBy: pre.narrowedBy };
   }
 
   /** The node that was promised to the pod, if it passes: room was made for the pod there. */
@@ -95,13 +143,13 @@ export class SchedulingAlgorithm {
     state: CycleState,
     pod: PodInfo,
     among: ReadonlySet<string> | undefined,
-  ): string | undefined {
+  ): NodeInfo | undefined {
     const name = pod.pod.status.nominatedNodeName;
     if (!name || (among !== undefined && !among.has(name))) return undefined;
     const node = this.#snapshot.get(name);
     if (node === undefined) return undefined;
     const answer = framework.runFiltersWithNominatedPods(framework.activeFilters(state), state, pod, node);
-    return answer === undefined ? name : undefined;
+    return answer === undefined ? node : undefined;
   }
 
   /** The nodes that pass, until there are enough; why each other node that was looked at does not, in `statuses`. */
@@ -111,10 +159,10 @@ export class SchedulingAlgorithm {
     pod: PodInfo,
     nodes: readonly NodeInfo[],
     statuses: NodeToStatus,
+    choosy: boolean,
   ): NodeInfo[] | Status {
     const percentage = framework.percentageOfNodesToScore ?? this.#percentageOfNodesToScore;
-    // Without scores the first one is as good as any.
-    const wanted = framework.plugins.score.length === 0 ? 1 : numFeasibleNodesToFind(percentage, nodes.length);
+    const wanted = choosy ? numFeasibleNodesToFind(percentage, nodes.length) : 1;
     const filters = framework.activeFilters(state);
     const filter = nodes === this.#snapshot.nodes ? framework.nodeFilter(state, pod, this.#layout()) : undefined;
     const feasible: NodeInfo[] = [];
@@ -144,12 +192,40 @@ export class SchedulingAlgorithm {
   /** One of the nodes with the highest score, any of them as likely. `ofAll`: #positions are those of the snapshot. */
   #best(framework: Framework, state: CycleState, pod: PodInfo, feasible: readonly NodeInfo[], ofAll: boolean): NodeInfo | Status {
     if (feasible.length === 1) return feasible[0] as NodeInfo;
+    const scores = this.#scores(framework, state, pod, feasible, ofAll);
+    return scores instanceof Status ? scores : this.#highest(feasible, scores);
+  }
+
+  async #bestExtended(
+    framework: Framework,
+    state: CycleState,
+    pod: PodInfo,
+    feasible: readonly NodeInfo[],
+    ofAll: boolean,
+    extenders: Extenders,
+  ): Promise<NodeInfo | Status> {
+    if (feasible.length === 1) return feasible[0] as NodeInfo;
+    const scores = this.#scores(framework, state, pod, feasible, ofAll);
+    if (scores instanceof Status) return scores;
+    await extenders.addScores(pod, feasible, scores);
+    return this.#highest(feasible, scores);
+  }
+
+  #scores(
+    framework: Framework,
+    state: CycleState,
+    pod: PodInfo,
+    feasible: readonly NodeInfo[],
+    ofAll: boolean,
+  ): number[] | Status {
     const refused = framework.runPreScore(state, pod, feasible);
     if (refused !== undefined) return refused;
-    const scores = ofAll
+    return ofAll
       ? framework.runScore(state, pod, feasible, this.#positions, this.#layout())
       : framework.runScore(state, pod, feasible);
-    if (scores instanceof Status) return scores;
+  }
+
+  #highest(feasible: readonly NodeInfo[], scores: readonly number[]): NodeInfo {
     let highest = -Infinity;
     let ties = 0;
     for (const score of scores) {
@@ -162,6 +238,10 @@ export class SchedulingAlgorithm {
     for (let skip = ties === 1 ? 0 : this.#random.int(ties); skip > 0; skip--) index = scores.indexOf(highest, index + 1);
     return feasible[index] as NodeInfo;
   }
+}
+
+function nodeFound(node: NodeInfo, evaluatedNodes: number, feasibleNodes: number): ScheduleResult {
+  return { kind: 'node', node: node.name, evaluatedNodes, feasibleNodes };
 }
 
 function preFilterRefusal(status: Status, statuses: NodeToStatus, nodeCount: number): ScheduleResult {

@@ -15,7 +15,11 @@ import { ConfigurationError } from './config/reader.ts';
 import { Cycle, NO_NODES } from './cycle.ts';
 import { addEventHandlers } from './event-handlers.ts';
 import { nodeAdd } from './framework/events.ts';
-import { Framework } from './framework/framework.ts';
+import { EXTENDERS, type Extender } from './extenders/extender.ts';
+import { Extenders } from './extenders/extenders.ts';
+import { httpExtender } from './extenders/http-extender.ts';
+import { postOver } from './extenders/post.ts';
+import { EVERY_EVENT, Framework } from './framework/framework.ts';
 import type { Handle, PodNominator } from './framework/handle.ts';
 import type { Node, Pod } from './framework/objects.ts';
 import { WaitingPods } from './framework/waiting-pods.ts';
@@ -78,6 +82,11 @@ export class Session {
       version: (node) => this.#queue.version(node),
       nominatedNode: (uid) => this.#queue.nominatedNode(uid),
     };
+    const extenders = new Extenders({
+      extenders: makeExtenders(configuration, clock),
+      logger,
+      signal: this.#requests.signal,
+    });
     const recorders = new Map(configuration.profiles.map(({ schedulerName: name }) => [name, config.recorder(name)] as const));
     this.#frameworks = makeFrameworks(config, {
       client,
@@ -89,6 +98,7 @@ export class Session {
       snapshot,
       nominator,
       waitingPods: this.#waitingPods,
+      extenders,
       activate: (pods) => this.#queue.activate(pods),
       recorderOf: (profileName) => recorders.get(profileName),
       ended: this.#ended.signal,
@@ -112,6 +122,7 @@ export class Session {
         random,
         percentageOfNodesToScore: configuration.percentageOfNodesToScore,
       }),
+      extenders,
       podLister: config.podInformer.lister,
       podStatus: this.#podStatus,
       frameworks: this.#frameworks,
@@ -179,6 +190,18 @@ export class Session {
   }
 }
 
+function makeExtenders({ extenders }: SchedulerConfiguration, clock: Clock): readonly Extender[] {
+  return extenders.map((extender) => {
+    try {
+      return httpExtender(extender, postOver(extender, clock));
+    } catch (err) {
+      const why = err instanceof Error ? err.message : String(err);
+      const error = field.invalid(field.path('extenders'), extender.urlPrefix, why);
+      throw new ConfigurationError('scheduler configuration', [error]);
+    }
+  });
+}
+
 function makeFrameworks(config: SessionConfig, handle: Handle): ReadonlyMap<string, Framework> {
   const { profiles } = config.configuration;
   const frameworks = new Map<string, Framework>();
@@ -214,7 +237,7 @@ function makeQueue(config: SessionConfig, logger: Logger, frameworks: ReadonlyMa
     registrations: new Map(
       Array.from(frameworks, ([name, framework]) => [
         name,
-        new Map([...framework.eventRegistrations(), [NO_NODES, [{ event: nodeAdd }]]]),
+        new Map([...framework.eventRegistrations(), [NO_NODES, [{ event: nodeAdd }]], [EXTENDERS, EVERY_EVENT]]),
       ]),
     ),
     initialBackoffMs: configuration.podInitialBackoffSeconds * 1000,

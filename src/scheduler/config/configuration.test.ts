@@ -34,6 +34,7 @@ describe('readConfiguration', () => {
           pluginConfig: new Map(),
         },
       ],
+      extenders: [],
     });
   });
 
@@ -82,7 +83,6 @@ describe('readConfiguration', () => {
       { ...header, parallelism: 16 },
       /parallelism: Forbidden: nodes are filtered and scored in one thread/,
     ],
-    ['extenders', { ...header, extenders: [{}] }, /extenders: Forbidden: not supported/],
     [
       'text for a number',
       { ...header, podMaxBackoffSeconds: '10' },
@@ -130,6 +130,62 @@ describe('readConfiguration', () => {
     expect(() => read({ podMaxBackoffSeconds: 0, percentageOfNodesToScore: -1, foo: 1 })).toThrow(
       /podMaxBackoffSeconds.*percentageOfNodesToScore|foo.*podMaxBackoffSeconds.*percentageOfNodesToScore/,
     );
+  });
+});
+
+describe('extenders', () => {
+  const url = 'http://127.0.0.1:1';
+  const extender = (fields: Record<string, unknown>) => () => read({ extenders: [{ urlPrefix: url, ...fields }] });
+
+  it('have defaults, and those that may fail come last', () => {
+    const { extenders } = read({
+      extenders: [
+        { urlPrefix: url, ignorable: true },
+        { urlPrefix: `${url}/2`, bindVerb: 'bind' },
+      ],
+    });
+    expect(extenders.map(({ urlPrefix }) => urlPrefix)).toEqual([`${url}/2`, url]);
+    expect(extenders[1]).toMatchObject({
+      filterVerb: '',
+      weight: 0,
+      timeoutMs: 5000,
+      enableHttps: false,
+      nodeCacheCapable: false,
+      managedResources: [],
+    });
+  });
+
+  it('take their resources out of what is counted here', () => {
+    const managedResources = [{ name: 'example.com/gpu', ignoredByScheduler: true }, { name: 'example.com/fpga' }];
+    const profiles = [{ pluginConfig: [{ name: 'NodeResourcesFit', args: { ignoredResources: ['x.com/y'] } }] }];
+    const [profile] = read({ extenders: [{ urlPrefix: url, managedResources }], profiles }).profiles;
+    expect(profile?.pluginConfig.get('NodeResourcesFit')?.value).toEqual({ ignoredResources: ['example.com/gpu'] });
+  });
+
+  it.each<[string, Record<string, unknown>, RegExp]>([
+    ['no URL', { urlPrefix: '' }, /extenders\[0\]\.urlPrefix: Required value/],
+    ['another scheme', { urlPrefix: 'ftp://x' }, /must be a URL of the scheme http or https/],
+    ['scores without weight', { prioritizeVerb: 'p' }, /weight: Invalid value: 0: must have a positive weight applied to it/],
+    [
+      'resources of Kubernetes',
+      { managedResources: [{ name: 'cpu' }] },
+      /name: Invalid value: "cpu": is an invalid extended resource name/,
+    ],
+    [
+      'a resource twice',
+      { managedResources: [{ name: 'a.b/c' }, { name: 'a.b/c' }] },
+      /managedResources\[1\]\.name: Invalid value: "a\.b\/c": duplicate extender managed resource name/,
+    ],
+    ['an unknown field', { filter: 'x' }, /unknown field "filter"/],
+    ['certificates that are not looked at', { tlsConfig: { insecure: true, caFile: 'x' } }, /insecure flag is not allowed/],
+    ['a certificate without its key', { tlsConfig: { certFile: 'x' } }, /must be given together/],
+  ])('refuses %s', (_what, fields, message) => {
+    expect(extender(fields)).toThrow(message);
+  });
+
+  it('refuses two that bind', () => {
+    const binder = { urlPrefix: url, bindVerb: 'bind' };
+    expect(() => read({ extenders: [binder, binder] })).toThrow(/only one extender can implement bind/);
   });
 });
 

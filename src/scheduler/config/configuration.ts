@@ -1,10 +1,12 @@
 // KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1): how the scheduler is configured by a file.
 
+import { isPlainObject } from '../../machinery/deep.ts';
 import * as field from '../../machinery/field.ts';
-import { DurationError, parseDuration } from '../../machinery/duration.ts';
 import { EXTENSION_POINTS, type ExtensionPoint } from '../framework/plugin.ts';
 import type { PluginArgs } from '../framework/handle.ts';
 import type { EnabledPlugin } from '../plugins/registry.ts';
+import { readDuration } from './durations.ts';
+import { type ExtenderConfiguration, readExtenders } from './extenders.ts';
 import { ConfigReader } from './reader.ts';
 
 export const DEFAULT_SCHEDULER_NAME = 'default-scheduler';
@@ -44,6 +46,8 @@ export interface SchedulerConfiguration {
   readonly percentageOfNodesToScore: number;
   readonly leaderElection: LeaderElectionConfiguration;
   readonly profiles: readonly ProfileConfiguration[];
+  /** In the order in which they are asked. */
+  readonly extenders: readonly ExtenderConfiguration[];
 }
 
 /** Fields that Kubernetes' own scheduler has and this one does not, and why. */
@@ -53,7 +57,6 @@ const UNSUPPORTED: Readonly<Record<string, string>> = {
   enableProfiling: 'the scheduler serves no HTTP of its own',
   enableContentionProfiling: 'the scheduler serves no HTTP of its own',
   delayCacheUntilActive: 'not supported',
-  extenders: 'not supported',
 };
 
 const MAX_SECONDS = 2 ** 31 - 1;
@@ -72,6 +75,7 @@ export function readConfiguration(value: unknown): SchedulerConfiguration {
     ...Object.keys(UNSUPPORTED),
     'apiVersion',
     'kind',
+    'extenders',
     'leaderElection',
     'percentageOfNodesToScore',
     'podInitialBackoffSeconds',
@@ -90,15 +94,29 @@ export function readConfiguration(value: unknown): SchedulerConfiguration {
   if (podMaxBackoffSeconds < podInitialBackoffSeconds) {
     root.errors.push(field.invalid(max.path, podMaxBackoffSeconds, 'must be greater than or equal to PodInitialBackoffSeconds'));
   }
+  const extenders = readExtenders(root.child('extenders'));
   const configuration: SchedulerConfiguration = {
     podInitialBackoffSeconds,
     podMaxBackoffSeconds,
     percentageOfNodesToScore: root.child('percentageOfNodesToScore').integer(0, 100) ?? 0,
     leaderElection: readLeaderElection(root.child('leaderElection')),
-    profiles: readProfiles(root.child('profiles')),
+    profiles: readProfiles(root.child('profiles')).map((profile) => withIgnoredResources(profile, extenders)),
+    extenders,
   };
   root.check('scheduler configuration');
   return configuration;
+}
+
+/** Resources that extenders look after are not counted here; what the profile says of them itself gives way. */
+function withIgnoredResources(profile: ProfileConfiguration, extenders: readonly ExtenderConfiguration[]): ProfileConfiguration {
+  const ignored = extenders.flatMap(({ managedResources }) => managedResources.filter((resource) => resource.ignoredByScheduler));
+  if (ignored.length === 0) return profile;
+  const plugin = 'NodeResourcesFit';
+  const given = profile.pluginConfig.get(plugin) ?? { value: {}, path: `${profile.path}.pluginConfig` };
+  // What is no object is for the plugin to refuse.
+  if (given.value !== undefined && !isPlainObject(given.value)) return profile;
+  const value = { ...given.value, ignoredResources: ignored.map(({ name }) => name) };
+  return { ...profile, pluginConfig: new Map([...profile.pluginConfig, [plugin, { ...given, value }]]) };
 }
 
 function readProfiles(reader: ConfigReader): readonly ProfileConfiguration[] {
@@ -194,19 +212,4 @@ function readLeaderElection(reader: ConfigReader): LeaderElectionConfiguration {
     reader.errors.push(field.invalid(path, raw, 'LeaseDuration must be greater than RenewDeadline'));
   }
   return election;
-}
-
-/** Milliseconds. */
-function readDuration(reader: ConfigReader): number | undefined {
-  const text = reader.string();
-  if (text === undefined) return undefined;
-  try {
-    const milliseconds = parseDuration(text);
-    if (milliseconds > 0) return milliseconds;
-    reader.errors.push(field.invalid(reader.path, text, 'must be greater than zero'));
-  } catch (err) {
-    if (!(err instanceof DurationError)) throw err;
-    reader.errors.push(field.invalid(reader.path, text, err.message));
-  }
-  return undefined;
 }

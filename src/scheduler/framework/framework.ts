@@ -463,7 +463,7 @@ function rememberedScores(
   return { remembered, template };
 }
 
-const EVERY_EVENT: readonly ClusterEventWithHint[] = [{ event: clusterEvent('*', ALL_ACTIONS, 'every event') }];
+export const EVERY_EVENT: readonly ClusterEventWithHint[] = [{ event: clusterEvent('*', ALL_ACTIONS, 'every event') }];
 
 function intersection(a: ReadonlySet<string>, b: ReadonlySet<string>): Set<string> {
   const both = new Set<string>();

@@ -7,6 +7,7 @@ import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
 import type { Random } from '../../machinery/random.ts';
 import type { SnapshotReader } from '../cache/snapshot.ts';
+import type { Extenders } from '../extenders/extenders.ts';
 import type { Plugin } from './plugin.ts';
 import type { PodInfo } from './pod-info.ts';
 import type { Pod } from './objects.ts';
@@ -34,6 +35,7 @@ export interface Handle {
   readonly snapshot: SnapshotReader;
   readonly nominator: PodNominator;
   readonly waitingPods: WaitingPods;
+  readonly extenders: Extenders;
   /** Reports in the name of a profile's scheduler; undefined if there is no such profile. */
   recorderOf(profileName: string): Recorder | undefined;
   /** Tries these pods again now, whatever refused them. */

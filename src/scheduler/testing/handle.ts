@@ -6,6 +6,7 @@ import { VirtualClock } from '../../machinery/clock.ts';
 import type { Logger, LogValues } from '../../machinery/log.ts';
 import { SeededRandom } from '../../machinery/random.ts';
 import { Snapshot, type SnapshotReader } from '../cache/snapshot.ts';
+import { Extenders } from '../extenders/extenders.ts';
 import type { Handle } from '../framework/handle.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import { WaitingPods } from '../framework/waiting-pods.ts';
@@ -81,6 +82,7 @@ export function makeHandle(overrides: Partial<Handle> = {}): Handle {
     nominator: { nominatedPodsForNode: () => [], version: () => 0, nominatedNode: () => undefined },
     recorderOf: () => undefined,
     waitingPods: new WaitingPods(),
+    extenders: new Extenders({ extenders: [], logger, signal: new AbortController().signal }),
     activate: () => undefined,
     startInformers: () => undefined,
     ended: new AbortController().signal,

@@ -1,0 +1,20 @@
+// Durations in configuration: '1m30s'.
+
+import { DurationError, parseDuration } from '../../machinery/duration.ts';
+import * as field from '../../machinery/field.ts';
+import type { ConfigReader } from './reader.ts';
+
+/** Milliseconds; more than none, unless `zero` is allowed. */
+export function readDuration(reader: ConfigReader, zero = false): number | undefined {
+  const text = reader.string();
+  if (text === undefined) return undefined;
+  try {
+    const milliseconds = parseDuration(text);
+    if (milliseconds > 0 || (zero && milliseconds === 0)) return milliseconds;
+    reader.errors.push(field.invalid(reader.path, text, 'must be greater than zero'));
+  } catch (err) {
+    if (!(err instanceof DurationError)) throw err;
+    reader.errors.push(field.invalid(reader.path, text, err.message));
+  }
+  return undefined;
+}

@@ -1,0 +1,149 @@
+// All extenders of a scheduler, and how their answers come together.
+
+import type { Logger } from '../../machinery/log.ts';
+import type { NodeInfo } from '../framework/node-info.ts';
+import type { NodeToStatus } from '../framework/node-to-status.ts';
+import type { Node, Pod } from '../framework/objects.ts';
+import { MAX_NODE_SCORE } from '../framework/plugin.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+import { Status } from '../framework/status.ts';
+import { EXTENDERS, type Extender, ExtenderError, type ExtenderVictims, type FilterAnswer } from './extender.ts';
+
+/** Extenders' scores are from 0 to this. */
+const MAX_EXTENDER_SCORE = 10;
+
+export interface ExtendersConfig {
+  /** In the order in which they are asked. */
+  readonly extenders: readonly Extender[];
+  readonly logger: Logger;
+  /** Aborts calls that are under way. */
+  readonly signal: AbortSignal;
+}
+
+export class Extenders {
+  readonly #config: ExtendersConfig;
+  /** Whether any of them filters or scores: so that more than one node should be looked at. */
+  readonly narrow: boolean;
+
+  constructor(config: ExtendersConfig) {
+    this.#config = config;
+    this.narrow = config.extenders.some(({ filter, prioritize }) => filter !== undefined || prioritize !== undefined);
+  }
+
+  get none(): boolean {
+    return this.#config.extenders.length === 0;
+  }
+
+  /** The nodes that all of them leave; why not the others, in `statuses`. */
+  async filter(pod: PodInfo, nodes: readonly NodeInfo[], statuses: NodeToStatus): Promise<readonly NodeInfo[]> {
+    let left = nodes;
+    for (const extender of this.#interested(pod.pod)) {
+      if (left.length === 0) break;
+      const { filter } = extender;
+      if (filter === undefined) continue;
+      const answer = await this.#orIgnore(extender, 'filter', () => filter(pod.pod, objectsOf(left), this.#config.signal));
+      if (answer === undefined) continue;
+      const passing = new Set(answer.passing);
+      for (const { name } of left) {
+        const status = passing.has(name) ? undefined : refusal(name, answer);
+        if (status !== undefined) statuses.set(name, status);
+      }
+      left = left.filter(({ name }) => passing.has(name));
+    }
+    return left;
+  }
+
+  /** Adds their scores to those of the plugins, in place. One that fails has no say. */
+  async addScores(pod: PodInfo, nodes: readonly NodeInfo[], scores: number[]): Promise<void> {
+    const { logger, signal } = this.#config;
+    const objects = objectsOf(nodes);
+    const all = this.#interested(pod.pod).map(async ({ name, prioritize, weight }) => {
+      try {
+        return { weight, byNode: await prioritize?.(pod.pod, objects, signal) };
+      } catch (err) {
+        logger.warn('an extender could not be asked for scores', { extender: name, pod: pod.key, err });
+        return { weight, byNode: undefined };
+      }
+    });
+    for (const { weight, byNode } of await Promise.all(all)) {
+      if (byNode === undefined) continue;
+      nodes.forEach(({ name }, i) => {
+        scores[i] = (scores[i] as number) + (byNode.get(name) ?? 0) * weight * (MAX_NODE_SCORE / MAX_EXTENDER_SCORE);
+      });
+    }
+  }
+
+  /** Whether one of them has to be asked about victims of this pod. */
+  preempts(pod: PodInfo): boolean {
+    return this.#interested(pod.pod).some(({ preempt }) => preempt !== undefined);
+  }
+
+  /** The candidates that they leave, with the victims that they want. */
+  async preempt(
+    pod: PodInfo,
+    candidates: ReadonlyMap<string, ExtenderVictims>,
+    podsOn: (node: string) => Iterable<PodInfo> | undefined,
+  ): Promise<ReadonlyMap<string, ExtenderVictims>> {
+    let left = candidates;
+    for (const extender of this.#interested(pod.pod)) {
+      const { preempt } = extender;
+      if (preempt === undefined || left.size === 0) continue;
+      const asked = left;
+      const answer = await this.#orIgnore(extender, 'preemption', () => preempt(pod.pod, asked, podsOn, this.#config.signal));
+      if (answer === undefined) continue;
+      const valid = [...answer].filter(([node, { pods }]) => {
+        if (pods.length > 0) return true;
+        if (extender.ignorable) return false;
+        throw new ExtenderError(`expected at least one victim pod on node "${node}"`);
+      });
+      left = new Map(valid);
+    }
+    return left;
+  }
+
+  /** Whether one of them has bound the pod. Throws if one that should have could not. */
+  async bind(pod: Pod, node: string): Promise<boolean> {
+    for (const extender of this.#interested(pod)) {
+      const { bind } = extender;
+      if (bind === undefined) continue;
+      const bound = await this.#orIgnore(extender, 'bind', async () => {
+        await bind(pod, node, this.#config.signal);
+        return true;
+      });
+      if (bound === true) return true;
+    }
+    return false;
+  }
+
+  /** Whether one of them binds pods like this one. */
+  binds(pod: Pod): boolean {
+    return this.#interested(pod).some(({ bind }) => bind !== undefined);
+  }
+
+  #interested(pod: Pod): readonly Extender[] {
+    return this.#config.extenders.filter((extender) => extender.isInterested(pod));
+  }
+
+  /** Undefined if it failed and may. */
+  async #orIgnore<T>({ name, ignorable }: Extender, what: string, call: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await call();
+    } catch (err) {
+      if (!ignorable) throw err;
+      this.#config.logger.warn('an extender failed; scheduling goes on without it', { extender: name, what, err });
+      return undefined;
+    }
+  }
+}
+
+/** Undefined if the extender does not say why. */
+function refusal(node: string, { failed, unresolvable }: FilterAnswer): Status | undefined {
+  const hopeless = Object.hasOwn(unresolvable, node) ? unresolvable[node] : undefined;
+  if (hopeless !== undefined) return new Status('UnschedulableAndUnresolvable', [hopeless], EXTENDERS);
+  const why = Object.hasOwn(failed, node) ? failed[node] : undefined;
+  return why === undefined ? undefined : new Status('Unschedulable', [why], EXTENDERS);
+}
+
+function objectsOf(nodes: readonly NodeInfo[]): readonly Node[] {
+  return nodes.flatMap(({ node }) => node ?? []);
+}
