@@ -23,6 +23,7 @@ import { createMemoryStorage } from '../../src/storage/memory/index.ts';
 import { heading, show } from '../report.ts';
 
 const ROUNDS = 7;
+const WARM_UP_ROUNDS = 8;
 const ROUND_MS = 120;
 
 const POD = {
@@ -55,8 +56,8 @@ const CONFIG_MAP = {
 async function timesOf(step: () => unknown): Promise<number[]> {
   const times: number[] = [];
   let batch = 16;
-  // The first rounds warm up the compiler and find out how many calls fill one.
-  for (let round = -3; round < ROUNDS; round++) {
+  // What the compiler has not seen often enough is several times slower: some rounds warm it up. Each tells how many calls fill the next.
+  for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
     const began = process.cpuUsage();
     for (let i = 0; i < batch; i++) {
       const result = step();
@@ -65,7 +66,7 @@ async function timesOf(step: () => unknown): Promise<number[]> {
     const { user, system } = process.cpuUsage(began);
     const spent = Math.max(user + system, 1);
     if (round >= 0) times.push(spent / batch);
-    else batch = Math.max(16, Math.round((batch * ROUND_MS * 1000) / spent));
+    batch = Math.max(16, Math.round((batch * ROUND_MS * 1000) / spent));
   }
   return times;
 }

@@ -9,11 +9,11 @@ export interface Answer {
 
 type JsonObject = Record<string, unknown>;
 
-/** What differs, a line each with its path; empty: nothing. `known` leaves out what differs on purpose. */
+/** What differs, a line each with its path; empty: nothing. */
 export function differences(ours: Answer, theirs: Answer): readonly string[] {
   const found: string[] = [];
   if (ours.code !== theirs.code) found.push(`code: ${ours.code}, reference ${theirs.code}`);
-  compare(normalized(ours.body), normalized(theirs.body), '', found);
+  compare(withSortedCauses(normalized(ours.body)), withSortedCauses(normalized(theirs.body)), '', found);
   compare(ours.warnings, theirs.warnings, 'warnings', found);
   return found;
 }
@@ -37,6 +37,30 @@ function compare(ours: unknown, theirs: unknown, path: string, found: string[]):
 const text = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value));
 
 const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+interface Cause {
+  readonly reason: string;
+  readonly message: string;
+  readonly field?: string;
+}
+
+/**
+ * The causes of an invalid object are compared as a set. Go visits maps in any order, several layers of the reference find the same
+ * mistake, and what it calls a value (a dump of its own structures, a diff of two) is not meant to be read by programs.
+ */
+function withSortedCauses(body: unknown): unknown {
+  if (!isObject(body) || body['reason'] !== 'Invalid') return body;
+  const details = body['details'] as { readonly causes?: readonly Cause[] } | undefined;
+  const causes = (details?.causes ?? []).map(({ reason, message, field }) => `${field}: ${reason}: ${withoutDump(message)}`);
+  const message = String(body['message']).replace(/ is invalid: .*/s, ' is invalid');
+  return { ...body, message, details: { ...details, causes: [...new Set(causes)].sort() } };
+}
+
+const withoutDump = (message: string): string =>
+  message
+    .replace(/\n.*/s, '')
+    .replace(/^(Invalid value|Unsupported value|Duplicate value): [{[].*[}\]](: |$)/s, '$1: …$2')
+    .replace(/^(Invalid value|Unsupported value|Duplicate value): null(: |$)/s, '$1: …$2');
 
 const UNIQUE: ReadonlySet<string> = new Set(['uid', 'creationTimestamp', 'resourceVersion', 'time', 'deletionTimestamp']);
 

@@ -112,7 +112,7 @@ describe('create', () => {
     [
       'an owner without uid',
       { name: 'a', ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: '' }] },
-      'metadata.ownerReferences[0].uid: Invalid value: "": uid must not be empty',
+      'metadata.ownerReferences.uid: Invalid value: "": must not be empty',
     ],
   ])('refuses %s', async (_what, metadata, message) => {
     const { code, json } = await send(t.server, { method: 'POST', path: PATH, body: { ...configMap('a'), metadata } });

@@ -228,6 +228,10 @@ function withNamespace(scope: Scope, request: ApiRequest, object: KubeObject): K
   const namespace = namespaceOf(scope, request);
   const given = object.metadata.namespace ?? '';
   if (namespace === given) return object;
+  if (namespace === '') {
+    const { namespace: _given, ...metadata } = object.metadata;
+    return { ...object, metadata };
+  }
   if (given !== '') {
     throw apierrors.badRequest('the namespace of the provided object does not match the namespace sent on the request');
   }

@@ -114,31 +114,27 @@ function validateAnnotations(annotations: Readonly<Record<string, string>> | und
 
 type OwnerReferences = NonNullable<KubeObject['metadata']['ownerReferences']>;
 
+/** Mistakes are told of the list: clients of upstream's know no index here. */
 function validateOwnerReferences(references: OwnerReferences): FieldErrorList {
   const at = METADATA.child('ownerReferences');
   const errors: FieldErrorList = [];
   let controller: string | undefined;
-  for (const [index, reference] of references.entries()) {
-    const here = at.index(index);
-    const { apiVersion, kind, name, uid } = reference;
-    const [group, version] = apiVersion.includes('/') ? apiVersion.split('/', 2) : ['', apiVersion];
-    if (version === undefined || version === '') {
-      errors.push(field.invalid(here.child('apiVersion'), apiVersion, 'version must not be empty'));
+  for (const { apiVersion, kind, name, uid, controller: isController } of references) {
+    const parts = apiVersion.split('/');
+    const version = parts.length > 2 ? '' : (parts.at(-1) ?? '');
+    if (version === '') errors.push(field.invalid(at.child('apiVersion'), apiVersion, 'version must not be empty'));
+    for (const [key, value] of Object.entries({ kind, name, uid })) {
+      if (value === '') errors.push(field.invalid(at.child(key), value, 'must not be empty'));
     }
-    if (kind === '') errors.push(field.invalid(here.child('kind'), kind, 'kind must not be empty'));
-    if (name === '') errors.push(field.invalid(here.child('name'), name, 'name must not be empty'));
-    if (uid === '') errors.push(field.invalid(here.child('uid'), uid, 'uid must not be empty'));
-    if (group === '' && version === 'v1' && kind === 'Event') {
-      errors.push(
-        field.invalid(here, `${apiVersion}, Kind=${kind}`, `${apiVersion}, Kind=${kind} is disallowed from being an owner`),
-      );
+    if (apiVersion === 'v1' && kind === 'Event') {
+      errors.push(field.invalid(at, { apiVersion, kind, name, uid }, '/v1, Kind=Event is disallowed from being an owner'));
     }
-    if (reference.controller !== true) continue;
+    if (isController !== true) continue;
+    const current = `${kind}/${name}`;
     if (controller !== undefined) {
-      const message = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`;
+      const message = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${current}`;
       errors.push(field.invalid(at, references, message));
-    }
-    controller = name;
+    } else controller = current;
   }
   return errors;
 }
@@ -149,11 +145,11 @@ const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(['kubernetes', 'orphan'
 function validateFinalizers(finalizers: readonly string[]): FieldErrorList {
   const at = METADATA.child('finalizers');
   const errors: FieldErrorList = [];
-  for (const [index, finalizer] of finalizers.entries()) {
-    for (const problem of validation.isQualifiedName(finalizer)) errors.push(field.invalid(at.index(index), finalizer, problem));
+  for (const finalizer of finalizers) {
+    for (const problem of validation.isQualifiedName(finalizer)) errors.push(field.invalid(at, finalizer, problem));
     if (!finalizer.includes('/') && !STANDARD_FINALIZERS.has(finalizer)) {
       const message = 'name is neither a standard finalizer name nor is it fully qualified';
-      errors.push(field.invalid(at.index(index), finalizer, message));
+      errors.push(field.invalid(at, finalizer, message));
     }
   }
   if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {

@@ -8,13 +8,14 @@ import { formatTime } from './time.ts';
 
 /**
  * The namespace of the object is that of the request; without one of its own it gets it. Throws BadRequest. `requested` is ''
- * for cluster-scoped resources.
+ * for cluster-scoped resources, whose objects lose one that they should not have.
  */
 export function inNamespace<T extends KubeObject>(object: T, requested: string): T {
   const { namespace } = object.metadata;
   if (requested === '') {
     if (namespace === undefined || namespace === '') return object;
-    throw apierrors.badRequest(NAMESPACE_MISMATCH);
+    const { namespace: _namespace, ...metadata } = object.metadata;
+    return { ...object, metadata };
   }
   if (namespace === requested) return object;
   if (namespace !== undefined && namespace !== '') throw apierrors.badRequest(NAMESPACE_MISMATCH);

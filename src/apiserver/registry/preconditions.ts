@@ -47,7 +47,9 @@ export function checkVersion(
   if (given === '' || given === '0') {
     if (allowUnconditional) return;
     const at = new FieldPath('metadata', 'resourceVersion');
-    throw apierrors.invalid(type, name, [field.invalid(at, field.omitValue, '0x0: must be specified for an update')]);
+    // The one message that calls a resource a kind.
+    const named = { group: type.group, resource: type.resource, kind: type.resource };
+    throw apierrors.invalid(named, name, [field.invalid(at, 0, 'must be specified for an update')]);
   }
   if (given !== old.metadata.resourceVersion) throw apierrors.conflict(type, name, apierrors.OPTIMISTIC_LOCK_MESSAGE);
 }

@@ -88,7 +88,7 @@ describe('leases', () => {
   test('are renewed by who has seen them', async () => {
     const { json } = await api.post(leases, lease('{holderIdentity: me, renewTime: "2026-01-01T00:00:00.000000Z"}'));
     expect(outcome(await api.put(`${leases}/a`, lease('{holderIdentity: you}')))).toBe(
-      '422 Invalid: Lease.coordination.k8s.io "a" is invalid: metadata.resourceVersion: Invalid value: 0x0: must be specified for an update',
+      '422 Invalid: leases.coordination.k8s.io "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
     );
     expect((await api.put(`${leases}/a`, { ...json, spec: { holderIdentity: 'you' } })).code).toBe(200);
     expect(outcome(await api.put(`${leases}/a`, { ...json, spec: { holderIdentity: 'me' } }))).toMatch(/^409 Conflict: /);

@@ -87,7 +87,7 @@ describe('volume attachments', () => {
     const { json } = await api.post(ATTACHMENTS, attachment);
     const { resourceVersion: _, ...metadata } = json.metadata;
     expect(outcome(await api.put(`${ATTACHMENTS}/a`, { ...json, metadata }))).toMatch(
-      /metadata.resourceVersion: Invalid value: 0x0: must be specified for an update$/,
+      /metadata.resourceVersion: Invalid value: 0: must be specified for an update$/,
     );
   });
 });

@@ -165,10 +165,21 @@ const claimEvaluator: QuotaEvaluator = {
 /** Of the core group, known by their plain name too. */
 const SHORT_NAMES: ReadonlySet<string> = new Set(['configmaps', 'resourcequotas', 'replicationcontrollers', 'secrets']);
 
-export function evaluatorOf({ group, resource }: GroupResource): QuotaEvaluator {
-  if (group === '' && resource === 'pods') return podEvaluator;
-  if (group === '' && resource === 'services') return serviceEvaluator;
-  if (group === '' && resource === 'persistentvolumeclaims') return claimEvaluator;
+/** Of every kind that was asked for, by group and resource: every write asks. */
+const evaluators = new Map<string, QuotaEvaluator>([
+  ['/pods', podEvaluator],
+  ['/services', serviceEvaluator],
+  ['/persistentvolumeclaims', claimEvaluator],
+]);
+
+export function evaluatorOf(type: GroupResource): QuotaEvaluator {
+  const key = `${type.group}/${type.resource}`;
+  let evaluator = evaluators.get(key);
+  if (evaluator === undefined) evaluators.set(key, (evaluator = countingEvaluator(type)));
+  return evaluator;
+}
+
+function countingEvaluator({ group, resource }: GroupResource): QuotaEvaluator {
   const names = [countName({ group, resource }), ...(group === '' && SHORT_NAMES.has(resource) ? [resource] : [])];
   const usage: Amounts = new Map(names.map((name) => [name, ONE]));
   return {
