@@ -158,7 +158,7 @@ export class Cluster {
       clock,
       random: random.derive('controller-manager'),
       logger: logger.with({ component: 'controller-manager' }),
-      ...(pki !== undefined && { rootCa: pki.caCertificate }),
+      ...(pki !== undefined && { rootCa: pki.caCertificate, signing: { authority: pki.authority } }),
       ...(this.#serviceAccountKey !== undefined && { serviceAccountKey: this.#serviceAccountKey }),
       clusterCidrs: [this.#config.podCidr],
       settings: { 'node-ipam': { serviceCidrs: this.#config.serviceCidr.split(',') } },

@@ -72,6 +72,11 @@ export class Pki {
     this.#ca = ca;
   }
 
+  /** The authority with its key, for those who sign what is approved. */
+  get authority(): KeyPair {
+    return this.#ca;
+  }
+
   /** The authority's certificate, PEM. */
   get caCertificate(): string {
     return this.#ca.cert;

@@ -1,7 +1,8 @@
 // Every controller: the name by which it is chosen, as whom it works, and how it is made.
 
 import { BootstrapTokenCleaner } from './bootstrap/index.ts';
-import { CertificateApprover, CertificateCleaner } from './certificates/index.ts';
+import { CertificateApprover, CertificateCleaner, CertificateSigner } from './certificates/index.ts';
+import type { Authority } from './certificates/index.ts';
 import { ClusterRoleAggregationController } from './clusterrole-aggregation/index.ts';
 import type { Controller, ControllerConfig } from './controller.ts';
 import { CronJobController } from './cronjob/index.ts';
@@ -69,6 +70,8 @@ export interface ControllerNeeds {
   readonly serviceAccountKey?: string;
   /** PEM. Without it the root CA is not published. */
   readonly rootCa?: string;
+  /** The cluster's authority, and for how long it signs at most (365 days). Without it approved requests are not signed. */
+  readonly signing?: { readonly authority: Authority; readonly maxDurationMs?: number };
   /** Without it nodes get no ranges of pod addresses. */
   readonly clusterCidrs?: readonly string[];
   readonly settings?: ControllerSettings;
@@ -115,6 +118,11 @@ export const CONTROLLERS = {
     account: 'certificate-controller',
     alias: 'csrapproving',
     make: (config) => new CertificateApprover(config),
+  },
+  'certificatesigningrequest-signing-controller': {
+    account: 'certificate-controller',
+    alias: 'csrsigning',
+    make: (config, { signing }) => (signing === undefined ? undefined : new CertificateSigner({ ...config, ...signing })),
   },
   'certificatesigningrequest-cleaner-controller': {
     account: 'certificate-controller',

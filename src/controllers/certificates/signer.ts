@@ -1,0 +1,136 @@
+// Signs what is approved, with the cluster's authority, for the signers that Kubernetes itself has.
+
+import { X509Certificate } from 'node:crypto';
+import { certificateSigningRequests } from '../../api/certificates/v1/index.ts';
+import type { CertificateSigningRequest } from '../../api/certificates/v1/index.ts';
+import { parseCertificateRequest } from '../../api/certificates/v1/request.ts';
+import type { CertificateRequest } from '../../api/certificates/v1/request.ts';
+import {
+  KUBE_API_SERVER_CLIENT,
+  KUBE_API_SERVER_CLIENT_KUBELET,
+  KUBELET_SERVING,
+  kubeletClientProblem,
+  kubeletServingProblem,
+} from '../../api/certificates/v1/signers.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { formatTime } from '../../client/time.ts';
+import { RateLimitingQueue, reconciled, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { makeCertificate } from './x509.ts';
+import type { Authority } from './x509.ts';
+
+type Request = Immutable<CertificateSigningRequest>;
+
+export interface CertificateSignerConfig extends ControllerConfig {
+  readonly authority: Authority;
+  /** What nobody asks for lasts so long, and nothing longer. Default: 365 days. */
+  readonly maxDurationMs?: number;
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const MIN_DURATION_MS = 10 * MINUTE_MS;
+/** For clocks that differ. What lasts less than SHORT lasts as long as was asked, counted from now. */
+const BACKDATE_MS = 5 * MINUTE_MS;
+const SHORT_MS = 8 * 60 * MINUTE_MS;
+
+export class CertificateSigner implements Controller {
+  readonly name = 'certificatesigningrequest-signing-controller';
+  readonly #config: CertificateSignerConfig;
+  readonly #requests: SharedInformer<Request>;
+  readonly #queue: RateLimitingQueue;
+
+  constructor(config: CertificateSignerConfig) {
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#requests = config.informers.informerFor(certificateSigningRequests);
+    this.#requests.addEventHandler({
+      onAdd: (request) => this.#queue.add(objectKey(request)),
+      onUpdate: (_, request) => this.#queue.add(objectKey(request)),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#requests.waitForSync(signal);
+    const { logger } = this.#config;
+    await runWorkers(this.#queue, 5, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const request = this.#requests.lister.getByKey(key);
+    if (request === undefined || !isToBeSigned(request)) return reconciled;
+    const { signerName, usages = [] } = request.spec;
+    const problemOf = PROBLEMS[signerName];
+    if (problemOf === undefined) return reconciled;
+    const parsed = parseCertificateRequest(request.spec.request);
+    const problem = problemOf(parsed, usages ?? []);
+    const { status } = request;
+    if (problem === undefined) {
+      const certificate = Buffer.from(this.#sign(request, parsed)).toString('base64');
+      await this.#writeStatus(request, { ...status, certificate }, signal);
+    } else {
+      const failed = {
+        type: 'Failed' as const,
+        status: 'True' as const,
+        reason: 'SignerValidationFailure',
+        message: problem,
+        lastUpdateTime: formatTime(this.#config.clock.now()),
+        // The server knows since when.
+        lastTransitionTime: null,
+      };
+      await this.#writeStatus(request, { ...status, conditions: [...(status.conditions ?? []), failed] }, signal);
+    }
+    return reconciled;
+  }
+
+  #sign({ spec }: Request, parsed: CertificateRequest): string {
+    const { authority, clock, random, maxDurationMs = 365 * DAY_MS } = this.#config;
+    const wanted = spec.expirationSeconds === undefined ? maxDurationMs : spec.expirationSeconds * 1000;
+    const durationMs = Math.min(Math.max(wanted, Math.min(MIN_DURATION_MS, maxDurationMs)), maxDurationMs);
+    const now = clock.now();
+    const notAfterMs = now + durationMs - (durationMs < SHORT_MS ? 0 : BACKDATE_MS);
+    return makeCertificate(authority, {
+      request: parsed,
+      requestPem: Buffer.from(spec.request, 'base64').toString('latin1'),
+      usages: spec.usages ?? [],
+      serialNumber: random.bytes(16),
+      notBeforeMs: now - BACKDATE_MS,
+      // Nothing outlasts who signed it.
+      notAfterMs: Math.min(notAfterMs, Date.parse(new X509Certificate(authority.cert).validTo)),
+    });
+  }
+
+  /** A request that has changed meanwhile is looked at again when the cache shows it. */
+  async #writeStatus(request: Request, status: Request['status'], signal: AbortSignal): Promise<void> {
+    try {
+      await this.#config.client.resource(certificateSigningRequests).updateStatus({ ...request, status }, { signal });
+    } catch (err) {
+      if (!apierrors.isNotFound(err)) throw err;
+    }
+  }
+}
+
+/** Approved, and neither signed nor failed nor denied. */
+function isToBeSigned({ status: { conditions = [], certificate } }: Request): boolean {
+  const is = (type: string): boolean => conditions.some((each) => each.type === type && each.status === 'True');
+  return certificate === undefined && is('Approved') && !is('Denied') && !is('Failed');
+}
+
+type ProblemOf = (request: CertificateRequest, usages: readonly string[]) => string | undefined;
+
+/** By signer: why it does not sign a request. Other signers are other people's; nothing can be asked of kubernetes.io/legacy-unknown any more. */
+const PROBLEMS: Readonly<Record<string, ProblemOf | undefined>> = {
+  [KUBE_API_SERVER_CLIENT]: (_, usages) => clientUsageProblem(usages),
+  [KUBE_API_SERVER_CLIENT_KUBELET]: kubeletClientProblem,
+  [KUBELET_SERVING]: kubeletServingProblem,
+};
+
+function clientUsageProblem(usages: readonly string[]): string | undefined {
+  const wrong = usages.find((usage) => !['digital signature', 'key encipherment', 'client auth'].includes(usage));
+  if (wrong !== undefined) return `invalid usage for client certificate: ${wrong}`;
+  return usages.includes('client auth') ? undefined : 'missing required usage for client certificate: client auth';
+}

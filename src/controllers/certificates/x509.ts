@@ -1,0 +1,197 @@
+// Makes X.509 certificates (RFC 5280) from requests for them. Written out here because a certificate is a handful of nested
+// lists, and because the signature has to be made at once: what is made by other threads is not done when a virtual clock says.
+
+import { createPrivateKey, sign, X509Certificate } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { isIPv4 } from 'node:net';
+import { childrenOf, readDer } from '../../api/certificates/v1/der.ts';
+import type { CertificateRequest } from '../../api/certificates/v1/request.ts';
+
+/** Who signs: PEM. */
+export interface Authority {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface CertificateTemplate {
+  readonly request: CertificateRequest;
+  /** The request's own bytes, PEM: its subject is taken over as it is. */
+  readonly requestPem: string;
+  /** As spec.usages has them. */
+  readonly usages: readonly string[];
+  /** 16 bytes. */
+  readonly serialNumber: Uint8Array;
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+}
+
+/** Bits of KeyUsage, from the first. */
+const KEY_USAGES = [
+  'digital signature',
+  'content commitment',
+  'key encipherment',
+  'data encipherment',
+  'key agreement',
+  'cert sign',
+  'crl sign',
+  'encipher only',
+  'decipher only',
+];
+const SYNONYMS: Readonly<Record<string, string>> = { signing: 'digital signature', 's/mime': 'email protection' };
+const EXTENDED_USAGES: Readonly<Record<string, string>> = {
+  any: '2.5.29.37.0',
+  'server auth': '1.3.6.1.5.5.7.3.1',
+  'client auth': '1.3.6.1.5.5.7.3.2',
+  'code signing': '1.3.6.1.5.5.7.3.3',
+  'email protection': '1.3.6.1.5.5.7.3.4',
+  'ipsec end system': '1.3.6.1.5.5.7.3.5',
+  'ipsec tunnel': '1.3.6.1.5.5.7.3.6',
+  'ipsec user': '1.3.6.1.5.5.7.3.7',
+  timestamping: '1.3.6.1.5.5.7.3.8',
+  'ocsp signing': '1.3.6.1.5.5.7.3.9',
+  'microsoft sgc': '1.3.6.1.4.1.311.10.3.3',
+  'netscape sgc': '2.16.840.1.113730.4.1',
+};
+
+/** The certificate, PEM. Throws Error for a usage that certificates cannot say. */
+export function makeCertificate(authority: Authority, template: CertificateTemplate): string {
+  const key = createPrivateKey(authority.key);
+  const { algorithm, hash } = signatureAlgorithm(key);
+  const issuer = readDer(new X509Certificate(authority.cert).raw);
+  const { subject: issuerName, keyIdentifier } = issuerParts(issuer);
+  const [, subject] = childrenOf(firstChild(readDer(fromPem(template.requestPem))));
+  if (subject === undefined) throw new Error('a request without a subject');
+  const serial = Buffer.from(template.serialNumber);
+  // A positive number that is not longer than it has to be.
+  serial[0] = ((serial[0] as number) & 0x7f) | 0x01;
+  const signed = sequence(
+    tagged(0xa0, integer(Buffer.from([2]))),
+    integer(serial),
+    algorithm,
+    issuerName,
+    sequence(time(template.notBeforeMs), time(template.notAfterMs)),
+    subject.whole,
+    template.request.publicKey,
+    tagged(0xa3, sequence(...extensionsOf(template, keyIdentifier))),
+  );
+  const signature = sign(hash, signed, key);
+  const der = sequence(signed, algorithm, bitString(signature));
+  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
+  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
+}
+
+function extensionsOf({ request, usages }: CertificateTemplate, keyIdentifier: Buffer | undefined): Buffer[] {
+  const named = usages.map((usage) => SYNONYMS[usage] ?? usage);
+  const unknown = named.find((usage) => !KEY_USAGES.includes(usage) && EXTENDED_USAGES[usage] === undefined);
+  if (unknown !== undefined) throw new Error(`unrecognized usage values: ${JSON.stringify([unknown])}`);
+  const bits = KEY_USAGES.map((usage) => named.includes(usage));
+  const extended = [...new Set(named)].flatMap((usage) => EXTENDED_USAGES[usage] ?? []);
+  const names = [
+    ...request.dnsNames.map((name) => tagged(0x82, Buffer.from(name, 'latin1'))),
+    ...request.emailAddresses.map((name) => tagged(0x81, Buffer.from(name, 'latin1'))),
+    ...request.ipAddresses.map((address) => tagged(0x87, addressBytes(address))),
+    ...request.uris.map((uri) => tagged(0x86, Buffer.from(uri, 'latin1'))),
+  ];
+  return [
+    ...(bits.includes(true) ? [extension('2.5.29.15', flags(bits), true)] : []),
+    ...(extended.length > 0 ? [extension('2.5.29.37', sequence(...extended.map(objectId)))] : []),
+    // It is none of those who sign.
+    extension('2.5.29.19', sequence(), true),
+    ...(keyIdentifier !== undefined ? [extension('2.5.29.35', sequence(tagged(0x80, keyIdentifier)))] : []),
+    ...(names.length > 0 ? [extension('2.5.29.17', sequence(...names))] : []),
+  ];
+}
+
+/** The name of whoever the certificate is for, and the identifier of its key if it says one. */
+function issuerParts(certificate: ReturnType<typeof readDer>): { subject: Buffer; keyIdentifier: Buffer | undefined } {
+  const fields = childrenOf(firstChild(certificate));
+  // Version (there since version 2), number, algorithm, issuer, validity, subject.
+  const subject = fields[fields[0]?.tag === 0xa0 ? 5 : 4];
+  if (subject === undefined) throw new Error('a certificate without a subject');
+  const extensions = fields.find(({ tag }) => tag === 0xa3);
+  const identifier =
+    extensions === undefined
+      ? undefined
+      : childrenOf(firstChild(extensions))
+          .map((each) => childrenOf(each))
+          .find(([type]) => type?.value.equals(objectId('2.5.29.14').subarray(2)))
+          ?.at(-1);
+  return { subject: subject.whole, keyIdentifier: identifier === undefined ? undefined : readDer(identifier.value).value };
+}
+
+function firstChild(der: ReturnType<typeof readDer>): ReturnType<typeof readDer> {
+  const [first] = childrenOf(der);
+  if (first === undefined) throw new Error('asn1: syntax error: sequence truncated');
+  return first;
+}
+
+function signatureAlgorithm(key: KeyObject): { algorithm: Buffer; hash: string | null } {
+  const ecdsa: Readonly<Record<string, readonly [string, string]>> = {
+    prime256v1: ['1.2.840.10045.4.3.2', 'sha256'],
+    secp384r1: ['1.2.840.10045.4.3.3', 'sha384'],
+    secp521r1: ['1.2.840.10045.4.3.4', 'sha512'],
+  };
+  switch (key.asymmetricKeyType) {
+    case 'rsa':
+      return { algorithm: sequence(objectId('1.2.840.113549.1.1.11'), tagged(0x05, Buffer.alloc(0))), hash: 'sha256' };
+    case 'ed25519':
+      return { algorithm: sequence(objectId('1.3.101.112')), hash: null };
+    case 'ec': {
+      const found = ecdsa[key.asymmetricKeyDetails?.namedCurve ?? ''];
+      if (found !== undefined) return { algorithm: sequence(objectId(found[0])), hash: found[1] };
+    }
+  }
+  throw new Error(`a key of the kind ${key.asymmetricKeyType ?? 'unknown'} cannot sign certificates`);
+}
+
+function fromPem(pem: string): Buffer {
+  return Buffer.from(pem.replaceAll(/-----[A-Z ]+-----|\s/g, ''), 'base64');
+}
+
+function tagged(tag: number, value: Buffer): Buffer {
+  const { length } = value;
+  if (length < 0x80) return Buffer.concat([Buffer.from([tag, length]), value]);
+  const bytes: number[] = [];
+  for (let rest = length; rest > 0; rest >>>= 8) bytes.unshift(rest & 0xff);
+  return Buffer.concat([Buffer.from([tag, 0x80 | bytes.length, ...bytes]), value]);
+}
+
+const sequence = (...parts: readonly Buffer[]): Buffer => tagged(0x30, Buffer.concat(parts));
+const integer = (value: Buffer): Buffer => tagged(0x02, value);
+const bitString = (value: Buffer, unused = 0): Buffer => tagged(0x03, Buffer.concat([Buffer.from([unused]), value]));
+
+function extension(type: string, value: Buffer, critical = false): Buffer {
+  return sequence(objectId(type), ...(critical ? [tagged(0x01, Buffer.from([0xff]))] : []), tagged(0x04, value));
+}
+
+/** Named bits: what follows the last that is set is left out. */
+function flags(bits: readonly boolean[]): Buffer {
+  const count = bits.lastIndexOf(true) + 1;
+  const bytes = Buffer.alloc(Math.ceil(count / 8));
+  bits.forEach((set, index) => {
+    if (set) bytes[index >> 3] = (bytes[index >> 3] as number) | (0x80 >> (index & 7));
+  });
+  return bitString(bytes, bytes.length * 8 - count);
+}
+
+function objectId(text: string): Buffer {
+  const [first = 0, second = 0, ...others] = text.split('.').map(Number);
+  const bytes = [first * 40 + second, ...others].flatMap((number) => {
+    const groups = [number & 0x7f];
+    for (let rest = number >>> 7; rest > 0; rest >>>= 7) groups.unshift(0x80 | (rest & 0x7f));
+    return groups;
+  });
+  return tagged(0x06, Buffer.from(bytes));
+}
+
+/** Two digits of the year until 2049, four from then on. */
+function time(ms: number): Buffer {
+  const text = new Date(ms).toISOString().replaceAll(/[-:T]|\.\d+/g, '');
+  return Number(text.slice(0, 4)) < 2050 ? tagged(0x17, Buffer.from(text.slice(2))) : tagged(0x18, Buffer.from(text));
+}
+
+function addressBytes(address: string): Buffer {
+  if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
+  // As it is told by the request: eight groups, none left out.
+  return Buffer.concat(address.split(':').map((group) => Buffer.from(group.padStart(4, '0'), 'hex')));
+}
