@@ -12,6 +12,7 @@ import { DisruptionController } from './disruption/index.ts';
 import { EndpointsController } from './endpoints/index.ts';
 import { EndpointSliceMirroringController } from './endpointslice-mirroring/index.ts';
 import { EndpointSliceController } from './endpointslice/index.ts';
+import { EphemeralVolumeController } from './ephemeral-volume/index.ts';
 import { GarbageCollector } from './garbage-collector/index.ts';
 import type { GarbageCollectorConfig } from './garbage-collector/index.ts';
 import { HorizontalPodAutoscalerController } from './horizontal-pod-autoscaler/index.ts';
@@ -180,6 +181,11 @@ export const CONTROLLERS = {
     account: 'endpointslicemirroring-controller',
     alias: 'endpointslicemirroring',
     make: (config, { settings }) => new EndpointSliceMirroringController({ ...config, ...settings?.['endpointslice-mirroring'] }),
+  },
+  'ephemeral-volume-controller': {
+    account: 'ephemeral-volume-controller',
+    alias: 'ephemeral-volume',
+    make: (config) => new EphemeralVolumeController(config),
   },
   'garbage-collector-controller': {
     account: 'generic-garbage-collector',

@@ -1,0 +1,114 @@
+// Ephemeral volumes: a claim for each, made from the template in its pod and owned by the pod, with which it goes.
+
+import { persistentVolumeClaims, pods } from '../../api/core/v1/index.ts';
+import type { PersistentVolumeClaim, Pod, Volume } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { isControlledBy, newControllerRef } from '../controller-ref.ts';
+import { BY_CLAIM, byClaim, claimNameOf } from '../pod-claims.ts';
+import { isNamespaceTerminating, messageOf } from '../pod-control.ts';
+
+type ReadPod = Immutable<Pod>;
+type ReadClaim = Immutable<PersistentVolumeClaim>;
+
+export class EphemeralVolumeController implements Controller {
+  readonly name = 'ephemeral-volume-controller';
+  readonly #config: ControllerConfig;
+  readonly #pods: SharedInformer<ReadPod>;
+  readonly #claims: SharedInformer<ReadClaim>;
+  readonly #queue: RateLimitingQueue;
+  readonly #recorder: EventRecorder;
+
+  constructor(config: ControllerConfig) {
+    const { client, clock, random, informers, logger } = config;
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'ephemeral_volume' });
+    this.#pods = informers.informerFor(pods);
+    this.#claims = informers.informerFor(persistentVolumeClaims);
+    this.#pods.addIndexers({ [BY_CLAIM]: byClaim });
+    const consider = (pod: ReadPod): void => {
+      if (needsClaims(pod)) this.#queue.add(objectKey(pod));
+    };
+    this.#pods.addEventHandler({ onAdd: consider, onUpdate: (_, pod) => consider(pod) });
+    // Somebody has deleted a claim whose pod still needs it, or one that was in the way of another.
+    const claimGone = (claim: ReadClaim): void => {
+      for (const pod of this.#pods.lister.byIndex(BY_CLAIM, objectKey(claim))) consider(pod);
+    };
+    this.#claims.addEventHandler({
+      onUpdate: (before, claim) => {
+        if (before.metadata.uid !== claim.metadata.uid) claimGone(before);
+      },
+      onDelete: claimGone,
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger } = this.#config;
+    await Promise.all([this.#pods, this.#claims].map((informer) => informer.waitForSync(signal)));
+    await runWorkers(this.#queue, 5, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+    this.#recorder.stop();
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const pod = this.#pods.lister.getByKey(key);
+    if (pod === undefined || !needsClaims(pod)) return reconciled;
+    for (const volume of pod.spec.volumes ?? []) {
+      if (volume.ephemeral === undefined) continue;
+      const why = await this.#ensureClaim(pod, volume, signal);
+      if (why === undefined) continue;
+      const regarding = { apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata };
+      this.#recorder.event(regarding, 'Warning', 'FailedBinding', `ephemeral volume ${volume.name}: ${why}`);
+      return requeue;
+    }
+    return reconciled;
+  }
+
+  /** Answers why there is no claim for the volume. */
+  async #ensureClaim(pod: ReadPod, volume: Immutable<Volume>, signal: AbortSignal): Promise<string | undefined> {
+    const { namespace = '' } = pod.metadata;
+    const name = claimNameOf(pod, volume) ?? '';
+    const present = this.#claims.lister.get(namespace, name);
+    if (present !== undefined) return ownership(present, pod);
+    const template = volume.ephemeral?.volumeClaimTemplate;
+    if (template === undefined) return undefined;
+    const { annotations, labels } = template.metadata;
+    const client = this.#config.client.resource(persistentVolumeClaims).namespace(namespace);
+    try {
+      await client.create(
+        {
+          metadata: {
+            name,
+            ...(annotations !== undefined && { annotations }),
+            ...(labels !== undefined && { labels }),
+            ownerReferences: [newControllerRef(pod.metadata, { apiVersion: 'v1', kind: 'Pod' })],
+          },
+          spec: template.spec,
+        },
+        { signal },
+      );
+    } catch (err) {
+      if (signal.aborted) throw err;
+      if (isNamespaceTerminating(err)) return undefined;
+      // It may be the pod's own, and the cache not know it yet.
+      if (apierrors.isAlreadyExists(err)) return ownership(await client.get(name, { signal }), pod);
+      return `create PVC ${name}: ${messageOf(err)}`;
+    }
+    return undefined;
+  }
+}
+
+function needsClaims({ metadata, spec }: ReadPod): boolean {
+  return metadata.deletionTimestamp === undefined && spec.volumes?.some(({ ephemeral }) => ephemeral !== undefined) === true;
+}
+
+function ownership(claim: ReadClaim, pod: ReadPod): string | undefined {
+  if (isControlledBy(claim, pod)) return undefined;
+  return `PVC ${objectKey(claim)} was not created for pod ${objectKey(pod)} (pod is not owner)`;
+}

@@ -1,0 +1,3 @@
+// The controller of ephemeral volumes.
+
+export { EphemeralVolumeController } from './ephemeral-volume-controller.ts';
