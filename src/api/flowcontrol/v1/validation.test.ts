@@ -81,6 +81,69 @@ describe('flow schemas', () => {
       ["spec.rules[0].subjects[0].group: Forbidden: group is forbidden when subject kind is not 'Group'"],
     ],
     [
+      subject({ kind: 'ServiceAccount', user: { name: 'fred' }, group: { name: 'fred' } }),
+      [
+        "spec.rules[0].subjects[0].serviceAccount: Required value: serviceAccount is required when subject kind is 'ServiceAccount'",
+        "spec.rules[0].subjects[0].user: Forbidden: user is forbidden when subject kind is not 'User'",
+        "spec.rules[0].subjects[0].group: Forbidden: group is forbidden when subject kind is not 'Group'",
+      ],
+    ],
+    [
+      subject({ kind: 'User', group: { name: 'fred' }, serviceAccount: { namespace: 's', name: 'n' } }),
+      [
+        "spec.rules[0].subjects[0].user: Required value: user is required when subject kind is 'User'",
+        "spec.rules[0].subjects[0].serviceAccount: Forbidden: serviceAccount is forbidden when subject kind is not 'ServiceAccount'",
+        "spec.rules[0].subjects[0].group: Forbidden: group is forbidden when subject kind is not 'Group'",
+      ],
+    ],
+    [
+      subject({ kind: 'Group', user: { name: 'fred' }, serviceAccount: { namespace: 's', name: 'n' } }),
+      [
+        "spec.rules[0].subjects[0].group: Required value: group is required when subject kind is 'Group'",
+        "spec.rules[0].subjects[0].serviceAccount: Forbidden: serviceAccount is forbidden when subject kind is not 'ServiceAccount'",
+        "spec.rules[0].subjects[0].user: Forbidden: user is forbidden when subject kind is not 'User'",
+      ],
+    ],
+    [subject({ kind: 'Group', group: { name: '' } }), ['spec.rules[0].subjects[0].group.name: Required value']],
+    [
+      subject({ kind: 'ServiceAccount', serviceAccount: { name: '', namespace: 'A' } }),
+      [
+        'spec.rules[0].subjects[0].serviceAccount.name: Required value',
+        `spec.rules[0].subjects[0].serviceAccount.namespace: Invalid value: "A": ${LABEL}`,
+      ],
+    ],
+    [
+      resource({ verbs: ['*', 'create'], apiGroups: ['*', 'a'], resources: ['*', 'b'], namespaces: ['*', 'c'] }),
+      [
+        `spec.rules[0].resourceRules[0].verbs: Invalid value: ["*","create"]: if '*' is present, must not specify other verbs`,
+        `spec.rules[0].resourceRules[0].apiGroups: Invalid value: ["*","a"]: if '*' is present, must not specify other api groups`,
+        `spec.rules[0].resourceRules[0].resources: Invalid value: ["*","b"]: if '*' is present, must not specify other resources`,
+        `spec.rules[0].resourceRules[0].namespaces: Invalid value: ["*","c"]: if '*' is present, must not specify other namespaces`,
+      ],
+    ],
+    [resource({ apiGroups: ['', 'batch'], resources: ['pods', 'jobs'], namespaces: ['a', 'b'], clusterScope: true }), []],
+    [
+      urls('*', '/apis/*'),
+      [
+        `spec.rules[0].nonResourceRules[0].nonResourceURLs: Invalid value: ["*","/apis/*"]: if '*' is present, must not specify other non-resource URLs`,
+      ],
+    ],
+    [
+      urls(),
+      ['spec.rules[0].nonResourceRules[0].nonResourceURLs: Required value: nonResourceURLs must contain at least one value'],
+    ],
+    [
+      { rules: [{ subjects: [user], nonResourceRules: [{ ...url, verbs: ['feed'] }] }] },
+      [`spec.rules[0].nonResourceRules[0].verbs: Unsupported value: ["feed"]: supported values: ${ALL_VERBS}`],
+    ],
+    [
+      { rules: [{ subjects: [user], nonResourceRules: [{ ...url, verbs: [] }] }] },
+      ['spec.rules[0].nonResourceRules[0].verbs: Required value: verbs must contain at least one value'],
+    ],
+    [urls('/healthz', '/a/b/c', '/a/'), []],
+    [{ rules: null }, []],
+    [{ matchingPrecedence: 10_000, distinguisherMethod: { type: 'ByNamespace' } }, []],
+    [
       subject({ kind: 'x' }),
       ['spec.rules[0].subjects[0].kind: Unsupported value: "x": supported values: "Group", "ServiceAccount", "User"'],
     ],
