@@ -294,6 +294,22 @@ describe('the scheduler with an API server', () => {
     expect([bindings(first.requests, 'b'), bindings(second.requests, 'b')]).toEqual([0, 1]);
   });
 
+  it('watches the cluster only while leading, if told so', async () => {
+    await cluster.addNode('n');
+    const configuration = profile({ leaderElection: { leaderElect: true }, delayCacheUntilActive: true });
+    const first = cluster.startScheduler({ configuration, identity: 'first' });
+    await cluster.addPod('a');
+    await cluster.untilBound('a');
+    const second = cluster.startScheduler({ configuration, identity: 'second' });
+    await cluster.clock.advance('5s');
+    const lists = () => second.requests.filter((request) => request === 'GET /api/v1/pods');
+    expect(lists()).toEqual([]);
+    await first.stop();
+    await cluster.addPod('b');
+    await cluster.untilBound('b');
+    expect(lists()).toHaveLength(1);
+  });
+
   it('schedules by the plugins of the profile', async () => {
     for (const name of ['n1', 'n2', 'n3']) await cluster.addNode(name);
     const plugins = { score: { enabled: [{ name: 'Random' }], disabled: [{ name: '*' }] } };

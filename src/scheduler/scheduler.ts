@@ -72,7 +72,7 @@ export class Scheduler {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, client, random, logger, informers } = this.#config;
     this.#running = signal;
-    informers.start(signal);
+    if (!this.#configuration.delayCacheUntilActive) informers.start(signal);
     const { leaderElect, resourceName, resourceNamespace, ...durations } = this.#configuration.leaderElection;
     if (!leaderElect) {
       await this.#lead(signal);
@@ -96,6 +96,8 @@ export class Scheduler {
   async #lead(signal: AbortSignal): Promise<void> {
     const session = this.#session ?? this.#newSession();
     this.#session = undefined;
+    // They outlive this time of leading.
+    if (this.#running !== undefined) this.#config.informers.start(this.#running);
     await session.run(signal);
     await this.#sendLastEvents();
   }

@@ -217,11 +217,12 @@ function makeFrameworks(config: SessionConfig, handle: Handle): ReadonlyMap<stri
     frameworks.set(profile.schedulerName, framework);
   }
   // There is one queue, so one order.
-  const orders = new Set(Array.from(frameworks.values(), (framework) => framework.plugins.queueSort.name));
-  if (orders.size > 1) {
-    const error = field.invalid(field.path('profiles'), [...orders], 'the queue sort plugin has to be the same in all profiles');
-    throw new ConfigurationError('scheduler configuration', [error]);
-  }
+  const orders = Array.from(frameworks.values(), ({ plugins }) => plugins.queueSort.name);
+  const errors = orders.flatMap((order, i) => {
+    const at = field.path(profiles[i]?.path ?? 'profiles').child('plugins', 'queueSort');
+    return order === orders[0] ? [] : [field.invalid(at, order, 'queueSort must be the same for all profiles.')];
+  });
+  if (errors.length > 0) throw new ConfigurationError('scheduler configuration', errors);
   return frameworks;
 }
 

@@ -25,6 +25,7 @@ describe('readConfiguration', () => {
         resourceNamespace: 'kube-system',
         resourceName: 'kube-scheduler',
       },
+      delayCacheUntilActive: false,
       profiles: [
         {
           schedulerName: 'default-scheduler',
@@ -88,7 +89,11 @@ describe('readConfiguration', () => {
       { ...header, podMaxBackoffSeconds: '10' },
       /podMaxBackoffSeconds: Invalid value: "10": must be an integer/,
     ],
-    ['a percentage out of range', { ...header, percentageOfNodesToScore: 101 }, /must be between 0 and 100, inclusive/],
+    [
+      'a percentage out of range',
+      { ...header, percentageOfNodesToScore: 101 },
+      /percentageOfNodesToScore: Invalid value: 101: not in valid range \[0-100\]/,
+    ],
     [
       'backoffs that shrink',
       { ...header, podInitialBackoffSeconds: 20 },
@@ -117,6 +122,21 @@ describe('readConfiguration', () => {
     ],
     ['arguments twice', { ...header, profiles: [{ pluginConfig: [{ name: 'A' }, { name: 'A' }] }] }, /Duplicate value: "A"/],
     ['a duration without unit', { ...header, leaderElection: { leaseDuration: '15' } }, /missing unit in duration/],
+    [
+      'no backoff',
+      { ...header, podInitialBackoffSeconds: 0 },
+      /podInitialBackoffSeconds: Invalid value: 0: must be greater than 0/,
+    ],
+    [
+      'retries after the deadline',
+      { ...header, leaderElection: { retryPeriod: '10s' } },
+      /RenewDeadline must be greater than RetryPeriod/,
+    ],
+    [
+      'a lease without name',
+      { ...header, leaderElection: { resourceName: '' } },
+      /resourceName: Required value: resourceName is required/,
+    ],
     [
       'a deadline after the lease',
       { ...header, leaderElection: { leaseDuration: '5s' } },

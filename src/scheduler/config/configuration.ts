@@ -45,6 +45,8 @@ export interface SchedulerConfiguration {
   readonly podMaxBackoffSeconds: number;
   readonly percentageOfNodesToScore: number;
   readonly leaderElection: LeaderElectionConfiguration;
+  /** The cluster is watched only while leading, and not already while waiting for that. */
+  readonly delayCacheUntilActive: boolean;
   readonly profiles: readonly ProfileConfiguration[];
   /** In the order in which they are asked. */
   readonly extenders: readonly ExtenderConfiguration[];
@@ -56,10 +58,10 @@ const UNSUPPORTED: Readonly<Record<string, string>> = {
   clientConnection: 'the scheduler is given its client',
   enableProfiling: 'the scheduler serves no HTTP of its own',
   enableContentionProfiling: 'the scheduler serves no HTTP of its own',
-  delayCacheUntilActive: 'not supported',
 };
 
 const MAX_SECONDS = 2 ** 31 - 1;
+const PERCENTAGE = 'not in valid range [0-100]';
 
 /**
  * Reads a configuration object (as a YAML file gives it); undefined is all defaults. Throws ConfigurationError with everything
@@ -75,6 +77,7 @@ export function readConfiguration(value: unknown): SchedulerConfiguration {
     ...Object.keys(UNSUPPORTED),
     'apiVersion',
     'kind',
+    'delayCacheUntilActive',
     'extenders',
     'leaderElection',
     'percentageOfNodesToScore',
@@ -88,9 +91,9 @@ export function readConfiguration(value: unknown): SchedulerConfiguration {
     root.child('kind').requiredString();
     root.child('kind').oneOf('KubeSchedulerConfiguration');
   }
-  const podInitialBackoffSeconds = root.child('podInitialBackoffSeconds').integer(1, MAX_SECONDS) ?? 1;
+  const podInitialBackoffSeconds = root.child('podInitialBackoffSeconds').integer(1, MAX_SECONDS, 'must be greater than 0') ?? 1;
   const max = root.child('podMaxBackoffSeconds');
-  const podMaxBackoffSeconds = max.integer(1, MAX_SECONDS) ?? 10;
+  const podMaxBackoffSeconds = max.integer(-MAX_SECONDS, MAX_SECONDS) ?? 10;
   if (podMaxBackoffSeconds < podInitialBackoffSeconds) {
     root.errors.push(field.invalid(max.path, podMaxBackoffSeconds, 'must be greater than or equal to PodInitialBackoffSeconds'));
   }
@@ -98,8 +101,9 @@ export function readConfiguration(value: unknown): SchedulerConfiguration {
   const configuration: SchedulerConfiguration = {
     podInitialBackoffSeconds,
     podMaxBackoffSeconds,
-    percentageOfNodesToScore: root.child('percentageOfNodesToScore').integer(0, 100) ?? 0,
+    percentageOfNodesToScore: root.child('percentageOfNodesToScore').integer(0, 100, PERCENTAGE) ?? 0,
     leaderElection: readLeaderElection(root.child('leaderElection')),
+    delayCacheUntilActive: root.child('delayCacheUntilActive').boolean() ?? false,
     profiles: readProfiles(root.child('profiles')).map((profile) => withIgnoredResources(profile, extenders)),
     extenders,
   };
@@ -138,7 +142,7 @@ function readProfiles(reader: ConfigReader): readonly ProfileConfiguration[] {
     return {
       schedulerName,
       path: item.path.toString(),
-      percentageOfNodesToScore: item.child('percentageOfNodesToScore').integer(0, 100),
+      percentageOfNodesToScore: item.child('percentageOfNodesToScore').integer(0, 100, PERCENTAGE),
       plugins: readPlugins(item.child('plugins')),
       pluginConfig: readPluginConfig(item.child('pluginConfig')),
     };
@@ -210,6 +214,13 @@ function readLeaderElection(reader: ConfigReader): LeaderElectionConfiguration {
   if (election.leaseDurationMs <= election.renewDeadlineMs) {
     const { path, raw } = reader.child('leaseDuration');
     reader.errors.push(field.invalid(path, raw, 'LeaseDuration must be greater than RenewDeadline'));
+  }
+  if (election.renewDeadlineMs <= election.retryPeriodMs) {
+    const { path, raw } = reader.child('renewDeadline');
+    reader.errors.push(field.invalid(path, raw, 'RenewDeadline must be greater than RetryPeriod'));
+  }
+  for (const name of ['resourceNamespace', 'resourceName'] as const) {
+    if (election[name] === '') reader.errors.push(field.required(reader.child(name).path, `${name} is required`));
   }
   return election;
 }

@@ -88,14 +88,15 @@ export class ConfigReader {
     return undefined;
   }
 
-  integer(min: number, max: number): number | undefined {
+  /** `why`: what to say of a number that is not from `min` to `max`. */
+  integer(min: number, max: number, why = `not in valid range [${min}, ${max}]`): number | undefined {
     if (this.#value === undefined) return undefined;
     if (typeof this.#value !== 'number' || !Number.isInteger(this.#value)) {
       this.errors.push(field.typeInvalid(this.path, this.#value, 'must be an integer'));
       return undefined;
     }
     if (this.#value < min || this.#value > max) {
-      this.errors.push(field.invalid(this.path, this.#value, `must be between ${min} and ${max}, inclusive`));
+      this.errors.push(field.invalid(this.path, this.#value, why));
       return undefined;
     }
     return this.#value;

@@ -2,6 +2,7 @@
 // (LeastAllocated, the default), fuller ones (MostAllocated), or by a curve (RequestedToCapacityRatio).
 
 import * as field from '../../machinery/field.ts';
+import { isQualifiedName } from '../../machinery/validation.ts';
 import type { ConfigReader } from '../config/reader.ts';
 import { ActionType, clusterEvent, type QueueingHint } from '../framework/events.ts';
 import type { PluginRegistration } from '../framework/handle.ts';
@@ -145,18 +146,13 @@ function namesOf(requests: Resource): readonly string[] {
 }
 
 function readFitArgs(reader: ConfigReader): FitArgs {
-  const resources = new Set(
-    reader
-      .child('ignoredResources')
-      .items()
-      .map((item) => item.requiredString()),
-  );
+  const resources = new Set(reader.child('ignoredResources').items().map(readResourceName));
   const groups = new Set(
     reader
       .child('ignoredResourceGroups')
       .items()
       .map((item) => {
-        const group = item.requiredString();
+        const group = readResourceName(item);
         if (group.includes('/')) item.errors.push(field.invalid(item.path, group, "resource group name can't contain '/'"));
         return group;
       }),
@@ -166,13 +162,25 @@ function readFitArgs(reader: ConfigReader): FitArgs {
   return { ignored, score: readScoringStrategy(reader.child('scoringStrategy')) };
 }
 
+function readResourceName(reader: ConfigReader): string {
+  const name = reader.requiredString();
+  if (name !== '') for (const why of isQualifiedName(name)) reader.errors.push(field.invalid(reader.path, name, why));
+  return name;
+}
+
 function readScoringStrategy(reader: ConfigReader): FitArgs['score'] {
   reader.fields('type', 'resources', 'requestedToCapacityRatio');
   const type = reader.child('type').oneOf('LeastAllocated', 'MostAllocated', 'RequestedToCapacityRatio') ?? 'LeastAllocated';
   const resources = readResources(reader.child('resources'), 100);
   const ratio = reader.child('requestedToCapacityRatio');
-  if (type === 'RequestedToCapacityRatio') return byRatio(resources, readShape(ratio));
-  if (ratio.present) reader.errors.push(field.forbidden(ratio.path, 'only with type RequestedToCapacityRatio'));
+  if (type === 'RequestedToCapacityRatio') {
+    if (ratio.present) return byRatio(resources, readShape(ratio));
+    reader.errors.push(field.required(ratio.path, 'must be specified when type is RequestedToCapacityRatio'));
+    return () => 0;
+  }
+  if (ratio.present) {
+    reader.errors.push(field.forbidden(ratio.path, 'must be nil when type is not RequestedToCapacityRatio'));
+  }
   return byShare(resources, type === 'MostAllocated' ? mostAllocated : leastAllocated);
 }
 
@@ -219,9 +227,7 @@ function readShape(reader: ConfigReader): Scorer {
     item.fields('utilization', 'score');
     const utilization = item.child('utilization').integer(0, 100) ?? 0;
     if (utilization <= last) {
-      item.errors.push(
-        field.invalid(item.child('utilization').path, utilization, 'utilization values must be sorted in increasing order'),
-      );
+      item.errors.push(field.invalid(item.child('utilization').path, utilization, 'values must be sorted in increasing order'));
     }
     last = utilization;
     return { utilization, score: (item.child('score').integer(0, 10) ?? 0) * 10 };

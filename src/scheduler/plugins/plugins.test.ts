@@ -193,13 +193,27 @@ describe('NodeResourcesFit', () => {
   it.each([
     ['a field that there is not', { ignoreResources: [] }, /args\.ignoreResources: Forbidden: unknown field "ignoreResources"/],
     ['an unknown strategy', { scoringStrategy: { type: 'Best' } }, /scoringStrategy\.type: Unsupported value: "Best"/],
-    ['a weight out of range', { scoringStrategy: { resources: [{ name: 'cpu', weight: 101 }] } }, /must be between 1 and 100/],
+    [
+      'a weight out of range',
+      { scoringStrategy: { resources: [{ name: 'cpu', weight: 101 }] } },
+      /resource weight of cpu not in valid range \(0, 100\]/,
+    ],
     [
       'a shape for another strategy',
       { scoringStrategy: { requestedToCapacityRatio: { shape: [] } } },
-      /only with type RequestedToCapacityRatio/,
+      /must be nil when type is not RequestedToCapacityRatio/,
     ],
-    ['no shape', { scoringStrategy: { type: 'RequestedToCapacityRatio' } }, /at least one point/],
+    [
+      'no shape',
+      { scoringStrategy: { type: 'RequestedToCapacityRatio' } },
+      /must be specified when type is RequestedToCapacityRatio/,
+    ],
+    [
+      'an empty shape',
+      { scoringStrategy: { type: 'RequestedToCapacityRatio', requestedToCapacityRatio: { shape: [] } } },
+      /at least one point/,
+    ],
+    ['a name that is none', { ignoredResources: ['a b'] }, /ignoredResources\[0\]: Invalid value: "a b"/],
     [
       'an unsorted shape',
       {

@@ -94,7 +94,7 @@ export function requestedToCapacityRatio(shape: readonly ShapePoint[]): Scorer {
 }
 
 /** Reads `resources` of plugin arguments. */
-export function readResources(reader: ConfigReader, maxWeight: number): readonly WeightedResource[] {
+export function readResources(reader: ConfigReader, maxWeight: 1 | 100): readonly WeightedResource[] {
   if (!reader.present) return CPU_AND_MEMORY;
   const seen = new Set<string>();
   return reader.items().map((item) => {
@@ -102,6 +102,8 @@ export function readResources(reader: ConfigReader, maxWeight: number): readonly
     const name = item.child('name').requiredString();
     if (seen.has(name)) item.errors.push(field.duplicate(item.child('name').path, name));
     seen.add(name);
-    return { name, weight: item.child('weight').integer(1, maxWeight) ?? 1 };
+    const why = maxWeight === 1 ? 'must be 1' : `resource weight of ${name} not in valid range (0, 100]`;
+    // 0 stands for the default, too.
+    return { name, weight: item.child('weight').integer(0, maxWeight, why) || 1 };
   });
 }

@@ -167,7 +167,7 @@ describe('arguments', () => {
     [
       'InterPodAffinity',
       { hardPodAffinityWeight: 101 },
-      /args\.hardPodAffinityWeight: Invalid value: 101: must be between 0 and 100/,
+      /args\.hardPodAffinityWeight: Invalid value: 101: not in valid range \[0, 100\]/,
     ],
     ['InterPodAffinity', { hardPodAffinity: 1 }, /unknown field "hardPodAffinity"/],
     ['PodTopologySpread', { defaultingType: 'Some' }, /args\.defaultingType: Unsupported value: "Some"/],
@@ -182,8 +182,12 @@ describe('arguments', () => {
     ],
     ['PodTopologySpread', list({ ...good, minDomains: 2 }), /minDomains: .*whenUnsatisfiable=DoNotSchedule/],
     ['PodTopologySpread', { ...list(good), defaultConstraints: [good, good] }, /Duplicate value/],
-    ['DefaultPreemption', { minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 0 }, /cannot be both zero/],
-    ['DefaultPreemption', { minCandidateNodesPercentage: 101 }, /must be between 0 and 100/],
+    [
+      'DefaultPreemption',
+      { minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 0 },
+      /Percentage: Invalid value: 0: cannot be zero at the same time as minCandidateNodesAbsolute/,
+    ],
+    ['DefaultPreemption', { minCandidateNodesPercentage: 101 }, /not in valid range \[0, 100\]/],
   ])('of %s: refuses %j', (plugin, args, message) => {
     expect(() => make(plugin, args)).toThrow(message);
   });

@@ -192,16 +192,16 @@ export const defaultPreemption: PluginRegistration = {
   create(args, handle) {
     const read = readArgs(NAME, args, ['minCandidateNodesPercentage', 'minCandidateNodesAbsolute'], (reader) => ({
       minCandidateNodesPercentage: reader.child('minCandidateNodesPercentage').integer(0, 100) ?? 10,
-      minCandidateNodesAbsolute: reader.child('minCandidateNodesAbsolute').integer(0, MAX_INT32) ?? 100,
+      minCandidateNodesAbsolute:
+        reader.child('minCandidateNodesAbsolute').integer(0, MAX_INT32, 'not in valid range [0, inf)') ?? 100,
     }));
     if (read.minCandidateNodesPercentage === 0 && read.minCandidateNodesAbsolute === 0) {
       const path = field.path(args.path);
-      const error = field.invalid(
-        path.child('minCandidateNodesPercentage'),
-        0,
-        'minCandidateNodesPercentage and minCandidateNodesAbsolute cannot be both zero',
+      const names = ['minCandidateNodesPercentage', 'minCandidateNodesAbsolute'] as const;
+      const errors = names.map((name, i) =>
+        field.invalid(path.child(name), 0, `cannot be zero at the same time as ${names[1 - i]}`),
       );
-      throw new ConfigurationError(`arguments of plugin ${NAME}`, [error]);
+      throw new ConfigurationError(`arguments of plugin ${NAME}`, errors);
     }
     return new DefaultPreemption(read, handle);
   },

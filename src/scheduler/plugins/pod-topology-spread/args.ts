@@ -2,6 +2,7 @@
 
 import type { TopologySpreadConstraint } from '../../../api/core/v1/index.ts';
 import * as field from '../../../machinery/field.ts';
+import { isQualifiedName } from '../../../machinery/validation.ts';
 import type { ConfigReader } from '../../config/reader.ts';
 import type { PluginArgs } from '../../framework/handle.ts';
 import { readArgs } from '../args.ts';
@@ -39,6 +40,12 @@ export function readSpreadArgs(plugin: string, args: PluginArgs): SpreadArgs {
   });
 }
 
+function readTopologyKey(reader: ConfigReader): string {
+  const key = reader.requiredString();
+  if (key !== '') for (const why of isQualifiedName(key)) reader.errors.push(field.invalid(reader.path, key, why));
+  return key;
+}
+
 function readConstraint(reader: ConfigReader): TopologySpreadConstraint {
   reader.fields(
     'maxSkew',
@@ -68,8 +75,8 @@ function readConstraint(reader: ConfigReader): TopologySpreadConstraint {
   const nodeAffinityPolicy = reader.child('nodeAffinityPolicy').oneOf('Honor', 'Ignore');
   const nodeTaintsPolicy = reader.child('nodeTaintsPolicy').oneOf('Honor', 'Ignore');
   return {
-    maxSkew: reader.child('maxSkew').integer(1, MAX_INT32) ?? 1,
-    topologyKey: reader.child('topologyKey').requiredString(),
+    maxSkew: reader.child('maxSkew').integer(1, MAX_INT32, 'not in valid range (0, inf)') ?? 1,
+    topologyKey: readTopologyKey(reader.child('topologyKey')),
     whenUnsatisfiable,
     ...(minDomains !== undefined && { minDomains }),
     ...(nodeAffinityPolicy !== undefined && { nodeAffinityPolicy }),
