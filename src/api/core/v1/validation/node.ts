@@ -1,5 +1,6 @@
 // Rules of nodes.
 
+import { isPlainObject } from '../../../../machinery/deep.ts';
 import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import { quote } from '../../../../machinery/go-format.ts';
@@ -13,7 +14,9 @@ import { taints } from './scheduling.ts';
 
 const SPEC = field.path('spec');
 const STATUS = field.path('status');
+const ANNOTATIONS = field.path('metadata', 'annotations');
 const TAINTS_ANNOTATION = 'scheduler.alpha.kubernetes.io/taints';
+const AVOID_PODS_ANNOTATION = 'scheduler.alpha.kubernetes.io/preferAvoidPods';
 /** Taints were an annotation once; their errors are still told there. */
 const TAINTS = field.path('metadata', 'taints');
 
@@ -21,7 +24,7 @@ export function validateNode(node: Node): FieldErrorList {
   const cidrs = node.spec.podCIDRs ?? [];
   const at = SPEC.child('podCIDRs');
   const errors = [
-    ...taintsAnnotation(node),
+    ...annotations(node),
     ...taints(node.spec.taints, TAINTS),
     ...resources(node),
     ...swap(node),
@@ -34,22 +37,59 @@ export function validateNode(node: Node): FieldErrorList {
   return errors;
 }
 
-/** Nobody reads it any more, but what it says must be taints. */
-function taintsAnnotation({ metadata }: Node): FieldErrorList {
-  const text = metadata.annotations?.[TAINTS_ANNOTATION] ?? '';
+/** Nobody reads them any more, but what they say must be what it once was. */
+function annotations({ metadata }: Node): FieldErrorList {
+  const given = metadata.annotations ?? {};
+  return [...taintsAnnotation(given[TAINTS_ANNOTATION] ?? ''), ...avoidPodsAnnotation(given[AVOID_PODS_ANNOTATION] ?? '')];
+}
+
+function taintsAnnotation(text: string): FieldErrorList {
   if (text === '') return [];
-  const at = field.path('metadata', 'annotations');
-  let list: unknown;
-  try {
-    list = JSON.parse(text);
-  } catch (error) {
-    return [field.invalid(at, TAINTS_ANNOTATION, (error as Error).message)];
+  const list = parsed(text);
+  if (typeof list === 'string') return [field.invalid(ANNOTATIONS, TAINTS_ANNOTATION, list)];
+  if (list.value === null) return [];
+  if (!Array.isArray(list.value) || !list.value.every(isPlainObject)) {
+    return [field.invalid(ANNOTATIONS, TAINTS_ANNOTATION, 'json: cannot unmarshal into Go value of type []v1.Taint')];
   }
-  if (list === null) return [];
-  const isList = Array.isArray(list) && list.every((item) => typeof item === 'object' && item !== null && !Array.isArray(item));
-  if (!isList) return [field.invalid(at, TAINTS_ANNOTATION, 'json: cannot unmarshal into Go value of type []v1.Taint')];
-  const complete = (list as Partial<Taint>[]).map((taint) => ({ ...taint, key: taint.key ?? '', effect: taint.effect ?? '' }));
-  return taints(complete as Taint[], at.child(TAINTS_ANNOTATION));
+  const complete = (list.value as Partial<Taint>[]).map((taint) => ({
+    ...taint,
+    key: taint.key ?? '',
+    effect: taint.effect ?? '',
+  }));
+  return taints(complete as Taint[], ANNOTATIONS.child(TAINTS_ANNOTATION));
+}
+
+/** Owners whose pods would rather be elsewhere. */
+interface AvoidPods {
+  readonly preferAvoidPods?: readonly {
+    readonly podSignature?: { readonly podController?: { readonly controller?: boolean } };
+  }[];
+}
+
+function avoidPodsAnnotation(text: string): FieldErrorList {
+  if (text === '') return [];
+  const given = parsed(text);
+  const at = ANNOTATIONS.child('AvoidPods');
+  if (typeof given === 'string') return [field.invalid(at, AVOID_PODS_ANNOTATION, given)];
+  if (given.value !== null && !isPlainObject(given.value)) {
+    return [field.invalid(at, AVOID_PODS_ANNOTATION, 'json: cannot unmarshal into Go value of type v1.AvoidPods')];
+  }
+  return ((given.value as AvoidPods | null)?.preferAvoidPods ?? []).flatMap(({ podSignature }, index) => {
+    const signature = ANNOTATIONS.child(AVOID_PODS_ANNOTATION).index(index).child('PodSignature');
+    const owner = podSignature?.podController;
+    if (owner === undefined) return [field.required(signature)];
+    if (owner.controller === true) return [];
+    return [field.invalid(signature.child('PodController', 'Controller'), false, 'must point to a controller')];
+  });
+}
+
+/** What a text of JSON says, or what is wrong with it. */
+function parsed(text: string): { readonly value: unknown } | string {
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 function swap({ status }: Node): FieldErrorList {
@@ -93,7 +133,7 @@ function resources({ status }: Node): FieldErrorList {
 }
 
 export function validateNodeUpdate(node: Node, old: Node): FieldErrorList {
-  const errors = [...taintsAnnotation(node), ...resources(node), ...declaredFeatures(node)];
+  const errors = [...annotations(node), ...resources(node), ...declaredFeatures(node)];
   const addresses = new Set<string>();
   (node.status.addresses ?? []).forEach(({ type, address }, index) => {
     const key = `${type} ${address}`;

@@ -175,6 +175,82 @@ describe('claims', () => {
     expect(messages(found)).toEqual(errors);
   });
 
+  const ANNOTATION = ['metadata.annotations[volume.beta.kubernetes.io/storage-class]'];
+  test.each<[what: string, old: [spec: string, annotation: string], now: [spec: string, annotation: string], fields: string[]]>([
+    ['none, then one', ['', ''], ['fast', ''], []],
+    ['one, then none', ['fast', ''], ['', ''], ['spec']],
+    ['one, then another', ['fast', ''], ['fast2', ''], ['spec']],
+    ['said in an annotation, then in the field', ['', 'fast'], ['fast', ''], []],
+    ['said in an annotation, then in both', ['', 'fast'], ['fast', 'fast'], []],
+    ['said in an annotation, then another in the field', ['', 'fast'], ['fast2', ''], [...ANNOTATION, 'spec']],
+    ['said in both, then another', ['fast', 'fast'], ['fast2', ''], [...ANNOTATION, 'spec']],
+    ['said in an annotation, then in both, another', ['', 'fast'], ['fast', 'fast2'], ANNOTATION],
+    ['said in the field, then in an annotation', ['fast', ''], ['', 'fast'], [...ANNOTATION, 'spec']],
+    ['said in an annotation, then in another', ['', 'fast'], ['', 'fast2'], ANNOTATION],
+  ])('class: %s', (_, [oldClass, oldAnnotation], [nowClass, nowAnnotation], fields) => {
+    const of = (name: string, annotation: string): core.PersistentVolumeClaim =>
+      claim(name === '' ? '' : `storageClassName: ${name}`, annotation === '' ? WHOLE : ANNOTATED(annotation));
+    const found = validation.validatePersistentVolumeClaimUpdate(of(nowClass, nowAnnotation), of(oldClass, oldAnnotation));
+    expect(found.map(({ field }) => field)).toEqual(fields);
+  });
+
+  test.each<[old: string, now: string]>(
+    ['', 'Block', 'Filesystem'].flatMap((old) => ['', 'Block', 'Filesystem'].map((now): [string, string] => [old, now])),
+  )('mode from "%s" to "%s"', (old, now) => {
+    const of = (volumeMode: string): core.PersistentVolumeClaim => {
+      const { volumeMode: _, ...spec } = claim('').spec;
+      return { ...claim(''), spec: { ...spec, ...(volumeMode !== '' && { volumeMode: volumeMode as 'Block' }) } };
+    };
+    const found = validation.validatePersistentVolumeClaimUpdate(of(now), of(old));
+    expect(found.map(({ field }) => field)).toEqual(old === now ? [] : ['spec', 'volumeMode']);
+  });
+
+  test.each<[what: string, old: [spec: string, more: string], now: [spec: string, more: string], fields: string[]]>([
+    ['an annotation', ['', WHOLE], ['', 'metadata: {name: c, annotations: {description: a}}'], []],
+    [
+      'another annotation',
+      ['', 'metadata: {name: c, annotations: {a: b}}'],
+      ['', 'metadata: {name: c, annotations: {a: c}}'],
+      [],
+    ],
+    [
+      'a label of one for one pod',
+      ['accessModes: [ReadWriteOncePod]', WHOLE],
+      ['accessModes: [ReadWriteOncePod]', 'metadata: {name: c, labels: {a: b}}'],
+      [],
+    ],
+    ['fewer modes', ['accessModes: [ReadWriteOnce, ReadOnlyMany]', WHOLE], ['', WHOLE], ['spec']],
+    ['less than it has', [size('15G'), bound('10G')], [size('3G'), bound('10G')], ['spec.resources.requests.storage']],
+    ['less than was wanted, before it is bound', [size('15G'), WHOLE], [size('12G'), WHOLE], ['spec']],
+    [
+      'other attributes, before it is bound',
+      ['volumeAttributesClassName: a', WHOLE],
+      ['volumeAttributesClassName: b', WHOLE],
+      ['spec'],
+    ],
+    [
+      'attributes where they were none',
+      ['volumeAttributesClassName: ""', bound('10Gi')],
+      ['volumeAttributesClassName: a', bound('10Gi')],
+      [],
+    ],
+    [
+      'a group that was bad already',
+      ['dataSource: {apiGroup: ^a, kind: F, name: f}', WHOLE],
+      ['dataSource: {apiGroup: ^a, kind: F, name: f}', WHOLE],
+      [],
+    ],
+    [
+      'a group that was bad already, newly said',
+      ['dataSourceRef: {apiGroup: ^a, kind: F, name: f}', WHOLE],
+      ['dataSourceRef: {apiGroup: ^a, kind: F, name: f}', WHOLE],
+      [],
+    ],
+  ])('change: %s', (_, [oldSpec, oldMore], [nowSpec, nowMore], fields) => {
+    const found = validation.validatePersistentVolumeClaimUpdate(claim(nowSpec, nowMore), claim(oldSpec, oldMore));
+    expect(found.map(({ field }) => field)).toEqual(fields);
+  });
+
   const STATUSES =
     'supported values: "ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"';
   test.each<[what: string, status: string, errors: string[]]>([

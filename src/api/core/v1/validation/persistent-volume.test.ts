@@ -293,6 +293,158 @@ describe('persistent volumes', () => {
   });
 });
 
+describe('sources stay', () => {
+  const SECRETS = ['controllerPublish', 'controllerExpand', 'nodePublish', 'nodeStage', 'nodeExpand'] as const;
+  const csi = (secret?: (typeof SECRETS)[number], name = 's'): core.PersistentVolume =>
+    volume(
+      `csi: {driver: d, volumeHandle: h${secret === undefined ? '' : `, ${secret}SecretRef: {name: ${name}, namespace: ns}`}}`,
+    );
+  const change = (now: core.PersistentVolume, old: core.PersistentVolume): string[] =>
+    validation.validatePersistentVolumeUpdate(now, old).map(({ field: at }) => at);
+  const STAYS = ['spec.persistentvolumesource'];
+
+  test.each(SECRETS)('with the secret of %s', (secret) => {
+    // A secret to grow a volume may be named later, since older volumes had none.
+    expect(change(csi(secret), csi())).toEqual(secret === 'controllerExpand' ? [] : STAYS);
+    expect(change(csi(secret, 'long.example.com'), csi())).toEqual(secret === 'controllerExpand' ? [] : STAYS);
+    expect(change(csi(secret), csi(secret))).toEqual([]);
+    expect(change(csi(secret, 'long.example.com'), csi(secret, 'long.example.com'))).toEqual([]);
+    expect(change(csi(secret, 'other'), csi(secret))).toEqual(STAYS);
+    expect(change(csi(secret, 'long.example.com'), csi(secret))).toEqual(STAYS);
+    expect(change(csi(), csi(secret))).toEqual(STAYS);
+  });
+
+  test.each(['{}', '{name: s}', '{namespace: ns}'])('nobody looks at the secret of staging: %s', (secret) => {
+    const staged = volume(`csi: {driver: d, volumeHandle: h, nodeStageSecretRef: ${secret}}`);
+    expect(change(staged, staged)).toEqual([]);
+  });
+
+  test.each<[name: string, secret: string, errors: string[]]>(
+    (['controllerPublish', 'controllerExpand', 'nodePublish', 'nodeExpand'] as const).flatMap((kind) => {
+      const name = `${kind}SecretRef`;
+      return [
+        [name, '{name: s, namespace: ns}', []],
+        [name, '{namespace: ns}', [`spec.csi.${name}.name`]],
+        [name, '{name: s}', [`spec.csi.${name}.namespace`]],
+        [name, `{name: ${'g'.repeat(65)}, namespace: ns}`, []],
+        [name, `{name: ${'g'.repeat(254)}, namespace: ns}`, [`spec.csi.${name}.name`]],
+        [name, '{name: s, namespace: a.b}', [`spec.csi.${name}.namespace`]],
+      ];
+    }),
+  )('%s %s', (name, secret, errors) => {
+    const given = volume(`csi: {driver: d, volumeHandle: h, ${name}: ${secret}}`);
+    expect(validation.validatePersistentVolume(given).map(({ field: at }) => at)).toEqual(errors);
+  });
+
+  test.each<[driver: string, errors: string[]]>([
+    ['a', []],
+    ['comgooglestorage', []],
+    ['io.kubernetes.csi.flex', []],
+    ['io-kubernetes-csi-flex', []],
+    ['2io.kubernetes.storage-csi.flex', []],
+    ['io.kubernetes.storage-csi.flex2', []],
+    ['g'.repeat(63), []],
+    ['g'.repeat(65), ['Too long: may not be more than 63 bytes']],
+    ...['io_csi_flex', 'io.storage_csi.flex', 'io.k-s.csi_flex', '_csi', 'csi/', 'com/google/csi~gcepd'].map(
+      (name): [string, string[]] => [name, [`Invalid value: "${name}": ${SUBDOMAIN}`]],
+    ),
+  ])('driver %s', (driver, errors) => {
+    const found = messages(
+      validation.validatePersistentVolume(volume(`csi: {driver: ${driver}, volumeHandle: h, readOnly: true}`)),
+    );
+    expect(found).toEqual(errors.map((error) => `spec.csi.driver: ${error}`));
+  });
+
+  test.each<[old: string, now: string, stays: boolean]>(
+    ['', 'Block', 'Filesystem'].flatMap((old) =>
+      ['', 'Block', 'Filesystem'].map((now): [string, string, boolean] => [old, now, old === now]),
+    ),
+  )('mode from "%s" to "%s"', (old, now, stays) => {
+    const of = (volumeMode: string): core.PersistentVolume => {
+      const { volumeMode: _, ...spec } = volume(CSI).spec;
+      return { ...volume(CSI), spec: { ...spec, ...(volumeMode !== '' && { volumeMode: volumeMode as 'Block' }) } };
+    };
+    expect(change(of(now), of(old))).toEqual(stays ? [] : ['volumeMode']);
+  });
+});
+
+describe('affinities stay, but for the names of labels', () => {
+  /** Terms, each of labels. */
+  const affine = (...terms: readonly string[][]): core.PersistentVolume => {
+    const list = terms.map(
+      (labels) => `{matchExpressions: [${labels.map((key) => `{key: ${key}, operator: In, values: [bar]}`).join(', ')}]}`,
+    );
+    return volume(
+      terms.length === 0 ? HOST_PATH : `${HOST_PATH}\nnodeAffinity: {required: {nodeSelectorTerms: [${list.join(', ')}]}}`,
+    );
+  };
+  const changed = (now: core.PersistentVolume, old: core.PersistentVolume): boolean => {
+    const errors = validation.validatePersistentVolumeUpdate(now, old);
+    expect(errors.map(({ field: at }) => at)).toEqual(errors.length === 0 ? [] : ['nodeAffinity']);
+    return errors.length > 0;
+  };
+  const ZONE = 'failure-domain.beta.kubernetes.io/zone';
+  const NEW_ZONE = 'topology.kubernetes.io/zone';
+  const REGION = 'failure-domain.beta.kubernetes.io/region';
+  const NEW_REGION = 'topology.kubernetes.io/region';
+  const OS = 'beta.kubernetes.io/os';
+  const ARCH = 'beta.kubernetes.io/arch';
+  const TYPE = 'beta.kubernetes.io/instance-type';
+  const NEW_NAMES = [
+    [ZONE, NEW_ZONE],
+    [REGION, NEW_REGION],
+    [OS, 'kubernetes.io/os'],
+    [ARCH, 'kubernetes.io/arch'],
+    [TYPE, 'node.kubernetes.io/instance-type'],
+  ] as const;
+
+  test.each(NEW_NAMES)('%s', (old, now) => {
+    expect(changed(affine([old]), affine([old]))).toBe(false);
+    expect(changed(affine([now]), affine([old]))).toBe(false);
+    expect(changed(affine(['foo']), affine([old]))).toBe(true);
+    expect(changed(affine([old]), affine([now]))).toBe(true);
+  });
+
+  const OLD = [['foo'], [ZONE, REGION], [OS, ARCH, TYPE]];
+  test.each<[what: string, old: string[][], now: string[][], changed: boolean]>([
+    ['none', [], [], false],
+    ['the same', [['foo']], [['foo']], false],
+    ['for the first time', [], [['foo']], false],
+    ['taken away', [['foo']], [], true],
+    ['another label', [['foo']], [['foo2']], true],
+    ['some names', OLD, [['foo'], [NEW_ZONE, REGION], [OS, 'kubernetes.io/arch', 'node.kubernetes.io/instance-type']], false],
+    [
+      'all names',
+      OLD,
+      [['foo'], [NEW_ZONE, NEW_REGION], ['kubernetes.io/os', 'kubernetes.io/arch', 'node.kubernetes.io/instance-type']],
+      false,
+    ],
+    ['another label beside', [['foo'], [ZONE, REGION]], [['foo'], [ZONE, 'foo']], true],
+    [
+      'back to an old name beside',
+      [['foo'], [NEW_ZONE, ZONE, 'kubernetes.io/os']],
+      [['foo'], [ZONE, ZONE, 'kubernetes.io/os']],
+      true,
+    ],
+    ['one forth, one back', [['foo'], [ZONE, NEW_ZONE]], [['foo'], [NEW_ZONE, ZONE]], true],
+    ['more labels', [[ZONE]], [[NEW_ZONE, REGION]], true],
+    ['more terms', [[ZONE]], [[NEW_ZONE], ['kubernetes.io/arch']], true],
+  ])('%s', (_, old, now, expected) => {
+    expect(changed(affine(...now), affine(...old))).toBe(expected);
+  });
+
+  test('values', () => {
+    const of = (key: string, value: string): core.PersistentVolume =>
+      volume(`${HOST_PATH}\n${AFFINITY(key).replace('[a]', `["${value}"]`)}`);
+    expect(changed(of('foo', 'bar2'), of('foo', 'bar'))).toBe(true);
+    // What no label can have is refused, unless it was there before.
+    expect(validation.validatePersistentVolume(of('foo', '-1')).map(({ field: at }) => at)).toEqual([
+      'spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].values[0]',
+    ]);
+    expect(changed(of('node.kubernetes.io/instance-type', '-1'), of(TYPE, '-1'))).toBe(false);
+  });
+});
+
 describe('volumes within attachments', () => {
   const NOT_INLINE = 'Forbidden: may not be specified in the context of inline volumes';
   test.each<[what: string, spec: string, errors: string[]]>([

@@ -9,20 +9,22 @@ import * as validation from '../../../../machinery/validation.ts';
 import type { PersistentVolume, PersistentVolumeSource, PersistentVolumeSpec, SecretReference, Volume } from './types.ts';
 import { accessModes, VOLUME_MODES } from './claims.ts';
 import { immutable, invalidEach, noBacksteps, nonEmpty, optionalOneOf } from './common.ts';
-import { nodeSelector } from './scheduling.ts';
+import { asksForImpossibleValues, nodeSelector } from './scheduling.ts';
 import { csiDriverName, iscsiName, iscsiNameLength, PATHS, SOURCES as POD_SOURCES, type VolumeOwner } from './volumes.ts';
 
 const SPEC = field.path('spec');
 const RECLAIM_POLICIES = ['Delete', 'Recycle', 'Retain'];
 const MOUNT_OPTIONS = 'volume.beta.kubernetes.io/mount-options';
 
-export function validatePersistentVolume(volume: PersistentVolume): FieldErrorList {
-  return [...volumeSpec(volume.spec, volume.metadata.name, SPEC), ...mountOptions(volume)];
+export function validatePersistentVolume(volume: PersistentVolume, old?: PersistentVolume): FieldErrorList {
+  // What was stored before there was a rule for it may stay.
+  const anyValues = asksForImpossibleValues(old?.spec.nodeAffinity?.required);
+  return [...volumeSpec(volume.spec, volume.metadata.name, { anyValues }, SPEC), ...mountOptions(volume)];
 }
 
 /** Almost only what a volume is used for may change, not what it is. */
 export function validatePersistentVolumeUpdate(volume: PersistentVolume, old: PersistentVolume): FieldErrorList {
-  const errors = validatePersistentVolume(volume);
+  const errors = validatePersistentVolume(volume, old);
   if (!semanticEqual(sourceForUpdate(volume, old), sourceOf(old.spec))) {
     const message = 'spec.persistentvolumesource is immutable after creation';
     errors.push(field.forbidden(SPEC.child('persistentvolumesource'), message));
@@ -65,13 +67,18 @@ export function inlineVolumeSpec(spec: PersistentVolumeSpec, at: FieldPath): Fie
   return errors;
 }
 
-function volumeSpec(spec: PersistentVolumeSpec, name: string, at: FieldPath): FieldErrorList {
+function volumeSpec(
+  spec: PersistentVolumeSpec,
+  name: string,
+  rules: { readonly anyValues: boolean },
+  at: FieldPath,
+): FieldErrorList {
   const errors = [...modes(spec, at), ...capacity(spec, at.child('capacity'))];
   const policyPath = at.child('persistentVolumeReclaimPolicy');
   errors.push(...optionalOneOf(spec.persistentVolumeReclaimPolicy, RECLAIM_POLICIES, policyPath));
   const { required } = spec.nodeAffinity ?? {};
   const affinityPath = at.child('nodeAffinity', 'required');
-  if (required !== undefined) errors.push(...nodeSelector(required, affinityPath));
+  if (required !== undefined) errors.push(...nodeSelector(required, affinityPath, rules));
   else if (spec.nodeAffinity !== undefined) {
     errors.push(field.required(affinityPath, 'must specify required node constraints'));
   }

@@ -38,8 +38,8 @@ const COUNTS = [
   'fullyLabeledReplicas',
   'readyReplicas',
   'availableReplicas',
-  'observedGeneration',
   'terminatingReplicas',
+  'observedGeneration',
 ] as const;
 
 export function validateReplicaCounts(status: ReplicaCounts): FieldErrorList {

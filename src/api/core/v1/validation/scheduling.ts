@@ -58,17 +58,26 @@ function weight(value: number, at: FieldPath): FieldErrorList {
   return value < 1 || value > 100 ? [field.invalid(at, value, 'must be in the range 1-100')] : [];
 }
 
-export function nodeSelector(selector: NodeSelector, at: FieldPath): FieldErrorList {
+export function nodeSelector(selector: NodeSelector, at: FieldPath, { anyValues }: ValueRules = STRICT): FieldErrorList {
   const terms = selector.nodeSelectorTerms ?? [];
   const path = at.child('nodeSelectorTerms');
   if (terms.length === 0) return [field.required(path, 'must have at least one node selector term')];
-  return terms.flatMap((term, index) => nodeSelectorTerm(term, path.index(index), { anyValues: false }));
+  return terms.flatMap((term, index) => nodeSelectorTerm(term, path.index(index), { anyValues }));
+}
+
+/** Whether a term asks for values that no label has. */
+export function asksForImpossibleValues(selector: NodeSelector | undefined): boolean {
+  return (selector?.nodeSelectorTerms ?? []).some(({ matchExpressions = [] }) =>
+    matchExpressions.some(({ values = [] }) => values.some((value) => validation.isValidLabelValue(value).length > 0)),
+  );
 }
 
 interface ValueRules {
   /** Values need not be possible values of a label. */
   readonly anyValues: boolean;
 }
+
+const STRICT: ValueRules = { anyValues: false };
 
 function nodeSelectorTerm(term: NodeSelectorTerm, at: FieldPath, rules: ValueRules): FieldErrorList {
   return [

@@ -31,7 +31,7 @@ export function clusterAddresses(service: Service, old?: Service): FieldErrorLis
     errors.push(field.invalid(ADDRESSES, clusterIPs, 'first value must match `clusterIP`'));
   }
   ipFamilies.forEach((family, index) => {
-    errors.push(...oneOf(family, ['IPv4', 'IPv6'], FAMILIES.index(index)));
+    errors.push(...optionalOneOf(family, ['IPv4', 'IPv6'], FAMILIES.index(index)));
     if (ipFamilies.indexOf(family) < index) errors.push(field.duplicate(FAMILIES.index(index), family));
   });
   errors.push(...optionalOneOf(spec.ipFamilyPolicy, FAMILY_POLICIES, FAMILY_POLICY));

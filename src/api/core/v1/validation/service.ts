@@ -223,7 +223,7 @@ function externalTraffic(service: Service): FieldErrorList {
 
 function internalTraffic({ spec }: Service): FieldErrorList {
   const at = SPEC.child('internalTrafficPolicy');
-  if (spec.internalTrafficPolicy !== undefined) return oneOf(spec.internalTrafficPolicy, ['Cluster', 'Local'], at);
+  if (spec.internalTrafficPolicy !== undefined) return optionalOneOf(spec.internalTrafficPolicy, ['Cluster', 'Local'], at);
   const needed = spec.type === 'ClusterIP' || spec.type === 'NodePort' || spec.type === 'LoadBalancer';
   return needed ? [field.required(at)] : [];
 }
