@@ -38,6 +38,7 @@ import { ServiceAccountsController } from './serviceaccount/index.ts';
 import { StatefulSetController } from './statefulset/index.ts';
 import { TaintEvictionController } from './taint-eviction/index.ts';
 import { TtlController } from './ttl/index.ts';
+import { VolumeExpandController } from './volume-expand/index.ts';
 import { PvcProtectionController, PvProtectionController, VacProtectionController } from './volume-protection/index.ts';
 import { TtlAfterFinishedController } from './ttl-after-finished/index.ts';
 
@@ -257,6 +258,11 @@ export const CONTROLLERS = {
     account: 'local-provisioner',
     alias: 'local-provisioner',
     make: (config) => new LocalProvisioner(config),
+  },
+  'persistentvolume-expander-controller': {
+    account: 'expand-controller',
+    alias: 'persistentvolume-expander',
+    make: (config) => new VolumeExpandController(config),
   },
   'persistentvolume-protection-controller': {
     account: 'pv-protection-controller',

@@ -1,0 +1,3 @@
+// The controller of claims that ask for more.
+
+export { VolumeExpandController } from './volume-expand-controller.ts';

@@ -1,0 +1,97 @@
+// Claims that ask for more than they have: nothing here grows a volume itself, so that people are told who is waited for. What a
+// resizer has noted on a volume while its file system was still to be grown is taken off again when that is done.
+
+import { persistentVolumeClaims, persistentVolumes } from '../../api/core/v1/index.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { parseQuantity } from '../../machinery/quantity.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { isOurs } from '../local-provisioner/local-volume.ts';
+import { requestedSize, sizeOf } from '../persistent-volume/matching.ts';
+import { PRE_RESIZE_CAPACITY } from '../persistent-volume/names.ts';
+
+type ReadClaim = Immutable<PersistentVolumeClaim>;
+type ReadVolume = Immutable<PersistentVolume>;
+
+export class VolumeExpandController implements Controller {
+  readonly name = 'persistentvolume-expander-controller';
+  readonly #config: ControllerConfig;
+  readonly #claims: SharedInformer<ReadClaim>;
+  readonly #queue: RateLimitingQueue;
+  readonly #recorder: EventRecorder;
+
+  constructor(config: ControllerConfig) {
+    const { client, clock, random, informers, logger } = config;
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'volume_expand' });
+    this.#claims = informers.informerFor(persistentVolumeClaims);
+    this.#claims.addEventHandler({
+      onAdd: (claim) => {
+        if (wantsMore(claim)) this.#queue.add(objectKey(claim));
+      },
+      // Only what has changed about the sizes: a claim that waits is told once.
+      onUpdate: (before, claim) => {
+        const grows = requestedSize(claim).cmp(requestedSize(before)) > 0;
+        const has = statusSize(claim).cmp(statusSize(before)) !== 0;
+        if (grows || has || before.metadata.uid !== claim.metadata.uid) this.#queue.add(objectKey(claim));
+      },
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#claims.waitForSync(signal);
+    await runWorkers(this.#queue, 5, (key, stop) => this.#reconcile(key, stop), signal, { logger: this.#config.logger });
+    this.#recorder.stop();
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const claim = this.#claims.lister.getByKey(key);
+    if (claim === undefined || claim.spec.volumeName === undefined || claim.status.phase !== 'Bound') return reconciled;
+    const client = this.#config.client.resource(persistentVolumes);
+    try {
+      const volume = await client.get(claim.spec.volumeName, { signal });
+      if (volume.spec.claimRef === undefined || volume.spec.claimRef.uid !== claim.metadata.uid) return reconciled;
+      const isNoted = volume.metadata.annotations?.[PRE_RESIZE_CAPACITY] !== undefined;
+      if (isNoted && isDone(claim, volume)) await client.update(withoutNote(volume), { signal });
+      else if (isNoted || wantsMore(claim)) this.#tell(claim, volume);
+    } catch (err) {
+      if (apierrors.isConflict(err)) return requeue;
+      if (apierrors.isNotFound(err)) return reconciled;
+      throw err;
+    }
+    return reconciled;
+  }
+
+  #tell({ metadata }: ReadClaim, volume: ReadVolume): void {
+    const regarding = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata };
+    // Nobody is known to grow volumes of the other kinds.
+    const type = volume.spec.csi !== undefined || isOurs(volume) ? 'Normal' : 'Warning';
+    this.#recorder.event(regarding, type, 'ExternalExpanding', 'waiting for an external controller to expand this PVC');
+  }
+}
+
+function statusSize({ status }: ReadClaim) {
+  return parseQuantity(status.capacity?.['storage'] ?? '0');
+}
+
+function wantsMore(claim: ReadClaim): boolean {
+  return claim.status.phase === 'Bound' && requestedSize(claim).cmp(statusSize(claim)) > 0;
+}
+
+function isDone(claim: ReadClaim, volume: ReadVolume): boolean {
+  const has = statusSize(claim);
+  return has.cmp(requestedSize(claim)) >= 0 && has.cmp(sizeOf(volume)) >= 0;
+}
+
+function withoutNote(volume: ReadVolume): ReadVolume {
+  const { annotations: { [PRE_RESIZE_CAPACITY]: _, ...others } = {}, ...metadata } = volume.metadata;
+  const annotations = Object.keys(others).length > 0 ? { annotations: others } : {};
+  return { ...volume, metadata: { ...metadata, ...annotations } };
+}
