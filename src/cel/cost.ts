@@ -4,7 +4,7 @@
 import { evaluationError } from './errors.ts';
 import type { CallCost } from './declarations.ts';
 import { codePointLength } from './text.ts';
-import { isList, isMap, listSize, mapSize, OpaqueValue, type Value } from './values.ts';
+import { isList, isMap, listItems, listSize, mapGet, mapKeys, mapSize, OpaqueValue, type Value } from './values.ts';
 
 export const LIST_CREATE = 10;
 export const MAP_CREATE = 30;
@@ -58,6 +58,23 @@ export function sizeOf(value: Value): number {
 
 export const traversal = (size: number): number => Math.ceil(size * TEXT_FACTOR);
 
+/** Going through a value and all that is in it, text by the bytes of its UTF-8. */
+export function traversalOf(value: Value): number {
+  if (typeof value === 'string') return Math.floor(Buffer.byteLength(value) * TEXT_FACTOR);
+  if (value instanceof Uint8Array) return Math.floor(value.length * TEXT_FACTOR);
+  let cost = 0;
+  if (isList(value)) {
+    for (const item of listItems(value)) cost += traversalOf(item);
+  } else if (isMap(value)) {
+    for (const key of mapKeys(value)) cost += traversalOf(key) + traversalOf(mapGet(value, key));
+  } else {
+    cost = 1;
+  }
+  return cost;
+}
+
+/** Going through the first argument and all that is in it. */
+export const traversesDeeply: CallCost = (args) => traversalOf(args[0]);
 /** Going through the first argument. */
 export const traversesFirst: CallCost = (args) => traversal(sizeOf(args[0]));
 /** Going through the first argument, and making a result of about the same size. */

@@ -1,7 +1,7 @@
 // What an environment knows beside the grammar: functions with their overloads, and libraries of them.
 
 import type { Macro } from './macros.ts';
-import { OPTIONAL, type Type } from './types.ts';
+import { OPTIONAL, type ObjectType, type Type } from './types.ts';
 import { isDyn } from './unify.ts';
 import {
   CelObject,
@@ -49,6 +49,8 @@ export interface Library {
   readonly constants?: Readonly<Record<string, { readonly type: Type; readonly value: Value }>>;
   /** Types that expressions may name; object types with `construct` may be made by literals. */
   readonly types?: readonly Type[];
+  /** Types that are told by their names, of which there is no end. */
+  readonly resolve?: (name: string) => ObjectType | undefined;
   /** Lets the parser take `?.`, `[?` and `{?`. */
   readonly optionalSyntax?: boolean;
 }

@@ -10,12 +10,12 @@ import { check, type Checked, type Declarations, type NamedValue } from './check
 import type { Budget } from './cost.ts';
 import { Frame, PER_CALL_LIMIT } from './cost.ts';
 import type { Library, Overload } from './declarations.ts';
-import { CompileError, EvaluationError, type Issue } from './errors.ts';
+import { CompileError, EvaluationError, Suspension, type Issue } from './errors.ts';
 import type { Macro } from './macros.ts';
 import { parse, PARSER_LIMITS, type Parsed } from './parser.ts';
 import { plan, type Plan } from './planner.ts';
 import { standardLibrary } from './standard/index.ts';
-import { DYN, formatType, typeOf, type Type } from './types.ts';
+import { DYN, formatType, typeOf, type ObjectType, type Type } from './types.ts';
 import { isDyn, Substitution } from './unify.ts';
 import { TypeValue, type Value } from './values.ts';
 
@@ -65,6 +65,7 @@ export class Environment {
   readonly #names = new Map<string, NamedValue>();
   readonly #functions = new Map<string, readonly Overload[]>();
   readonly #macros: Macro[] = [];
+  readonly #resolvers: ((name: string) => ObjectType | undefined)[] = [];
   readonly #declarations: Declarations;
   readonly #optionalSyntax: boolean;
 
@@ -78,7 +79,7 @@ export class Environment {
     this.#declarations = {
       container,
       homogeneousLiterals: config.homogeneousLiterals ?? true,
-      lookupName: (name) => firstOf(candidates(container, name), (candidate) => this.#names.get(candidate)),
+      lookupName: (name) => firstOf(candidates(container, name), (candidate) => this.#lookup(candidate)),
       lookupFunction: (name) =>
         firstOf(candidates(container, name), (candidate) => {
           const overloads = this.#functions.get(candidate);
@@ -92,6 +93,7 @@ export class Environment {
       this.#functions.set(name, [...(this.#functions.get(name) ?? []), ...overloads]);
     }
     this.#macros.push(...(library.macros ?? []));
+    if (library.resolve !== undefined) this.#resolvers.push(library.resolve);
     for (const [name, { type, value }] of Object.entries(library.constants ?? {})) {
       this.#names.set(name, { name, type, constant: { value } });
     }
@@ -99,6 +101,13 @@ export class Environment {
       if (type.kind !== 'object' && type.kind !== 'opaque') continue;
       this.#names.set(type.name, { name: type.name, type: typeOf(type), constant: { value: new TypeValue(type.name) } });
     }
+  }
+
+  #lookup(name: string): NamedValue | undefined {
+    const known = this.#names.get(name);
+    if (known !== undefined) return known;
+    const type = firstOf(this.#resolvers, (resolve) => resolve(name));
+    return type === undefined ? undefined : { name, type: typeOf(type), constant: { value: new TypeValue(name) } };
   }
 
   /** This environment and more: variables and libraries are added, the rest is replaced. */
@@ -192,6 +201,22 @@ export class Program {
     return this.#variables.map(({ name }) => name);
   }
 
+  /** As `evaluate`, for values that may have to wait for an answer: an authorizer that asks somebody. */
+  async evaluateAsync(activation: Activation, options: EvaluateOptions = {}): Promise<Evaluation> {
+    for (;;) {
+      const before = options.budget?.remaining;
+      try {
+        return this.evaluate(activation, options);
+      } catch (error) {
+        if (!(error instanceof Suspension)) throw error;
+        // What is gone through again is paid for once.
+        if (options.budget !== undefined && before !== undefined) options.budget.remaining = before;
+        await error.answer;
+      }
+    }
+  }
+
+  /** Throws Suspension if a value has to wait for an answer. */
   evaluate(activation: Activation, options: EvaluateOptions = {}): Evaluation {
     const limit = options.costLimit ?? PER_CALL_LIMIT;
     const slots: Value[] = Array.from({ length: this.#plan.slots });

@@ -20,6 +20,17 @@ export class EvaluationError extends Error {
   }
 }
 
+/** Thrown through an evaluation that has to wait for an answer, which its asker keeps; then it is gone through again. */
+export class Suspension extends Error {
+  readonly answer: Promise<unknown>;
+
+  constructor(answer: Promise<unknown>) {
+    super('the evaluation waits for an answer: use evaluateAsync');
+    this.name = 'Suspension';
+    this.answer = answer;
+  }
+}
+
 /** Made without a stack: an expression that fails on each of thousands of devices is no exception, but costs like one. */
 export function evaluationError(message: string, reason?: EvaluationErrorReason): EvaluationError {
   const limit = Error.stackTraceLimit;

@@ -14,7 +14,19 @@ export {
   type Evaluation,
 } from './environment.ts';
 export { CompileError, EvaluationError, evaluationError, formatIssues, type Issue } from './errors.ts';
-export { allLibraries } from './library/index.ts';
+export {
+  authorizerValue,
+  requestResourceValue,
+  type AuthorizationCheck,
+  type AuthorizationDecision,
+  type ExpressionAuthorizer,
+} from './library/authorizer.ts';
+export { allLibraries, extraLibraries, kubernetesLibraries, patchLibrary } from './library/index.ts';
+export { CIDR, CIDRValue, IP, IPValue } from './library/ip.ts';
+export { JSON_PATCH, misnamedObjects, OBJECT, ObjectValue } from './library/patch.ts';
+export { QUANTITY, QuantityValue } from './library/quantity.ts';
+export { SEMVER, SemverValue, tryParseSemver } from './library/semver.ts';
+export { AUTHORIZER, RESOURCE_CHECK } from './library/authorizer.ts';
 export * as types from './types.ts';
 export type { FieldType, ListType, MapType, ObjectType, Type } from './types.ts';
 export {

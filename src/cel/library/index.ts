@@ -1,20 +1,42 @@
 // The libraries, and which of them Kubernetes has.
 
 import type { Library } from '../declarations.ts';
+import { authorizerLibrary } from './authorizer.ts';
 import { bindingsLibrary } from './bindings.ts';
 import { encoderLibrary } from './encoders.ts';
+import { formatLibrary } from './format.ts';
+import { ipLibrary } from './ip.ts';
+import { listLibrary } from './lists.ts';
 import { mathLibrary } from './math.ts';
 import { optionalLibrary } from './optional.ts';
+import { quantityLibrary } from './quantity.ts';
+import { regexLibrary } from './regex.ts';
+import { semverLibrary } from './semver.ts';
 import { setLibrary } from './sets.ts';
 import { stringLibrary } from './strings.ts';
 import { twoVariableLibrary } from './two-variables.ts';
+import { urlLibrary } from './url.ts';
 
-export const allLibraries: readonly Library[] = [
+export { authorizerLibrary, bindingsLibrary, encoderLibrary, mathLibrary };
+export { patchLibrary } from './patch.ts';
+
+/** What every expression in Kubernetes may use. Mutating policies have the patch library too. */
+export const kubernetesLibraries: readonly Library[] = [
   optionalLibrary,
   twoVariableLibrary,
-  bindingsLibrary,
   stringLibrary,
-  mathLibrary,
   setLibrary,
-  encoderLibrary,
+  listLibrary,
+  regexLibrary,
+  urlLibrary,
+  quantityLibrary,
+  ipLibrary,
+  formatLibrary,
+  semverLibrary,
+  authorizerLibrary,
 ];
+
+/** Those that there are beside: cel.bind, math, base64. */
+export const extraLibraries: readonly Library[] = [bindingsLibrary, mathLibrary, encoderLibrary];
+
+export const allLibraries: readonly Library[] = [...kubernetesLibraries, ...extraLibraries];

@@ -2,7 +2,7 @@
 // points.
 
 import { quote } from '../../machinery/go-format.ts';
-import { rewritesFirst, sizeOf, traversal, traversesFirst } from '../cost.ts';
+import { rewritesFirst, sizeOf, traversal, traversesDeeply, traversesFirst } from '../cost.ts';
 import { global, member, type CallCost, type Library } from '../declarations.ts';
 import { evaluationError } from '../errors.ts';
 import { CodePoints } from '../text.ts';
@@ -94,12 +94,12 @@ export const stringLibrary: Library = {
   functions: {
     charAt: [member('string_char_at_int', [STRING, INT], STRING, charAt)],
     indexOf: [
-      member('string_index_of_string', [STRING, STRING], INT, indexOf, traversesFirst),
-      member('string_index_of_string_int', [STRING, STRING, INT], INT, indexOf, traversesFirst),
+      member('string_index_of_string', [STRING, STRING], INT, indexOf, traversesDeeply),
+      member('string_index_of_string_int', [STRING, STRING, INT], INT, indexOf, traversesDeeply),
     ],
     lastIndexOf: [
-      member('string_last_index_of_string', [STRING, STRING], INT, lastIndexOf, traversesFirst),
-      member('string_last_index_of_string_int', [STRING, STRING, INT], INT, lastIndexOf, traversesFirst),
+      member('string_last_index_of_string', [STRING, STRING], INT, lastIndexOf, traversesDeeply),
+      member('string_last_index_of_string_int', [STRING, STRING, INT], INT, lastIndexOf, traversesDeeply),
     ],
     lowerAscii: [member('string_lower_ascii', [STRING], STRING, lowerAscii, traversesFirst)],
     upperAscii: [member('string_upper_ascii', [STRING], STRING, upperAscii, traversesFirst)],

@@ -1,0 +1,37 @@
+// Searching with regular expressions: find, findAll.
+
+import { matchesRegex } from '../cost.ts';
+import { member, type Library } from '../declarations.ts';
+import { compileRegex } from '../standard/strings.ts';
+import { INT, list, STRING } from '../types.ts';
+
+function* occurrences(text: string, pattern: string): Generator<string> {
+  const matcher = compileRegex(pattern).matcher(text);
+  while (matcher.find()) yield matcher.group() ?? '';
+}
+
+function find(text: string, pattern: string): string {
+  for (const found of occurrences(text, pattern)) return found;
+  return '';
+}
+
+function findAll(text: string, pattern: string, limit: number | bigint = -1): string[] {
+  const found: string[] = [];
+  if (limit === 0) return found;
+  for (const occurrence of occurrences(text, pattern)) {
+    found.push(occurrence);
+    if (found.length === Number(limit)) break;
+  }
+  return found;
+}
+
+export const regexLibrary: Library = {
+  name: 'kubernetes.regex',
+  functions: {
+    find: [member('string_find_string', [STRING, STRING], STRING, find, matchesRegex)],
+    findAll: [
+      member('string_find_all_string', [STRING, STRING], list(STRING), findAll, matchesRegex),
+      member('string_find_all_string_int', [STRING, STRING, INT], list(STRING), findAll, matchesRegex),
+    ],
+  },
+};

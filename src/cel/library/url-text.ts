@@ -1,0 +1,120 @@
+// URLs as Go's net/url reads them, which is not how browsers do: nothing is normalized, an absolute path is a URL too.
+
+export interface ParsedUrl {
+  readonly scheme: string;
+  /** With its port. */
+  readonly host: string;
+  readonly escapedPath: string;
+  readonly query: string;
+}
+
+/** Why a text is no URL, in Go's words. */
+export class UrlError extends Error {}
+
+const isControl = (character: string): boolean => character < ' ' || character === '\x7f';
+/** What may stand in a path as it is. */
+const PATH_SAFE = /[A-Za-z0-9\-_.~$&+,/:;=@]/;
+const PATH_VALID = /^[A-Za-z0-9\-_.~$&+,/:;=@!'()*[\]%]*$/;
+
+/**
+ * Reads an absolute URI or an absolute path. `fragment`: cuts off '#…' first; without it, '#' is a character like any other.
+ * Throws UrlError.
+ */
+export function parseUrl(text: string, fragment: boolean): ParsedUrl {
+  if ([...text].some(isControl)) throw new UrlError('net/url: invalid control character in URL');
+  const whole = fragment ? (text.split('#')[0] as string) : text;
+  if (whole === '') throw new UrlError('empty url');
+  const { scheme, rest } = splitScheme(whole);
+  const mark = rest.indexOf('?');
+  const query = mark < 0 ? '' : rest.slice(mark + 1);
+  let path = mark < 0 ? rest : rest.slice(0, mark);
+  let host = '';
+  if (!path.startsWith('/')) {
+    if (scheme === '') throw new UrlError('invalid URI for request');
+    // Opaque: mailto:somebody.
+    return { scheme, host, escapedPath: '', query };
+  }
+  if (scheme !== '' && path.startsWith('//')) {
+    const end = path.indexOf('/', 2);
+    host = parseAuthority(end < 0 ? path.slice(2) : path.slice(2, end));
+    path = end < 0 ? '' : path.slice(end);
+  }
+  return { scheme, host, escapedPath: escapePath(path), query };
+}
+
+function splitScheme(text: string): { readonly scheme: string; readonly rest: string } {
+  const colon = /^[A-Za-z][A-Za-z0-9+\-.]*:/.exec(text)?.[0];
+  if (colon !== undefined) return { scheme: colon.slice(0, -1).toLowerCase(), rest: text.slice(colon.length) };
+  if (text.startsWith(':')) throw new UrlError('missing protocol scheme');
+  return { scheme: '', rest: text };
+}
+
+function parseAuthority(authority: string): string {
+  const host = authority.slice(authority.lastIndexOf('@') + 1);
+  if (host.startsWith('[')) {
+    const close = host.lastIndexOf(']');
+    if (close < 0) throw new UrlError("missing ']' in host");
+    checkPort(host.slice(close + 1));
+    return host;
+  }
+  const colon = host.lastIndexOf(':');
+  if (colon >= 0) checkPort(host.slice(colon));
+  const wrong = /[ "<>\\^`{|}]/.exec(host)?.[0];
+  if (wrong !== undefined) throw new UrlError(`invalid character ${JSON.stringify(wrong)} in host name`);
+  // Of ASCII nothing may be escaped in a host.
+  const escape = /%(?![89A-Fa-f][0-9A-Fa-f]).{0,2}/.exec(host)?.[0];
+  if (escape !== undefined) throw new UrlError(`invalid URL escape ${JSON.stringify(escape)}`);
+  return host.includes('%') ? unescape(host) : host;
+}
+
+function checkPort(port: string): void {
+  if (!/^(?::[0-9]*)?$/.test(port)) throw new UrlError(`invalid port ${JSON.stringify(port)} after host`);
+}
+
+/** Bytes for escapes; throws UrlError for what is no escape. */
+function unescape(text: string): string {
+  const wrong = /%(?![0-9A-Fa-f]{2}).{0,2}/.exec(text)?.[0];
+  if (wrong !== undefined) throw new UrlError(`invalid URL escape ${JSON.stringify(wrong)}`);
+  const bytes = Buffer.from(
+    text.replaceAll(/%([0-9A-Fa-f]{2})|([^%]+)/g, (_, hex: string | undefined, plain: string | undefined) =>
+      hex === undefined ? Buffer.from(plain as string).toString('latin1') : String.fromCodePoint(parseInt(hex, 16)),
+    ),
+    'latin1',
+  );
+  return bytes.toString();
+}
+
+/** As it was written if that is a way to write it, else escaped where it must be. */
+function escapePath(path: string): string {
+  const plain = unescape(path);
+  if (PATH_VALID.test(path)) return path;
+  return [...Buffer.from(plain)]
+    .map((byte) => {
+      const character = String.fromCodePoint(byte);
+      return byte < 0x80 && PATH_SAFE.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+    })
+    .join('');
+}
+
+export const hostname = (host: string): string =>
+  host.startsWith('[') ? host.slice(1, host.lastIndexOf(']')) : host.replace(/:[0-9]*$/, '');
+
+export const port = (host: string): string => /:([0-9]*)$/.exec(host.slice(host.lastIndexOf(']') + 1))?.[1] ?? '';
+
+/** Values by key, both in the order in which they come; what cannot be read is left out. */
+export function parseQuery(query: string): Map<string, string[]> {
+  const values = new Map<string, string[]>();
+  for (const pair of query.split('&')) {
+    if (pair === '' || pair.includes(';')) continue;
+    const equals = pair.indexOf('=');
+    try {
+      const [key, value] = (equals < 0 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)]).map((part) =>
+        unescape(part.replaceAll('+', ' ')),
+      ) as [string, string];
+      values.set(key, [...(values.get(key) ?? []), value]);
+    } catch (error) {
+      if (!(error instanceof UrlError)) throw error;
+    }
+  }
+  return values;
+}
