@@ -102,8 +102,10 @@ export function ephemeralContainers(
     if (target !== '' && !otherNames.has(target)) errors.push(field.notFound(path.child('targetContainerName'), target));
     // What a pod's service rests on is no business of a container that is there for a while, to look around.
     for (const name of NOT_FOR_EPHEMERAL) {
+      // Of lists and resources only what is in them counts; whatever else is given is given, be it empty.
       const value = container[name];
-      if (value !== undefined && Object.keys(value).length > 0) {
+      const counted = name === 'resources' || Array.isArray(value);
+      if (value !== undefined && (!counted || Object.keys(value).length > 0)) {
         errors.push(field.forbidden(path.child(name), 'cannot be set for an Ephemeral Container'));
       }
     }

@@ -3,7 +3,7 @@
 import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import type { Service } from './types.ts';
-import { isIPv6, oneOf, optionalOneOf } from './common.ts';
+import { isIPv6, optionalOneOf } from './common.ts';
 import { legacyIP } from './ip.ts';
 
 const SPEC = new field.FieldPath('spec');
