@@ -1,5 +1,7 @@
 // Every controller: the name by which it is chosen, as whom it works, and how it is made.
 
+import { AttachDetachController } from './attach-detach/index.ts';
+import type { AttachDetachConfig } from './attach-detach/index.ts';
 import { BootstrapTokenCleaner } from './bootstrap/index.ts';
 import { CertificateApprover, CertificateCleaner, CertificateSigner } from './certificates/index.ts';
 import type { Authority } from './certificates/index.ts';
@@ -44,6 +46,7 @@ import { TtlAfterFinishedController } from './ttl-after-finished/index.ts';
 
 /** The settings of single controllers that may be changed. */
 export interface ControllerSettings {
+  readonly 'attach-detach'?: Pick<AttachDetachConfig, 'maxWaitForUnmountMs'>;
   readonly deployment?: { readonly workers?: number };
   readonly daemonset?: { readonly workers?: number; readonly burstReplicas?: number };
   readonly cronjob?: { readonly workers?: number };
@@ -258,6 +261,11 @@ export const CONTROLLERS = {
     account: 'local-provisioner',
     alias: 'local-provisioner',
     make: (config) => new LocalProvisioner(config),
+  },
+  'persistentvolume-attach-detach-controller': {
+    account: 'attachdetach-controller',
+    alias: 'attachdetach',
+    make: (config, { settings }) => new AttachDetachController({ ...config, ...settings?.['attach-detach'] }),
   },
   'persistentvolume-expander-controller': {
     account: 'expand-controller',

@@ -1,0 +1,390 @@
+// Asks CSI drivers to attach volumes to the nodes on which pods are that use them, and to detach them when no pod does, by
+// VolumeAttachments. Tells each node what is attached to it; the kubelet mounts nothing before.
+//
+// A volume is detached when the node says that it is not mounted any more. From a node that is not healthy it is taken after six
+// minutes all the same, and at once from one that is out of service or gone.
+
+import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '../../api/core/v1/index.ts';
+import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { csiDrivers, volumeAttachments } from '../../api/storage/v1/index.ts';
+import type { CSIDriver, VolumeAttachment } from '../../api/storage/v1/index.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { semanticEqual } from '../../machinery/deep.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { OwnWrites } from '../own-writes.ts';
+import { BY_CLAIM, byClaim } from '../pod-claims.ts';
+import { BY_NODE, byNode } from '../pods-by-node.ts';
+import {
+  attachmentName,
+  isHealthy,
+  isManaged,
+  isMounted,
+  isOutOfService,
+  isShared,
+  multiAttachMessage,
+  needsVolumes,
+  uniqueName,
+} from './attachment.ts';
+
+type ReadAttachment = Immutable<VolumeAttachment>;
+type ReadClaim = Immutable<PersistentVolumeClaim>;
+type ReadNode = Immutable<Node>;
+type ReadPod = Immutable<Pod>;
+type ReadVolume = Immutable<PersistentVolume>;
+
+export interface AttachDetachConfig extends ControllerConfig {
+  /** For how long a volume is left at a node that is not healthy and says that it is mounted. Default: six minutes. */
+  readonly maxWaitForUnmountMs?: number;
+}
+
+const BY_VOLUME = 'volume-name';
+
+export class AttachDetachController implements Controller {
+  readonly name = 'persistentvolume-attach-detach-controller';
+  readonly #config: AttachDetachConfig;
+  readonly #maxWaitMs: number;
+  readonly #pods: SharedInformer<ReadPod>;
+  readonly #claims: SharedInformer<ReadClaim>;
+  readonly #volumes: SharedInformer<ReadVolume>;
+  readonly #nodes: SharedInformer<ReadNode>;
+  readonly #attachments: SharedInformer<ReadAttachment>;
+  readonly #drivers: SharedInformer<Immutable<CSIDriver>>;
+  /** 'node/volume'. */
+  readonly #queue: RateLimitingQueue;
+  readonly #nodeQueue: RateLimitingQueue;
+  readonly #recorder: EventRecorder;
+  /** By key: since when nobody needs a volume that is attached, on the clock's monotonic scale. */
+  readonly #unneeded = new Map<string, number>();
+  /** By key: volumes of which a node is told that they are not attached any more, before they are. */
+  readonly #detaching = new Set<string>();
+  /** Volumes for which an attachment is being made. */
+  readonly #attaching = new Set<string>();
+  /** By the volume's name: attachments made. */
+  readonly #writes: OwnWrites;
+  /** By pod and volume: what was told last. */
+  readonly #told = new Map<string, string>();
+
+  constructor(config: AttachDetachConfig) {
+    const { client, clock, random, informers, logger } = config;
+    this.#config = config;
+    this.#maxWaitMs = config.maxWaitForUnmountMs ?? 360_000;
+    this.#queue = new RateLimitingQueue({ clock });
+    this.#nodeQueue = new RateLimitingQueue({ clock });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'attachdetach-controller' });
+    this.#writes = new OwnWrites({ clock });
+    this.#pods = informers.informerFor(pods);
+    this.#claims = informers.informerFor(persistentVolumeClaims);
+    this.#volumes = informers.informerFor(persistentVolumes);
+    this.#nodes = informers.informerFor(nodes);
+    this.#attachments = informers.informerFor(volumeAttachments);
+    this.#drivers = informers.informerFor(csiDrivers);
+    this.#pods.addIndexers({ [BY_CLAIM]: byClaim, [BY_NODE]: byNode });
+    this.#attachments.addIndexers({
+      [BY_NODE]: ({ spec }) => [spec.nodeName],
+      [BY_VOLUME]: (attachment) => [volumeOf(attachment)],
+    });
+    const podChanged = (pod: ReadPod): void => this.#podChanged(pod);
+    this.#pods.addEventHandler({
+      onAdd: podChanged,
+      onUpdate: (before, pod) => {
+        podChanged(pod);
+        if (before.metadata.uid !== pod.metadata.uid) this.#podGone(before);
+      },
+      onDelete: (pod) => this.#podGone(pod),
+    });
+    const claimChanged = (claim: ReadClaim): void => {
+      const { volumeName } = claim.spec;
+      if (volumeName !== undefined) this.#wakeVolume(this.#volumes.lister.get('', volumeName));
+    };
+    this.#claims.addEventHandler({ onAdd: claimChanged, onUpdate: (_, claim) => claimChanged(claim), onDelete: claimChanged });
+    const volumeChanged = (volume: ReadVolume): void => this.#wakeVolume(volume);
+    this.#volumes.addEventHandler({
+      onAdd: volumeChanged,
+      onUpdate: (_, volume) => volumeChanged(volume),
+      onDelete: volumeChanged,
+    });
+    const attachmentChanged = ({ spec }: ReadAttachment): void => {
+      this.#nodeQueue.add(spec.nodeName);
+      const { persistentVolumeName } = spec.source;
+      // Volumes that are none of the cluster's are attached by whoever wants that.
+      if (persistentVolumeName === undefined) return;
+      const volume = this.#volumes.lister.get('', persistentVolumeName);
+      if (volume === undefined) this.#queue.add(`${spec.nodeName}/${persistentVolumeName}`);
+      else this.#wakeVolume(volume);
+    };
+    this.#attachments.addEventHandler({
+      onAdd: (attachment) => {
+        this.#writes.seen(volumeOf(attachment), attachment);
+        attachmentChanged(attachment);
+      },
+      onUpdate: (_, attachment) => attachmentChanged(attachment),
+      onDelete: (attachment) => {
+        this.#writes.gone(volumeOf(attachment), attachment);
+        attachmentChanged(attachment);
+      },
+    });
+    const nodeChanged = ({ metadata }: ReadNode): void => this.#wakeNode(metadata.name);
+    this.#nodes.addEventHandler({
+      onAdd: nodeChanged,
+      onUpdate: (before, node) => {
+        if (!semanticEqual(mattersOf(before), mattersOf(node))) nodeChanged(node);
+      },
+      onDelete: nodeChanged,
+    });
+    const driverChanged = ({ metadata }: Immutable<CSIDriver>): void => {
+      for (const volume of this.#volumes.lister.list()) if (volume.spec.csi?.driver === metadata.name) this.#wakeVolume(volume);
+    };
+    this.#drivers.addEventHandler({
+      onAdd: driverChanged,
+      onUpdate: (_, driver) => driverChanged(driver),
+      onDelete: driverChanged,
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger } = this.#config;
+    const needed = [this.#pods, this.#claims, this.#volumes, this.#nodes, this.#attachments, this.#drivers];
+    await Promise.all(needed.map((informer) => informer.waitForSync(signal)));
+    await Promise.all([
+      runWorkers(this.#queue, 5, (key, stop) => this.#reconcile(key, stop), signal, { logger }),
+      runWorkers(this.#nodeQueue, 2, (key, stop) => this.#reconcileNode(key, stop), signal, { logger }),
+    ]);
+    this.#recorder.stop();
+  }
+
+  #podChanged(pod: ReadPod): void {
+    const { nodeName } = pod.spec;
+    if (nodeName === undefined) return;
+    for (const volume of this.#volumesOf(pod)) this.#queue.add(`${nodeName}/${volume.metadata.name}`);
+  }
+
+  #podGone(pod: ReadPod): void {
+    this.#podChanged(pod);
+    for (const volume of this.#volumesOf(pod)) this.#told.delete(`${pod.metadata.uid}/${volume.metadata.name}`);
+  }
+
+  /** Those of CSI drivers that it has through its claims. */
+  #volumesOf(pod: ReadPod): readonly ReadVolume[] {
+    return byClaim(pod).flatMap((key) => {
+      const claim = this.#claims.lister.getByKey(key);
+      const volume = claim?.spec.volumeName === undefined ? undefined : this.#volumes.lister.get('', claim.spec.volumeName);
+      return volume?.spec.csi === undefined ? [] : [volume];
+    });
+  }
+
+  /** Wherever it is wanted, or attached. */
+  #wakeVolume(volume: ReadVolume | undefined): void {
+    if (volume?.spec.csi === undefined) return;
+    const { name } = volume.metadata;
+    const wanted = this.#podsWith(volume).map(({ spec }) => spec.nodeName);
+    const attached = this.#attachments.lister.byIndex(BY_VOLUME, name).map(({ spec }) => spec.nodeName);
+    for (const node of new Set([...wanted, ...attached])) if (node !== undefined) this.#queue.add(`${node}/${name}`);
+  }
+
+  #wakeNode(name: string): void {
+    this.#nodeQueue.add(name);
+    for (const attachment of this.#attachments.lister.byIndex(BY_NODE, name)) this.#queue.add(`${name}/${volumeOf(attachment)}`);
+    for (const pod of this.#pods.lister.byIndex(BY_NODE, name)) this.#podChanged(pod);
+  }
+
+  /** Pods that have a node and, through the claim to which it is bound, the volume. */
+  #podsWith({ metadata, spec }: ReadVolume): readonly ReadPod[] {
+    const { namespace = '', name = '', uid } = spec.claimRef ?? {};
+    const key = `${namespace}/${name}`;
+    const claim = this.#claims.lister.getByKey(key);
+    const isBound = claim?.status.phase === 'Bound' && claim.metadata.uid === uid && claim.spec.volumeName === metadata.name;
+    if (!isBound) return [];
+    return this.#pods.lister.byIndex(BY_CLAIM, key).filter(({ spec: { nodeName } }) => nodeName !== undefined);
+  }
+
+  #needsAttaching(volume: ReadVolume): boolean {
+    const { csi } = volume.spec;
+    return csi !== undefined && this.#drivers.lister.get('', csi.driver)?.spec.attachRequired !== false;
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const slash = key.indexOf('/');
+    const [nodeName, volumeName] = [key.slice(0, slash), key.slice(slash + 1)];
+    if (volumeName === '') return reconciled;
+    const volume = this.#volumes.lister.get('', volumeName);
+    const node = this.#nodes.lister.get('', nodeName);
+    const attachment = this.#attachments.lister.byIndex(BY_VOLUME, volumeName).find(({ spec }) => spec.nodeName === nodeName);
+    const wanting =
+      volume === undefined || node === undefined || !this.#needsAttaching(volume)
+        ? []
+        : this.#podsWith(volume).filter((pod) => pod.spec.nodeName === nodeName && needsVolumes(pod, node));
+    try {
+      if (volume !== undefined && wanting.length > 0) {
+        this.#unneeded.delete(key);
+        if (this.#detaching.delete(key)) this.#nodeQueue.add(nodeName);
+        if (attachment === undefined) return await this.#attach(volume, node as ReadNode, wanting, signal);
+        this.#tellHow(volume, attachment, wanting);
+        return reconciled;
+      }
+      if (attachment !== undefined && attachment.metadata.deletionTimestamp === undefined) {
+        // What the cache does not know yet is not gone.
+        if (volume === undefined && (await this.#isThere(volumeName, signal))) return requeue;
+        return await this.#detach(key, attachment, volume, node, signal);
+      }
+      if (attachment === undefined) {
+        this.#unneeded.delete(key);
+        this.#detaching.delete(key);
+      }
+      return reconciled;
+    } catch (err) {
+      if (apierrors.isConflict(err)) return requeue;
+      if (apierrors.isNotFound(err)) return reconciled;
+      throw err;
+    }
+  }
+
+  async #attach(volume: ReadVolume, node: ReadNode, wanting: readonly ReadPod[], signal: AbortSignal): Promise<ReconcileResult> {
+    const { csi } = volume.spec;
+    if (csi === undefined || !isManaged(node)) return reconciled;
+    const { name } = volume.metadata;
+    // Of two nodes that want it one gets it: no other decision is made before the cache shows the last.
+    const behindMs = this.#writes.remainingMs(name);
+    if (behindMs > 0) return requeueAfter(behindMs);
+    if (this.#attaching.has(name)) return requeue;
+    if (!isShared(volume) && this.#attachments.lister.byIndex(BY_VOLUME, name).length > 0) {
+      // When it is detached there, its turn comes here.
+      const others = this.#podsWith(volume).filter(({ spec }) => spec.nodeName !== node.metadata.name);
+      for (const pod of wanting) {
+        const message = multiAttachMessage(name, pod.metadata.namespace ?? '', others);
+        this.#tell(pod, name, 'Warning', 'FailedAttachVolume', message);
+      }
+      return reconciled;
+    }
+    const nodeName = node.metadata.name;
+    const spec = { attacher: csi.driver, nodeName, source: { persistentVolumeName: name } };
+    const wanted = { metadata: { name: attachmentName(csi.driver, csi.volumeHandle, nodeName) }, spec };
+    this.#attaching.add(name);
+    try {
+      const created = await this.#config.client.resource(volumeAttachments).create(wanted, { signal });
+      this.#writes.wrote(name, created, this.#attachments.lister.get('', created.metadata.name));
+    } catch (err) {
+      // The cache will know it soon; one that goes is waited for.
+      if (!apierrors.isAlreadyExists(err)) throw err;
+    } finally {
+      this.#attaching.delete(name);
+    }
+    return reconciled;
+  }
+
+  async #isThere(volumeName: string, signal: AbortSignal): Promise<boolean> {
+    // Its role may list volumes, not get one.
+    const selected = { fieldSelector: `metadata.name=${volumeName}`, signal };
+    return (await this.#config.client.resource(persistentVolumes).list(selected)).items.length > 0;
+  }
+
+  #tellHow(volume: ReadVolume, { metadata, status }: ReadAttachment, wanting: readonly ReadPod[]): void {
+    if (metadata.deletionTimestamp !== undefined) return;
+    const { name } = volume.metadata;
+    for (const pod of wanting) {
+      if (status.attached) {
+        this.#tell(pod, name, 'Normal', 'SuccessfulAttachVolume', `AttachVolume.Attach succeeded for volume "${name}" `);
+      } else if (status.attachError !== undefined) {
+        const why = status.attachError.message ?? '';
+        this.#tell(pod, name, 'Warning', 'FailedAttachVolume', `AttachVolume.Attach failed for volume "${name}" : ${why}`);
+      }
+    }
+  }
+
+  async #detach(
+    key: string,
+    attachment: ReadAttachment,
+    volume: ReadVolume | undefined,
+    node: ReadNode | undefined,
+    signal: AbortSignal,
+  ): Promise<ReconcileResult> {
+    const { clock } = this.#config;
+    const since = this.#unneeded.get(key) ?? clock.monotonic();
+    this.#unneeded.set(key, since);
+    const unique = volume === undefined ? undefined : uniqueName(volume);
+    if (node !== undefined) {
+      if (!isManaged(node)) return reconciled;
+      const leftMs = since + this.#maxWaitMs - clock.monotonic();
+      const byForce = isOutOfService(node) || (!isHealthy(node) && leftMs <= 0);
+      // Its node will say when it is not mounted any more.
+      if (unique !== undefined && isMounted(node, unique) && !byForce) return leftMs > 0 ? requeueAfter(leftMs) : reconciled;
+      this.#detaching.add(key);
+      // Told first, so that nothing mounts it in between.
+      await this.#tellNode(node.metadata.name, signal);
+    }
+    const { name, uid } = attachment.metadata;
+    await this.#config.client.resource(volumeAttachments).delete(name, { preconditions: { uid }, signal });
+    return reconciled;
+  }
+
+  async #reconcileNode(name: string, signal: AbortSignal): Promise<ReconcileResult> {
+    try {
+      await this.#tellNode(name, signal);
+    } catch (err) {
+      if (apierrors.isConflict(err)) return requeue;
+      if (apierrors.isNotFound(err)) return reconciled;
+      throw err;
+    }
+    return reconciled;
+  }
+
+  /** The node's status lists what is attached to it. */
+  async #tellNode(nodeName: string, signal: AbortSignal): Promise<void> {
+    const cached = this.#nodes.lister.get('', nodeName);
+    if (cached === undefined || !isManaged(cached)) return;
+    if (semanticEqual(cached.status.volumesAttached ?? [], this.#attachedTo(nodeName, cached))) return;
+    const client = this.#config.client.resource(nodes);
+    const node = await client.get(nodeName, { signal });
+    const volumesAttached = this.#attachedTo(nodeName, node);
+    if (semanticEqual(node.status.volumesAttached ?? [], volumesAttached)) return;
+    // The kubelet writes this status, too: its version is what must not have changed.
+    const { resourceVersion } = node.metadata;
+    const patch = {
+      metadata: { resourceVersion },
+      status: { volumesAttached: volumesAttached.length > 0 ? volumesAttached : null },
+    };
+    await client.patch(nodeName, 'application/merge-patch+json', patch, { subresource: 'status', signal });
+  }
+
+  #attachedTo(nodeName: string, { status }: ReadNode): readonly { readonly name: string; readonly devicePath: string }[] {
+    const attached = new Set<string>();
+    for (const { metadata, spec, status: state } of this.#attachments.lister.byIndex(BY_NODE, nodeName)) {
+      const volumeName = spec.source.persistentVolumeName ?? '';
+      const volume = this.#volumes.lister.get('', volumeName);
+      const unique = volume === undefined ? undefined : uniqueName(volume);
+      const stays =
+        state.attached && metadata.deletionTimestamp === undefined && !this.#detaching.has(`${nodeName}/${volumeName}`);
+      if (unique !== undefined && stays) attached.add(unique);
+    }
+    // In the order in which they are listed already; what others than CSI drivers have attached is theirs.
+    const present = (status.volumesAttached ?? []).filter(
+      ({ name }) => attached.has(name) || !name.startsWith('kubernetes.io/csi/'),
+    );
+    const names = new Set(present.map(({ name }) => name));
+    const added = [...attached].filter((name) => !names.has(name)).sort();
+    return [...present, ...added.map((name) => ({ name, devicePath: '' }))];
+  }
+
+  /** Once for as long as it is so. */
+  #tell(pod: ReadPod, volume: string, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    const key = `${pod.metadata.uid}/${volume}`;
+    if (this.#told.get(key) === message) return;
+    this.#told.set(key, message);
+    this.#recorder.event({ apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata }, type, reason, message);
+  }
+}
+
+/** '' for one that is not a volume of the cluster. */
+function volumeOf({ spec }: ReadAttachment): string {
+  return spec.source.persistentVolumeName ?? '';
+}
+
+/** What of a node changes anything here. */
+function mattersOf(node: ReadNode): unknown {
+  const { volumesInUse = [], volumesAttached = [] } = node.status;
+  return [node.metadata.uid, node.metadata.annotations, isHealthy(node), isOutOfService(node), volumesInUse, volumesAttached];
+}
