@@ -3,12 +3,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { UserError } from '../cluster/user-error.ts';
 import { COXSWAIN_VERSION } from '../cluster/version.ts';
-
-const port = (text: string): number => {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value > 65535) throw new InvalidArgumentError('a port is a whole number from 0 to 65535.');
-  return value;
-};
+import { port } from './flags.ts';
+import { addRoleCommands } from './role-commands.ts';
 
 const nodeCount = (text: string): number => {
   const value = Number(text);
@@ -133,6 +129,8 @@ snapshot
     0,
   )
   .action(async (file, options) => (await import('./snapshot.ts')).restore(file, options));
+
+addRoleCommands(program);
 
 try {
   await program.parseAsync();

@@ -3,14 +3,13 @@
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, join, relative, resolve } from 'node:path';
-import { isatty } from 'node:tty';
-import picocolors from 'picocolors';
+import { delimiter, join, resolve } from 'node:path';
 import { createLogger, type LogLevel } from '../machinery/log.ts';
 import { dataDirLayout } from '../cluster/data-dir.ts';
 import { mergeKubeconfig } from '../cluster/kubeconfig.ts';
 import { UserError } from '../cluster/user-error.ts';
 import { type EtcdConfig, launch, type LaunchedCluster, type RuntimeChoice, type StoreChoice } from '../cluster/launch.ts';
+import { coloursFor, progressLine, shortest, stopSignal } from './terminal.ts';
 
 export interface UpOptions {
   readonly dataDir: string;
@@ -38,10 +37,6 @@ export interface UpOptions {
   readonly logFormat: 'text' | 'json';
   readonly verbose: boolean;
 }
-
-/** Colours only for a person at a terminal: never into a pipe or a file, in CI either. */
-const coloursFor = (stream: { readonly fd: number }): ReturnType<typeof picocolors.createColors> =>
-  picocolors.createColors(isatty(stream.fd) && picocolors.isColorSupported);
 
 /** What a detached cluster tells the process that started it. */
 type DetachMessage = { readonly ready: string } | { readonly failed: string; readonly exitCode: number };
@@ -145,12 +140,6 @@ function etcdConfig(options: UpOptions): EtcdConfig | undefined {
   };
 }
 
-/** A path as one would type it here. */
-function shortest(path: string): string {
-  const here = relative(process.cwd(), path);
-  return here.startsWith('..') || here === '' ? path : here;
-}
-
 function userKubeconfigPath(): string {
   const [first] = (process.env['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '');
   return first ?? join(homedir(), '.kube', 'config');
@@ -159,39 +148,6 @@ function userKubeconfigPath(): string {
 function readSchedulerConfig(path: string): string {
   if (!existsSync(path)) throw new UserError(`--scheduler-config: there is no file ${path}`);
   return readFileSync(path, 'utf8');
-}
-
-/** One line that is overwritten on a terminal; on anything else a line for each step. */
-function progressLine(quiet: boolean): { show(text: string): void; clear(): void } {
-  const terminal = process.stderr.isTTY;
-  const { dim } = coloursFor(process.stderr);
-  let shown = false;
-  return {
-    show(text) {
-      if (quiet) return;
-      process.stderr.write(terminal ? `\r\x1b[K${dim(`${text} …`)}` : `${text}\n`);
-      shown = true;
-    },
-    clear() {
-      if (shown && terminal) process.stderr.write('\r\x1b[K');
-      shown = false;
-    },
-  };
-}
-
-/** Resolves with the signal's name at the first SIGTERM, SIGINT or SIGHUP; a second one ends the process at once. */
-function stopSignal(): { readonly requested: Promise<string>; readonly signal: AbortSignal } {
-  const controller = new AbortController();
-  const requested = new Promise<string>((resolveRequested) => {
-    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-      process.on(name, () => {
-        if (controller.signal.aborted) process.exit(130);
-        controller.abort(new Error(`stopped by ${name}`));
-        resolveRequested(name);
-      });
-    }
-  });
-  return { requested, signal: controller.signal };
 }
 
 async function tellParent(message: DetachMessage): Promise<void> {

@@ -1,7 +1,7 @@
 // A whole cluster in one process: the API server, the controllers, the scheduler and the kubelets of its nodes, each made from
 // its Config and connected through in-process clients. This is the only place that knows them all.
 
-import { networkInterfaces } from 'node:os';
+import { hostname, networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { nodes as nodeType, type Node, type NodeAddress, type ResourceList } from '../api/core/v1/index.ts';
 import type { Immutable } from '../api/meta/v1/index.ts';
@@ -15,7 +15,6 @@ import { SharedInformerFactory } from '../client/informers/index.ts';
 import { ControllerManager } from '../controllers/controller-manager.ts';
 import type { Runtime } from '../cri/index.ts';
 import { Kubelet } from '../kubelet/kubelet.ts';
-import type { MachineInfo } from '../kubelet/node/machine.ts';
 import type { Clock } from '../machinery/clock.ts';
 import { duplexPair } from '../machinery/duplex-pair.ts';
 import type { Logger } from '../machinery/log.ts';
@@ -25,6 +24,8 @@ import { Scheduler } from '../scheduler/scheduler.ts';
 import type { Storage } from '../storage/interface.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
 import type { Pki } from './pki.ts';
+import { leading } from './roles/leading.ts';
+import { simulatedMachine } from './simulated-machine.ts';
 import { KUBERNETES_VERSION } from './version.ts';
 
 export interface ClusterNode {
@@ -61,6 +62,8 @@ export interface ClusterConfig {
   readonly serviceCidr: string;
   /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
+  /** Others run on the same store: controllers and a scheduler work in one of all that do. Default: false. */
+  readonly leaderElect?: boolean;
   /** How long start() waits for the nodes to be ready. Default: 60,000. */
   readonly readyTimeoutMs?: number;
 }
@@ -152,8 +155,9 @@ export class Cluster {
     if (this.#config.listen !== undefined) this.#url = (await this.#server.listen()).url;
     await this.#server.start();
 
+    const managerClient = this.#clientOf(component('system:kube-controller-manager'));
     const controllers = new ControllerManager({
-      client: this.#clientOf(component('system:kube-controller-manager')),
+      client: managerClient,
       clientOf: (account) => this.#clientOf(...controllerIdentity(account)),
       clock,
       random: random.derive('controller-manager'),
@@ -165,16 +169,34 @@ export class Cluster {
     });
     const schedulerClient = this.#clientOf(component('system:kube-scheduler'));
     const schedulerLogger = logger.with({ component: 'scheduler' });
-    const scheduler = new Scheduler({
-      client: schedulerClient,
-      informers: new SharedInformerFactory({ client: schedulerClient, clock, random: schedulerRandom, logger: schedulerLogger }),
-      clock,
-      random: schedulerRandom,
-      logger: schedulerLogger,
-      configuration: this.#config.schedulerConfiguration,
-    });
-    this.#supervise('controller manager', controllers.run(signal));
-    this.#supervise('scheduler', scheduler.run(signal));
+    const makeScheduler = (): Scheduler =>
+      new Scheduler({
+        client: schedulerClient,
+        informers: new SharedInformerFactory({
+          client: schedulerClient,
+          clock,
+          random: schedulerRandom,
+          logger: schedulerLogger,
+        }),
+        clock,
+        random: schedulerRandom,
+        logger: schedulerLogger,
+        configuration: this.#config.schedulerConfiguration,
+      });
+    // What is wrong with its configuration is said at once, not when it comes to lead.
+    makeScheduler();
+    const { leaderElect = false } = this.#config;
+    const identity = `${hostname()}_${random.derive('identity').uuid()}`;
+    const lead = (name: string, client: Client, work: (held: AbortSignal) => Promise<void>): Promise<void> =>
+      leading({ client, clock, random, logger, component: name, identity, settings: { leaderElect }, work }, signal);
+    this.#supervise(
+      'controller manager',
+      lead('kube-controller-manager', managerClient, (held) => controllers.run(held)),
+    );
+    this.#supervise(
+      'scheduler',
+      lead('kube-scheduler', schedulerClient, (held) => makeScheduler().run(held)),
+    );
 
     await Promise.all(this.#config.nodes.map((node) => this.#startNode(node)));
     await this.#waitForNodes();
@@ -318,19 +340,6 @@ function controllerIdentity(account: string): [user: User, userAgent: string] {
 function componentOf(user: string): string {
   if (user.startsWith('system:node:')) return 'kubelet';
   return user.startsWith('system:') ? user.slice('system:'.length) : 'coxswain';
-}
-
-/** The same on every machine that simulates it, so that what is shown of a node is, too. */
-function simulatedMachine(name: string): MachineInfo {
-  return {
-    machineID: name,
-    systemUUID: name,
-    bootID: name,
-    kernelVersion: 'simulated',
-    osImage: 'Simulated Linux',
-    operatingSystem: 'linux',
-    architecture: 'amd64',
-  };
 }
 
 /**

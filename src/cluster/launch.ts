@@ -147,6 +147,7 @@ async function start(
     podCidr: config.podCidr,
     serviceCidr: config.serviceCidr,
     schedulerConfiguration,
+    leaderElect: config.store === 'etcd',
   });
   // A start that cannot write may wait for ever; and whatever it ends with once the store has failed, that is why.
   const storeFailed = (cause: Error): UserError => new UserError(`the store failed: ${cause.message}`, { cause });

@@ -1,0 +1,43 @@
+// Values of flags that more than one command takes.
+
+import { InvalidArgumentError } from 'commander';
+import { DurationError, parseDuration } from '../machinery/duration.ts';
+
+export const port = (text: string): number => {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value > 65535) throw new InvalidArgumentError('a port is a whole number from 0 to 65535.');
+  return value;
+};
+
+/** Milliseconds. */
+export const duration = (text: string): number => {
+  try {
+    return parseDuration(text);
+  } catch (err) {
+    if (err instanceof DurationError) throw new InvalidArgumentError('a duration is such as 15s or 1m30s.');
+    throw err;
+  }
+};
+
+/** `--flag`, `--flag=true` or `--flag=false`. */
+export const yesOrNo = (text: string): boolean => {
+  if (text !== 'true' && text !== 'false') throw new InvalidArgumentError('true or false.');
+  return text === 'true';
+};
+
+export const list = (text: string): string[] => text.split(',').filter((item) => item !== '');
+
+export const count = (text: string): number => {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('a whole number, 1 or more.');
+  return Number(text);
+};
+
+/** 'a=b,c=d'. */
+export const labels = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    list(text).map((item) => {
+      const [key = '', value, ...more] = item.split('=');
+      if (key === '' || value === undefined || more.length > 0) throw new InvalidArgumentError('labels are such as a=b,c=d.');
+      return [key, value];
+    }),
+  );

@@ -1,0 +1,99 @@
+// The roles as processes: started from their flags, until a signal or until something ends that should not.
+
+import { createLogger, type Logger } from '../machinery/log.ts';
+import { systemClock } from '../machinery/clock.ts';
+import { systemRandom } from '../machinery/random.ts';
+import { startApiServerRole, type ApiServerRoleConfig } from '../cluster/roles/api-server.ts';
+import { startControllerManagerRole, type ControllerManagerRoleConfig } from '../cluster/roles/controller-manager.ts';
+import type { LeaderElectionSettings } from '../cluster/roles/leading.ts';
+import { startKubeletRole, type KubeletRoleConfig } from '../cluster/roles/kubelet.ts';
+import type { RoleConfig, RunningRole } from '../cluster/roles/role.ts';
+import { startSchedulerRole, type SchedulerRoleConfig } from '../cluster/roles/scheduler.ts';
+import { UserError } from '../cluster/user-error.ts';
+import { progressLine, stopSignal } from './terminal.ts';
+
+interface LogOptions {
+  readonly logFormat: 'text' | 'json';
+  readonly verbose: boolean;
+}
+
+interface EtcdOptions {
+  readonly etcdServers: readonly string[];
+  readonly etcdCafile?: string;
+  readonly etcdCertfile?: string;
+  readonly etcdKeyfile?: string;
+  readonly etcdPrefix?: string;
+}
+
+interface ElectionOptions {
+  readonly leaderElect: boolean;
+  readonly leaderElectLeaseDuration: number;
+  readonly leaderElectRenewDeadline: number;
+  readonly leaderElectRetryPeriod: number;
+  readonly leaderElectResourceName: string;
+  readonly leaderElectResourceNamespace: string;
+}
+
+type Given<T> = Omit<T, keyof RoleConfig>;
+
+export async function apiServer(options: LogOptions & EtcdOptions & Omit<Given<ApiServerRoleConfig>, 'etcd'>): Promise<void> {
+  const { etcdServers: servers, etcdCafile: caFile, etcdCertfile: certFile, etcdKeyfile: keyFile, etcdPrefix: prefix } = options;
+  const etcd = { servers, caFile, certFile, keyFile, prefix };
+  await run(options, (role) => startApiServerRole({ ...options, ...role, etcd }));
+}
+
+export async function controllerManager(
+  options: LogOptions & ElectionOptions & Given<ControllerManagerRoleConfig>,
+): Promise<void> {
+  await run(options, (role) => startControllerManagerRole({ ...options, ...role, leaderElection: electionOf(options) }));
+}
+
+export async function scheduler(options: LogOptions & ElectionOptions & Given<SchedulerRoleConfig>): Promise<void> {
+  await run(options, (role) => startSchedulerRole({ ...options, ...role, leaderElection: electionOf(options) }));
+}
+
+export async function kubelet(options: LogOptions & Omit<Given<KubeletRoleConfig>, 'progress' | 'signal'>): Promise<void> {
+  await run(options, (role, progress, signal) => startKubeletRole({ ...options, ...role, progress, signal }));
+}
+
+function electionOf(options: ElectionOptions): LeaderElectionSettings {
+  const { leaderElectLeaseDuration: lease, leaderElectRenewDeadline: renew, leaderElectRetryPeriod: retry } = options;
+  if (lease % 1000 !== 0) throw new UserError('--leader-elect-lease-duration takes whole seconds');
+  if (lease <= renew) throw new UserError('--leader-elect-lease-duration must be more than --leader-elect-renew-deadline');
+  if (renew <= retry * 1.2)
+    throw new UserError('--leader-elect-renew-deadline must be more than 1.2 times --leader-elect-retry-period');
+  return {
+    leaderElect: options.leaderElect,
+    leaseDurationMs: lease,
+    renewDeadlineMs: renew,
+    retryPeriodMs: retry,
+    resourceName: options.leaderElectResourceName,
+    resourceNamespace: options.leaderElectResourceNamespace,
+  };
+}
+
+type Start = (role: RoleConfig, progress: (text: string) => void, signal: AbortSignal) => Promise<RunningRole>;
+
+async function run({ logFormat, verbose }: LogOptions, start: Start): Promise<void> {
+  const logger: Logger = createLogger({ format: logFormat, level: verbose ? 'debug' : 'warn', destination: process.stderr });
+  const progress = progressLine(false);
+  const stop = stopSignal();
+  let role: RunningRole;
+  try {
+    role = await start({ clock: systemClock, random: systemRandom, logger }, (text) => progress.show(text), stop.signal);
+  } catch (err) {
+    progress.clear();
+    if (stop.signal.aborted) return;
+    throw err;
+  }
+  progress.clear();
+  try {
+    process.stdout.write(`ready: ${role.description}\n`);
+    const reason = await Promise.race([stop.requested, role.failed]);
+    if (reason instanceof Error) throw new UserError(reason.message, { cause: reason });
+    process.stderr.write(`\nstopping … (${reason}; again to stop at once)\n`);
+  } finally {
+    await role.stop();
+  }
+  process.exit(process.exitCode ?? 0);
+}

@@ -1,0 +1,100 @@
+// The role `cox controller-manager`.
+
+import { join } from 'node:path';
+import { ControllerManager, selectControllers, UnknownControllerError } from '../../controllers/index.ts';
+import type { ControllerName, ControllerNeeds } from '../../controllers/index.ts';
+import { parseServiceRanges } from '../network-ranges.ts';
+import { UserError } from '../user-error.ts';
+import { startControlRole, type ControlRoleConfig, type RunningControlRole } from './control-role.ts';
+import { readFlagFile } from './role.ts';
+import { serviceAccountClients } from './service-account-clients.ts';
+
+const COMPONENT = 'kube-controller-manager';
+const PORT = 10_257;
+
+export interface ControllerManagerRoleConfig extends ControlRoleConfig {
+  /** Which controllers run: '*', 'foo', '-foo'. Default: '*'. */
+  readonly controllers?: readonly string[];
+  /** Where the files are that no flag names, under the names that `cox certs` gives them. Absent: there are none. */
+  readonly certDir?: string;
+  /** Without it Secrets that ask for a token of an account get none. */
+  readonly serviceAccountPrivateKeyFile?: string;
+  /** Without it the root CA is not published. */
+  readonly rootCaFile?: string;
+  /** The authority that signs approved requests; both or neither. Without it they are not signed. */
+  readonly clusterSigningCertFile?: string;
+  readonly clusterSigningKeyFile?: string;
+  /** For how long it signs at most. Default: 365 days. */
+  readonly clusterSigningDuration?: number;
+  /** Without it nodes get no ranges of pod addresses. */
+  readonly clusterCidr?: string;
+  /** Addresses that nodes get none of. */
+  readonly serviceClusterIpRange?: string;
+  /** Each controller as an account of its own, which may do what its role says. False: all as the kubeconfig says. Default: true. */
+  readonly useServiceAccountCredentials?: boolean;
+}
+
+export async function startControllerManagerRole(config: ControllerManagerRoleConfig): Promise<RunningControlRole> {
+  const { clock, random, certDir } = config;
+  const { controllers, serviceClusterIpRange, clusterCidr } = config;
+  const selected = controllers === undefined ? undefined : select(controllers);
+  if (serviceClusterIpRange !== undefined) parseServiceRanges('--service-cluster-ip-range', serviceClusterIpRange);
+  const file = (flag: string, given: string | undefined, name: string): string | undefined => {
+    if (given !== undefined) return readFlagFile(`--${flag}`, given);
+    return certDir === undefined ? undefined : readFlagFile(`--cert-dir (for --${flag})`, join(certDir, name));
+  };
+  const serviceAccountKey = file('service-account-private-key-file', config.serviceAccountPrivateKeyFile, 'sa.key');
+  const rootCa = file('root-ca-file', config.rootCaFile, 'ca.crt');
+  const signing = readSigning(config);
+  const logger = config.logger.with({ component: 'controller-manager' });
+  return startControlRole(
+    { ...config, logger },
+    {
+      component: COMPONENT,
+      defaultPort: PORT,
+      async run(client, access, signal) {
+        const manager = new ControllerManager({
+          client,
+          ...(config.useServiceAccountCredentials !== false && {
+            clientOf: serviceAccountClients(client, access, COMPONENT, { clock, random, logger }),
+          }),
+          clock,
+          random,
+          logger,
+          controllers: selected,
+          serviceAccountKey,
+          signing,
+          rootCa,
+          clusterCidrs: clusterCidr?.split(','),
+          settings: { 'node-ipam': { serviceCidrs: serviceClusterIpRange?.split(',') } },
+        });
+        await manager.run(signal);
+      },
+    },
+  );
+}
+
+function readSigning({
+  clusterSigningCertFile: cert,
+  clusterSigningKeyFile: key,
+  clusterSigningDuration: maxDurationMs,
+}: ControllerManagerRoleConfig): ControllerNeeds['signing'] {
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new UserError('--cluster-signing-cert-file and --cluster-signing-key-file belong together: give both or neither');
+  }
+  if (cert === undefined || key === undefined) return undefined;
+  const authority = {
+    cert: readFlagFile('--cluster-signing-cert-file', cert),
+    key: readFlagFile('--cluster-signing-key-file', key),
+  };
+  return { authority, maxDurationMs };
+}
+
+function select(selectors: readonly string[]): readonly ControllerName[] {
+  try {
+    return selectControllers(selectors);
+  } catch (err) {
+    if (err instanceof UnknownControllerError) throw new UserError(`--controllers: ${err.message}`, { cause: err });
+    throw err;
+  }
+}

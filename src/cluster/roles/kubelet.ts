@@ -1,0 +1,171 @@
+// The role `cox kubelet`: this machine as a node of a cluster.
+
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import { nodes } from '../../api/core/v1/index.ts';
+import type { Client } from '../../client/client.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { parseCidr, parseIp } from '../../machinery/ip.ts';
+import { isDNS1123Subdomain } from '../../machinery/validation.ts';
+import { Kubelet } from '../../kubelet/kubelet.ts';
+import { claimDataDir, dataDirLayout } from '../data-dir.ts';
+import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from '../runtimes.ts';
+import { simulatedMachine } from '../simulated-machine.ts';
+import { UserError } from '../user-error.ts';
+import { KUBERNETES_VERSION } from '../version.ts';
+import { clientFor, readFlagFile, readKubeconfig, type RoleConfig, type RunningRole } from './role.ts';
+
+const COMPONENT = 'kubelet';
+const PORT = 10_250;
+
+export interface KubeletRoleConfig extends RoleConfig {
+  /** Who it is (`system:node:NAME`), and where the API server is. */
+  readonly kubeconfig: string;
+  /** Where the runtime keeps its state. */
+  readonly dataDir: string;
+  /** Default: in the data directory. */
+  readonly rootDir?: string;
+  /** The node's name. Default: the machine's. */
+  readonly hostnameOverride?: string;
+  readonly runtime: RuntimeChoice;
+  readonly containerRuntimeEndpoint?: string;
+  /** Whether missing programs may be installed. */
+  readonly install: boolean;
+  /** Where the kubelet's own server listens. Default: '0.0.0.0', port 10250. */
+  readonly address?: string;
+  readonly port?: number;
+  /** Where the files are that no flag names, under the names that `cox certs` gives them. */
+  readonly certDir?: string;
+  readonly tlsCertFile?: string;
+  readonly tlsPrivateKeyFile?: string;
+  readonly clientCaFile?: string;
+  /** Addresses of its pods. Default: what the node has already. */
+  readonly podCidr?: string;
+  /** Default: the machine's addresses. */
+  readonly nodeIp?: string;
+  readonly nodeLabels?: Readonly<Record<string, string>>;
+  readonly maxPods?: number;
+  readonly podManifestPath?: string;
+  readonly clusterDns?: readonly string[];
+  readonly clusterDomain?: string;
+  readonly progress: (text: string) => void;
+  /** Aborts the start. */
+  readonly signal: AbortSignal;
+}
+
+export interface RunningKubelet extends RunningRole {
+  readonly port: number;
+}
+
+/** Rejects with UserError for what can be mended; nothing is left running then. Containers go on when it stops. */
+export async function startKubeletRole(config: KubeletRoleConfig): Promise<RunningKubelet> {
+  const { clock, random, logger, progress, signal } = config;
+  const nodeName = config.hostnameOverride ?? hostname().toLowerCase();
+  if (isDNS1123Subdomain(nodeName).length > 0) {
+    throw new UserError(`${JSON.stringify(nodeName)} is no name of a node: give another with --hostname-override`);
+  }
+  if (config.nodeIp !== undefined && parseIp(config.nodeIp) === undefined) {
+    throw new UserError(`--node-ip takes an address, such as 10.0.0.7, not '${config.nodeIp}'`);
+  }
+  if (config.podCidr !== undefined && parseCidr(config.podCidr) === undefined) {
+    throw new UserError(`--pod-cidr takes a range, such as 10.244.1.0/24, not '${config.podCidr}'`);
+  }
+  const file = (flag: string, given: string | undefined, name: string): string => {
+    const path = given ?? (config.certDir === undefined ? undefined : join(config.certDir, name));
+    if (path === undefined) throw new UserError(`--${flag} is needed, or --cert-dir with the files of 'cox certs node' in it`);
+    return readFlagFile(given === undefined ? `--cert-dir (for --${flag})` : `--${flag}`, path);
+  };
+  const tls = {
+    cert: file('tls-cert-file', config.tlsCertFile, `kubelet-${nodeName}.crt`),
+    key: file('tls-private-key-file', config.tlsPrivateKeyFile, `kubelet-${nodeName}.key`),
+    clientCA: file('client-ca-file', config.clientCaFile, 'ca.crt'),
+  };
+  const client = clientFor(await readKubeconfig('--kubeconfig', config.kubeconfig), COMPONENT, config);
+  const layout = dataDirLayout(config.dataDir);
+  const release = claimDataDir(layout);
+  let runtime: PreparedRuntime | undefined;
+  let kubelet: Kubelet | undefined;
+  const stop = async (): Promise<void> => {
+    await kubelet?.stop();
+    await runtime?.runtime.close();
+    await runtime?.stop();
+    release();
+  };
+  try {
+    const podCidr = config.podCidr ?? (await podCidrOf(client, nodeName));
+    runtime = await prepareRuntime({
+      choice: config.runtime,
+      ...(config.containerRuntimeEndpoint !== undefined && { endpoint: config.containerRuntimeEndpoint }),
+      install: config.install,
+      podCidr,
+      layout,
+      clock,
+      random,
+      logger,
+      progress,
+      signal,
+    });
+    progress('registering the node');
+    const { simulated, description } = runtime;
+    kubelet = new Kubelet({
+      client,
+      runtime: runtime.runtime,
+      clock,
+      random,
+      logger,
+      nodeName,
+      podCIDRs: [podCidr],
+      kubeletVersion: KUBERNETES_VERSION.gitVersion,
+      rootDir: config.rootDir === undefined ? layout.kubelet : resolve(config.rootDir),
+      podLogsDir: layout.logs,
+      hostFiles: !simulated,
+      podNetwork: !simulated,
+      ...(simulated && { machine: simulatedMachine(nodeName) }),
+      ...(config.nodeIp !== undefined && {
+        addresses: [
+          { type: 'InternalIP', address: config.nodeIp },
+          { type: 'Hostname', address: nodeName },
+        ],
+      }),
+      labels: config.nodeLabels,
+      maxPods: config.maxPods,
+      staticPodPath: config.podManifestPath,
+      clusterDNS: config.clusterDns,
+      clusterDomain: config.clusterDomain,
+      server: { port: config.port ?? PORT, host: config.address ?? '0.0.0.0', tls },
+    });
+    await kubelet.start();
+    const { port } = kubelet;
+    let stopping: Promise<void> | undefined;
+    return {
+      port,
+      description: `node ${nodeName} (${description}), its server on port ${port}`,
+      failed: new Promise(() => undefined),
+      stop: () => (stopping ??= stop()),
+    };
+  } catch (err) {
+    await stop();
+    throw asUserError(err, config);
+  }
+}
+
+/** The range that the node was given before. Throws UserError if it has none. */
+async function podCidrOf(client: Client, nodeName: string): Promise<string> {
+  try {
+    const { podCIDR } = (await client.resource(nodes).get(nodeName)).spec;
+    if (podCIDR !== undefined) return podCIDR;
+  } catch (err) {
+    if (!apierrors.isNotFound(err) && !apierrors.isForbidden(err)) throw err;
+  }
+  throw new UserError(
+    `the node ${nodeName} has no range of pod addresses yet: give it one with --pod-cidr, such as 10.244.1.0/24`,
+  );
+}
+
+function asUserError(err: unknown, { port = PORT, address = '0.0.0.0' }: KubeletRoleConfig): unknown {
+  const { code, message } = err as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') return new UserError(`port ${port} on ${address} is in use: see --port`, { cause: err });
+  if (code === 'EADDRNOTAVAIL') return new UserError(`${address} is no address of this machine: see --address`, { cause: err });
+  if (apierrors.isServiceUnavailable(err)) return new UserError(`the API server cannot be reached: ${message}`, { cause: err });
+  return err;
+}

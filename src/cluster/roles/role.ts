@@ -1,0 +1,76 @@
+// What every role that runs by itself is made of and looks like.
+
+import { readFileSync } from 'node:fs';
+import type { Client } from '../../client/client.ts';
+import { createClient } from '../../client/create-client.ts';
+import { createHttpTransport, type ServerAccess } from '../../client/http/index.ts';
+import { KubeconfigError, loadKubeconfig } from '../../client/kubeconfig.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+import type { Random } from '../../machinery/random.ts';
+import { UserError } from '../user-error.ts';
+import { KUBERNETES_VERSION } from '../version.ts';
+
+export interface RoleConfig {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface RunningRole {
+  /** For the person at the terminal: one line. */
+  readonly description: string;
+  /** Resolves if something of it ends that should not. */
+  readonly failed: Promise<Error>;
+  /** Idempotent. */
+  stop(): Promise<void>;
+}
+
+/** The text of a file that a flag names. Throws UserError. */
+export function readFlagFile(flag: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (err) {
+    throw new UserError(`${flag}: ${(err as Error).message}`, { cause: err });
+  }
+}
+
+/** Who a kubeconfig's current context is, and where. Throws UserError. */
+export async function readKubeconfig(flag: string, path: string): Promise<ServerAccess> {
+  try {
+    return await loadKubeconfig(path);
+  } catch (err) {
+    if (err instanceof KubeconfigError) throw new UserError(`${flag}: ${err.message}`, { cause: err });
+    throw err;
+  }
+}
+
+/** `component`: how it calls itself, and who then owns what it writes: 'kube-scheduler'. */
+export function clientFor(access: ServerAccess, component: string, { clock, logger }: RoleConfig): Client {
+  const userAgent = `${component}/${KUBERNETES_VERSION.gitVersion}`;
+  const onWarning = (message: string): void => logger.info('the server warns', { message });
+  return createClient(createHttpTransport({ ...access, clock, userAgent, onWarning }));
+}
+
+/** Runs something until `stop`; tells if it ends by itself. */
+export function supervised(name: string, run: (signal: AbortSignal) => Promise<void>): Pick<RunningRole, 'failed' | 'stop'> {
+  const abort = new AbortController();
+  let fail!: (reason: Error) => void;
+  const failed = new Promise<Error>((resolve) => (fail = resolve));
+  const running = run(abort.signal).then(
+    () => {
+      if (!abort.signal.aborted) fail(new Error(`the ${name} has ended`));
+    },
+    (err: unknown) => {
+      const message = err instanceof Error ? err.message : String(err);
+      if (!abort.signal.aborted) fail(new Error(`the ${name} failed: ${message}`, { cause: err }));
+    },
+  );
+  return {
+    failed,
+    async stop() {
+      abort.abort(new Error(`the ${name} stops`));
+      await running;
+    },
+  };
+}

@@ -1,0 +1,43 @@
+// The role `cox scheduler`.
+
+import { parseYaml } from '../../api/codec/index.ts';
+import { SharedInformerFactory } from '../../client/informers/index.ts';
+import type { Client } from '../../client/client.ts';
+import { Scheduler } from '../../scheduler/scheduler.ts';
+import { UserError } from '../user-error.ts';
+import { clientFor, readFlagFile, readKubeconfig } from './role.ts';
+import { startControlRole, type ControlRoleConfig, type RunningControlRole } from './control-role.ts';
+
+const COMPONENT = 'kube-scheduler';
+const PORT = 10_259;
+
+export interface SchedulerRoleConfig extends ControlRoleConfig {
+  /** The file of a KubeSchedulerConfiguration. Default: one profile with all defaults. */
+  readonly config?: string;
+}
+
+export async function startSchedulerRole(role: SchedulerRoleConfig): Promise<RunningControlRole> {
+  const { clock, random } = role;
+  const logger = role.logger.with({ component: 'scheduler' });
+  const configuration = role.config === undefined ? undefined : parseYaml(readFlagFile('--config', role.config));
+  const make = (client: Client): Scheduler =>
+    new Scheduler({
+      client,
+      informers: new SharedInformerFactory({ client, clock, random, logger }),
+      clock,
+      random,
+      logger,
+      configuration,
+    });
+  try {
+    // What is wrong with it is said at once, not when it comes to lead.
+    make(clientFor(await readKubeconfig('--kubeconfig', role.kubeconfig), COMPONENT, { clock, random, logger }));
+  } catch (err) {
+    if ((err as Error).name !== 'ConfigurationError') throw err;
+    throw new UserError(`--config: ${(err as Error).message}`, { cause: err });
+  }
+  return startControlRole(
+    { ...role, logger },
+    { component: COMPONENT, defaultPort: PORT, run: (client, _access, signal) => make(client).run(signal) },
+  );
+}

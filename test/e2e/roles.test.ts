@@ -1,0 +1,185 @@
+// The roles apart: two API servers on one etcd, two controller managers, a scheduler and a node, each a process of its own.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { services } from '../../src/api/core/v1/index.ts';
+import { leases } from '../../src/api/coordination/v1/index.ts';
+import { ipAddresses } from '../../src/api/networking/v1/index.ts';
+import type { Client } from '../../src/client/client.ts';
+import { createClient } from '../../src/client/create-client.ts';
+import { createHttpTransport } from '../../src/client/http/index.ts';
+import { loadKubeconfig } from '../../src/client/kubeconfig.ts';
+import { systemClock } from '../../src/machinery/clock.ts';
+import { ETCD_HINT, type EtcdProcess, hasEtcd, startEtcd } from '../../src/storage/etcd/testing/etcd-process.ts';
+import { coxArgs, eventually, Kubectl, kubectls, missingKubectl, named, run, temporaryDir } from './harness.ts';
+
+const missing = missingKubectl ?? (hasEtcd() ? undefined : ETCD_HINT);
+
+interface Role {
+  /** What it said when it was ready. */
+  readonly description: string;
+  readonly process: ChildProcess;
+  readonly stderr: () => string;
+  /** Resolves with the exit status. */
+  readonly ended: Promise<number>;
+}
+
+describe.skipIf(missing !== undefined)(named('roles that run apart', missing), () => {
+  const dir = temporaryDir();
+  const certDir = join(dir.path, 'pki');
+  const roles: Role[] = [];
+  let etcd: EtcdProcess;
+  let servers: string[];
+  let clients: Client[];
+  let managers: Role[];
+  let kubectl: Kubectl;
+
+  const cox = async (...args: string[]): Promise<string> => {
+    const { status, stdout, stderr } = await run(process.execPath, [...coxArgs, ...args]);
+    expect(stderr, args.join(' ')).toBe('');
+    expect(status).toBe(0);
+    return stdout;
+  };
+
+  async function start(name: string, ...flags: string[]): Promise<Role> {
+    const child = spawn(process.execPath, [...coxArgs, name, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
+    let [stdout, stderr] = ['', ''];
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')));
+    const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
+    const description = await new Promise<string>((resolve, reject) => {
+      child.stdout.on('data', (chunk: Buffer) => {
+        stdout += chunk.toString('utf8');
+        const said = /^ready: (.*)\n/m.exec(stdout);
+        if (said !== null) resolve(said[1] as string);
+      });
+      void ended.then((code) => reject(new Error(`cox ${name} ended with ${code}:\n${stdout}\n${stderr}`)));
+    });
+    const role = { description, process: child, stderr: () => stderr, ended };
+    roles.push(role);
+    return role;
+  }
+
+  async function kubeconfig(role: string, index: number, ...flags: string[]): Promise<string> {
+    const path = join(dir.path, `${role}-${index}.conf`);
+    await cox('certs', 'kubeconfig', role, '--cert-dir', certDir, '--server', servers[index] as string, '-o', path, ...flags);
+    return path;
+  }
+
+  const startManager = async (index: number): Promise<Role> => {
+    // Shorter than the defaults, so that nobody waits long.
+    const election = [
+      '--leader-elect-lease-duration=3s',
+      '--leader-elect-renew-deadline=2s',
+      '--leader-elect-retry-period=500ms',
+    ];
+    const ports = ['--bind-address', '127.0.0.1', '--secure-port', '0'];
+    const config = await kubeconfig('controller-manager', index);
+    return start('controller-manager', '--kubeconfig', config, '--cert-dir', certDir, ...ports, ...election);
+  };
+
+  beforeAll(async () => {
+    etcd = await startEtcd();
+    await cox('certs', 'init', '--cert-dir', certDir, '--hosts', 'api.example.org,127.0.0.1');
+    const flags = ['--etcd-servers', etcd.endpoint, '--cert-dir', certDir, '--bind-address', '127.0.0.1', '--secure-port', '0'];
+    const apiServers = await Promise.all([1, 2].map(() => start('apiserver', ...flags)));
+    servers = apiServers.map(({ description }) => /https:\S+/.exec(description)?.[0] as string);
+    clients = await Promise.all(
+      servers.map(async (_, index) =>
+        createClient(createHttpTransport({ ...(await loadKubeconfig(await kubeconfig('admin', index))), clock: systemClock })),
+      ),
+    );
+    managers = [await startManager(0), await startManager(1)];
+    const ports = ['--bind-address', '127.0.0.1', '--secure-port', '0'];
+    await start('scheduler', '--kubeconfig', await kubeconfig('scheduler', 1), ...ports);
+    await cox('certs', 'node', 'worker-1', '--cert-dir', certDir, '--hosts', '127.0.0.1');
+    const node = ['--hostname-override', 'worker-1', '--node-ip', '127.0.0.1', '--address', '127.0.0.1', '--port', '0'];
+    const runtime = ['--runtime', 'simulated', '--pod-cidr', '10.244.1.0/24', '--data-dir', join(dir.path, 'node')];
+    const config = await kubeconfig('kubelet', 0, '--node', 'worker-1');
+    await start('kubelet', '--kubeconfig', config, '--cert-dir', certDir, ...node, ...runtime);
+    kubectl = new Kubectl(kubectls().at(-1)?.path ?? 'kubectl', await kubeconfig('admin', 1), dir.path);
+  });
+
+  afterAll(async () => {
+    for (const { process: child } of roles) child.kill('SIGTERM');
+    await Promise.all(roles.map(({ ended }) => ended));
+    await etcd.stop();
+    dir.remove();
+  });
+
+  const leader = async (): Promise<string> => {
+    const lease = await clients[0]?.resource(leases).namespace('kube-system').get('kube-controller-manager');
+    return lease?.spec.holderIdentity ?? '';
+  };
+
+  test('200 services made through both servers at once have 200 addresses and 200 ports', async () => {
+    const make = (client: Client, name: string) =>
+      client
+        .resource(services)
+        .namespace('default')
+        .create({ metadata: { name, labels: { of: 'both' } }, spec: { type: 'NodePort', ports: [{ port: 80 }] } });
+    const names = Array.from({ length: 100 }, (_, index) => `s${index}`);
+    const made = await Promise.all(names.flatMap((name) => clients.map((client, index) => make(client, `${name}-${index}`))));
+    expect(new Set(made.map(({ spec }) => spec.clusterIP)).size).toBe(200);
+    expect(new Set(made.map(({ spec }) => spec.ports?.[0]?.nodePort)).size).toBe(200);
+    const held = await clients[1]?.resource(ipAddresses).list();
+    // With that of the Service kubernetes.
+    expect(held?.items).toHaveLength(201);
+    await Promise.all(
+      clients.map((client) => client.resource(services).namespace('default').deleteCollection({ labelSelector: 'of=both' })),
+    );
+    const left = await clients[0]?.resource(ipAddresses).list();
+    expect(left?.items.map(({ metadata }) => metadata.name)).toEqual(['10.96.0.1']);
+  });
+
+  test('a Deployment runs, through all of them', async () => {
+    await kubectl.run('create deployment web --image=nginx --replicas=2');
+    await kubectl.run('rollout status deployment web --timeout=60s', { timeoutMs: 70_000 });
+    expect(await kubectl.run('get pods -o jsonpath={.items[*].spec.nodeName}')).toBe('worker-1 worker-1');
+    await kubectl.run('logs deploy/web');
+    const fields = await kubectl.run('get rs -o jsonpath={.items[0].metadata.managedFields[*].manager}');
+    expect(fields).toContain('kube-controller-manager');
+  });
+
+  test('one controller manager leads; when it is killed the other goes on', async () => {
+    const before = await leader();
+    expect(before).toMatch(/_[0-9a-f-]{36}$/);
+    // The first that was started, since it stood alone for a while.
+    const [first] = managers;
+    first?.process.kill('SIGKILL');
+    await first?.ended;
+    await eventually('another leader', async () => (await leader()) !== before, 30_000);
+    await kubectl.run('scale deployment web --replicas=3');
+    await kubectl.run('rollout status deployment web --timeout=60s', { timeoutMs: 70_000 });
+    const transitions = await kubectl.run(
+      '-n kube-system get lease kube-controller-manager -o jsonpath={.spec.leaseTransitions}',
+    );
+    expect(transitions).toBe('1');
+  });
+
+  test('each stops when it is told to, and gives its lease back', async () => {
+    const [, second] = managers;
+    second?.process.kill('SIGTERM');
+    expect(await second?.ended).toBe(0);
+    expect(await leader()).toBe('');
+  });
+
+  test('flags that cannot be are refused in a line', async () => {
+    const refused = async (...args: string[]): Promise<string> => {
+      const { status, stderr } = await run(process.execPath, [...coxArgs, ...args]);
+      expect(status).toBe(1);
+      expect(stderr).not.toContain('    at ');
+      return stderr;
+    };
+    const config = join(dir.path, 'admin-0.conf');
+    expect(await refused('apiserver', '--etcd-servers', etcd.endpoint)).toMatch(/--tls-cert-file is needed, or --cert-dir/);
+    expect(await refused('scheduler', '--kubeconfig', join(dir.path, 'none'))).toMatch(/cox: --kubeconfig: cannot read/);
+    expect(await refused('controller-manager', '--kubeconfig', config, '--controllers', 'nonsense')).toMatch(
+      /--controllers: "nonsense" is not in the list of known controllers/,
+    );
+    expect(await refused('certs', 'kubeconfig', 'nobody', '--cert-dir', certDir, '--server', 'https://a')).toMatch(
+      /no role "nobody"/,
+    );
+    expect(await refused('certs', 'node', 'n', '--cert-dir', join(dir.path, 'nowhere'))).toMatch(/cox certs init/);
+  });
+});
