@@ -83,6 +83,14 @@ test.each(
     [of('IPv6', '10.1.2.3'), [`${AT}.addresses[0]: Invalid value: "10.1.2.3": must be an IPv6 address`]],
     [of('IPv4', '2001:db8::1'), [`${AT}.addresses[0]: Invalid value: "2001:db8::1": must be an IPv4 address`]],
     [
+      of('IPv4', 'a.b', '01.2.3.4', '::ffff:1.2.3.4'),
+      [
+        `${AT}.addresses[0]: Invalid value: "a.b": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`,
+        `${AT}.addresses[1]: Invalid value: "01.2.3.4": must not have leading 0s`,
+        `${AT}.addresses[2]: Invalid value: "::ffff:1.2.3.4": must not be an IPv4-mapped IPv6 address`,
+      ],
+    ],
+    [
       of('IPv4', '127.0.0.1'),
       [`${AT}.addresses[0]: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)`],
     ],

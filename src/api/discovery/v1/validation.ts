@@ -1,10 +1,10 @@
 // Rules of endpoint slices. Messages and paths are Kubernetes' own (pkg/apis/discovery/validation).
 
-import { isIPv4, isIPv6 } from 'node:net';
 import * as field from '../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../machinery/field.ts';
 import * as validation from '../../../machinery/validation.ts';
-import { immutable, invalidEach } from '../../core/v1/validation/common.ts';
+import { immutable, invalidEach, isIPv6 } from '../../core/v1/validation/common.ts';
+import { legacyIP } from '../../core/v1/validation/ip.ts';
 import { nonSpecialIP } from '../../core/v1/validation/service-addresses.ts';
 import type { Immutable } from '../../meta/v1/index.ts';
 import type * as discovery from './types.ts';
@@ -20,33 +20,40 @@ const MAX_ADDRESSES = 100;
 const MAX_TOPOLOGY = 16;
 const MAX_HINTS = 8;
 
-export function validateEndpointSlice({ addressType, endpoints, ports }: EndpointSlice): FieldErrorList {
+/** `old`: addresses that it had may stay, in whatever form. */
+export function validateEndpointSlice({ addressType, endpoints, ports }: EndpointSlice, old?: EndpointSlice): FieldErrorList {
   const errors: FieldErrorList = [];
   const at = field.path('addressType');
   if (addressType === '') errors.push(field.required(at));
   else if (!ADDRESS_TYPES.includes(addressType)) errors.push(field.notSupported(at, addressType, ADDRESS_TYPES));
   const place = field.path('endpoints');
   const list = endpoints ?? [];
+  const before = old?.endpoints?.flatMap(({ addresses }) => addresses ?? []);
   if (list.length > MAX_ENDPOINTS) errors.push(field.tooMany(place, list.length, MAX_ENDPOINTS));
-  else list.forEach((endpoint, index) => errors.push(...validateEndpoint(endpoint, addressType, place.index(index))));
+  else list.forEach((endpoint, index) => errors.push(...validateEndpoint(endpoint, addressType, place.index(index), before)));
   return [...errors, ...validatePorts(ports ?? [])];
 }
 
 export function validateEndpointSliceUpdate(slice: EndpointSlice, old: EndpointSlice): FieldErrorList {
   return [
-    ...validateEndpointSlice(slice),
+    ...validateEndpointSlice(slice, old),
     ...immutable(slice.addressType, old.addressType, field.path('addressType'), Object.is),
   ];
 }
 
-function validateEndpoint(endpoint: Endpoint, addressType: string, at: FieldPath): FieldErrorList {
+function validateEndpoint(
+  endpoint: Endpoint,
+  addressType: string,
+  at: FieldPath,
+  before: readonly string[] | undefined,
+): FieldErrorList {
   const { addresses, hostname, nodeName, deprecatedTopology = {}, hints } = endpoint;
   const errors: FieldErrorList = [];
   const place = at.child('addresses');
   const list = addresses ?? [];
   if (list.length === 0) errors.push(field.required(place, 'must contain at least 1 address'));
   else if (list.length > MAX_ADDRESSES) errors.push(field.tooMany(place, list.length, MAX_ADDRESSES));
-  list.forEach((address, index) => errors.push(...validateAddress(address, addressType, place.index(index))));
+  list.forEach((address, index) => errors.push(...validateAddress(address, addressType, place.index(index), before)));
   if (nodeName !== undefined)
     errors.push(...invalidEach(at.child('nodeName'), nodeName, validation.isDNS1123Subdomain(nodeName)));
   const topology = at.child('deprecatedTopology');
@@ -85,19 +92,18 @@ function validateHints(list: readonly { readonly name: string }[], kind: 'forZon
   });
 }
 
-function validateAddress(address: string, addressType: string, at: FieldPath): FieldErrorList {
-  switch (addressType) {
-    case 'IPv4':
-      return isIPv4(address) ? nonSpecialIP(address, at) : [field.invalid(at, address, 'must be an IPv4 address')];
-    case 'IPv6':
-      return isIPv6(address) && !address.includes('%')
-        ? nonSpecialIP(address, at)
-        : [field.invalid(at, address, 'must be an IPv6 address')];
-    case 'FQDN':
-      return fullName(address, at);
-    default:
-      return [];
-  }
+function validateAddress(
+  address: string,
+  addressType: string,
+  at: FieldPath,
+  before: readonly string[] | undefined,
+): FieldErrorList {
+  if (addressType === 'FQDN') return fullName(address, at);
+  if (addressType !== 'IPv4' && addressType !== 'IPv6') return [];
+  const errors = legacyIP(address, at, before);
+  if (errors.length > 0) return errors;
+  const isOther = isIPv6(address) !== (addressType === 'IPv6');
+  return [...(isOther ? [field.invalid(at, address, `must be an ${addressType} address`)] : []), ...nonSpecialIP(address, at)];
 }
 
 /** A name of several labels; the dot that says that it is whole may be there. */

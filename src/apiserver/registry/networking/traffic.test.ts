@@ -226,8 +226,8 @@ describe('warned of', () => {
   test.each<[Kind, object, string]>([
     [
       'policy',
-      from({ ipBlock: { cidr: '10.1.0.0/8' } }),
-      'spec.ingress[0].from[0].ipBlock.cidr: CIDR value "10.1.0.0/8" is ambiguous in this context (should be "10.0.0.0/8" or "10.1.0.0/32"?)',
+      from({ ipBlock: { cidr: 'FD00:1::/64' } }),
+      'spec.ingress[0].from[0].ipBlock.cidr: IPv6 CIDR value "FD00:1::/64" should be in RFC 5952 canonical format ("fd00:1::/64")',
     ],
     [
       'slice',

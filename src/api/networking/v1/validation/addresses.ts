@@ -3,8 +3,12 @@
 import { deepEqual } from '../../../../machinery/deep.ts';
 import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList } from '../../../../machinery/field.ts';
+import { quote } from '../../../../machinery/go-format.ts';
+import { formatIp, parseCidr, parseIp } from '../../../../machinery/ip.ts';
+import type { IpRange } from '../../../../machinery/ip.ts';
 import * as validation from '../../../../machinery/validation.ts';
 import { immutable, invalidEach, isIPv6 } from '../../../core/v1/validation/common.ts';
+import { legacyCIDR, legacyIP } from '../../../core/v1/validation/ip.ts';
 import type { Immutable } from '../../../meta/v1/index.ts';
 import type * as networking from '../types.ts';
 
@@ -13,10 +17,9 @@ type ServiceCIDR = Immutable<networking.ServiceCIDR>;
 
 /** The name is the address, in its canonical form. */
 export function ipAddressName(name: string): readonly string[] {
-  const problems = validation.isValidIP(name);
-  if (problems.length > 0) return problems;
-  const canonical = isIPv6(name) ? new URL(`http://[${name}]`).hostname.slice(1, -1) : name;
-  return canonical === name ? [] : [`must be in canonical form ("${canonical}")`];
+  const errors = legacyIP(name, field.path('metadata', 'name'));
+  if (errors.length > 0) return errors.map(({ detail }) => detail);
+  return canonicalForm(name, canonicalIP(name));
 }
 
 export function validateIPAddress({ spec: { parentRef } }: IPAddress): FieldErrorList {
@@ -26,8 +29,8 @@ export function validateIPAddress({ spec: { parentRef } }: IPAddress): FieldErro
   return [
     ...(group === '' ? [] : invalidEach(at.child('group'), group, validation.isDNS1123Subdomain(group))),
     ...(resource === '' ? [field.required(at.child('resource'))] : pathSegment(resource, at.child('resource'))),
-    ...(namespace === '' ? [] : pathSegment(namespace, at.child('namespace'))),
     ...(name === '' ? [field.required(at.child('name'))] : pathSegment(name, at.child('name'))),
+    ...(namespace === '' ? [] : pathSegment(namespace, at.child('namespace'))),
   ];
 }
 
@@ -44,25 +47,41 @@ export function validateIPAddressUpdate(address: IPAddress, old: IPAddress): Fie
 export function validateServiceCIDR({ spec: { cidrs = [] } }: ServiceCIDR): FieldErrorList {
   const at = field.path('spec', 'cidrs');
   if (cidrs.length === 0) return [field.required(at, 'at least one CIDR required')];
-  const errors: FieldErrorList = [];
-  if (cidrs.length > 2) errors.push(field.invalid(at, cidrs, 'may only hold up to 2 values'));
-  else if (cidrs.length === 2 && isIPv6(cidrs[0] as string) === isIPv6(cidrs[1] as string)) {
-    errors.push(
-      field.invalid(at, cidrs, 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64'),
-    );
+  // Kubernetes shows the spec as it has it in memory.
+  const wrong = (message: string): FieldErrorList => [field.invalid(at, { CIDRs: cidrs }, message)];
+  if (cidrs.length > 2) return wrong('may only hold up to 2 values');
+  if (
+    cidrs.length === 2 &&
+    !(cidrs.every((cidr) => sloppyRange(cidr) !== undefined) && isIPv6(cidrs[0] as string) !== isIPv6(cidrs[1] as string))
+  ) {
+    return wrong('may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64');
   }
-  cidrs.forEach((cidr, index) => errors.push(...invalidEach(at.index(index), cidr, validation.isValidCIDR(cidr))));
-  return errors;
+  return cidrs.flatMap((cidr, index) => {
+    const errors = legacyCIDR(cidr, at.index(index));
+    if (errors.length > 0) return errors;
+    const [address, length] = cidr.split('/') as [string, string];
+    return invalidEach(at.index(index), cidr, canonicalForm(cidr, `${canonicalIP(address)}/${length}`));
+  });
 }
 
 /** A range may get one of the other family; what is there stays. */
-export function validateServiceCIDRUpdate({ spec }: ServiceCIDR, old: ServiceCIDR): FieldErrorList {
-  const [cidrs, before] = [spec.cidrs ?? [], old.spec.cidrs ?? []];
+export function validateServiceCIDRUpdate(range: ServiceCIDR, old: ServiceCIDR): FieldErrorList {
+  const [cidrs, before] = [range.spec.cidrs ?? [], old.spec.cidrs ?? []];
   const at = field.path('spec', 'cidrs');
-  if (before.length === 1 && cidrs.length === 2) {
-    return cidrs[0] === before[0]
-      ? validateServiceCIDR({ spec } as ServiceCIDR)
-      : [field.invalid(at.index(0), cidrs[0], 'field is immutable')];
+  if (before.length !== 1 || cidrs.length !== 2) {
+    return immutable(range.spec.cidrs, old.spec.cidrs, at, () => deepEqual(cidrs, before));
   }
-  return immutable(cidrs, before, at, deepEqual);
+  return [...immutable(cidrs[0], before[0], at.index(0), deepEqual), ...validateServiceCIDR(range)];
+}
+
+/** Leading zeros are passed over, as they once were everywhere. */
+export const sloppyRange = (cidr: string): IpRange | undefined => parseCidr(cidr.replace(/(^|[.:/])0+(?=\d)/g, '$1'));
+
+function canonicalIP(address: string): string {
+  const parsed = parseIp(address);
+  return parsed === undefined ? address : formatIp(parsed);
+}
+
+function canonicalForm(value: string, canonical: string): readonly string[] {
+  return value === canonical ? [] : [`must be in canonical form (${quote(canonical)})`];
 }

@@ -205,11 +205,15 @@ describe('ingresses', () => {
         { ip: '127.0.0.1', hostname: '127.0.0.1' },
         ['hostname: Invalid value: "127.0.0.1": must be a DNS name, not an IP address'],
       ],
+      [{ ip: '1.2.3.04' }, ['ip: Invalid value: "1.2.3.04": must not have leading 0s']],
+      [{ ip: '::ffff:1.2.3.4' }, ['ip: Invalid value: "::ffff:1.2.3.4": must not be an IPv4-mapped IPv6 address']],
       [{ hostname: 'Foo' }, [`hostname: Invalid value: "Foo": ${SUBDOMAIN}`]],
     ]),
   )('status %s', (_, entry, errors) => {
-    const found = validation.validateIngressStatus(ingress({ status: { loadBalancer: { ingress: [entry] } } }));
-    expect(messages(found)).toEqual(errors.map((error) => `status.loadBalancer.ingress[0].${error}`));
+    const changed = ingress({ status: { loadBalancer: { ingress: [entry] } } });
+    expect(messages(validation.validateIngressStatus(changed, ingress({})))).toEqual(
+      errors.map((error) => `status.loadBalancer.ingress[0].${error}`),
+    );
   });
 });
 

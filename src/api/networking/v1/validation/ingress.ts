@@ -4,6 +4,7 @@ import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
 import { invalidEach } from '../../../core/v1/validation/common.ts';
+import { isAddress, legacyIP } from '../../../core/v1/validation/ip.ts';
 import type { Immutable } from '../../../meta/v1/index.ts';
 import type * as networking from '../types.ts';
 import { pathSegment } from './addresses.ts';
@@ -58,8 +59,7 @@ export function validateIngress({ spec }: Ingress, allowed = NOTHING): FieldErro
   rules.forEach(({ host = '', http }, index) => {
     const place = at.child('rules').index(index);
     if (host !== '') {
-      const isIP = validation.isValidIP(host).length === 0;
-      if (isIP) errors.push(field.invalid(place.child('host'), host, 'must be a DNS name, not an IP address'));
+      if (isAddress(host)) errors.push(field.invalid(place.child('host'), host, 'must be a DNS name, not an IP address'));
       errors.push(...hostName(host, place.child('host')));
     }
     if (!host.includes('*') || !allowed.wildcardRules) errors.push(...httpRules(http, place));
@@ -159,14 +159,15 @@ export function reference(
   ];
 }
 
-export function validateIngressStatus({ status }: Ingress): FieldErrorList {
+export function validateIngressStatus({ status }: Ingress, old: Ingress): FieldErrorList {
+  const before = (old.status.loadBalancer.ingress ?? []).map(({ ip = '' }) => ip);
   const at = field.path('status', 'loadBalancer', 'ingress');
   return (status.loadBalancer.ingress ?? []).flatMap(({ ip = '', hostname = '' }, index) => {
     const place = at.index(index);
-    const errors = ip === '' ? [] : invalidEach(place.child('ip'), ip, validation.isValidIP(ip));
+    const errors = ip === '' ? [] : legacyIP(ip, place.child('ip'), before);
     if (hostname === '') return errors;
     errors.push(...invalidEach(place.child('hostname'), hostname, validation.isDNS1123Subdomain(hostname)));
-    if (validation.isValidIP(hostname).length === 0) {
+    if (isAddress(hostname)) {
       errors.push(field.invalid(place.child('hostname'), hostname, 'must be a DNS name, not an IP address'));
     }
     return errors;

@@ -117,6 +117,20 @@ describe('bad', () => {
       [from({ ipBlock: { cidr: '' } }), [`${IN}.from[0].ipBlock.cidr: Required value`]],
       [block('192.168.5.6'), [`${IN}.from[0].ipBlock.cidr: Invalid value: "192.168.5.6": ${NO_CIDR}`]],
       [block('fd00:192:168::'), [`${IN}.from[0].ipBlock.cidr: Invalid value: "fd00:192:168::": ${NO_CIDR}`]],
+      [
+        block('192.168.0.1/16', '192.168.03.0/24', '192.168.3.1/24', '10.0.0.1/24'),
+        [
+          `${IN}.from[0].ipBlock.cidr: Invalid value: "192.168.0.1/16": must not have bits set beyond the prefix length`,
+          `${IN}.from[0].ipBlock.except[0]: Invalid value: "192.168.03.0/24": must not have leading 0s in IP or prefix length`,
+          `${IN}.from[0].ipBlock.except[1]: Invalid value: "192.168.3.1/24": must not have bits set beyond the prefix length`,
+          `${IN}.from[0].ipBlock.except[2]: Invalid value: "10.0.0.1/24": must not have bits set beyond the prefix length`,
+          `${IN}.from[0].ipBlock.except[2]: Invalid value: "10.0.0.1/24": must be a strict subset of \`cidr\``,
+        ],
+      ],
+      [
+        block('::ffff:1.2.0.0/112'),
+        [`${IN}.from[0].ipBlock.cidr: Invalid value: "::ffff:1.2.0.0/112": must not have an IPv4-mapped IPv6 address`],
+      ],
       ...['', ' ', '300.300.300.300'].map((except): [object, string[]] => [
         block('192.168.0.0/16', except),
         [`${IN}.from[0].ipBlock.except[0]: Invalid value: "${except}": ${NO_CIDR}`],
@@ -189,6 +203,15 @@ describe('updates', () => {
     ]),
   )('to %s', (_, now, old, count) => {
     expect(validateNetworkPolicy(policy(now), policy(old))).toHaveLength(count);
+  });
+
+  test('ranges that were there before may stay, wherever', () => {
+    const old = policy(block('192.168.0.1/16', '192.168.03.0/24'));
+    const egress = [{ to: [{ ipBlock: { cidr: '192.168.0.1/16', except: ['192.168.03.0/24'] } }] }];
+    expect(messages(validateNetworkPolicy(policy({ egress }), old))).toEqual([]);
+    expect(messages(validateNetworkPolicy(policy(block('192.168.03.0/24', '192.168.03.1/32')), old))).toEqual([
+      `spec.ingress[0].from[0].ipBlock.except[0]: Invalid value: "192.168.03.1/32": must not have leading 0s in IP or prefix length`,
+    ]);
   });
 });
 

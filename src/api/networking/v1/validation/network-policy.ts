@@ -1,37 +1,47 @@
 // Rules of network policies. Messages and paths are Kubernetes' own (pkg/apis/networking/validation).
 
-import { BlockList, isIPv6 as isAddressV6 } from 'node:net';
 import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
+import { containsRange } from '../../../../machinery/ip.ts';
 import { validateLabelSelector } from '../../../../machinery/labels.ts';
 import * as validation from '../../../../machinery/validation.ts';
 import { invalidEach } from '../../../core/v1/validation/common.ts';
+import { legacyCIDR } from '../../../core/v1/validation/ip.ts';
 import type { Immutable } from '../../../meta/v1/index.ts';
 import type * as networking from '../types.ts';
+import { sloppyRange } from './addresses.ts';
 
 type NetworkPolicy = Immutable<networking.NetworkPolicy>;
 type Port = Immutable<networking.NetworkPolicyPort>;
 type Peer = Immutable<networking.NetworkPolicyPeer>;
-type LabelSelectorOptions = Parameters<typeof validateLabelSelector>[2];
+
+/** What may stay because it was there before. */
+interface Kept {
+  readonly selectors: Parameters<typeof validateLabelSelector>[2];
+  readonly ranges: readonly string[];
+}
 
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 const POLICY_TYPES = ['Egress', 'Ingress'];
 
-/** `old`: absent when it is created. Values in selectors that no label can have may stay where there were some. */
+/** `old`: absent when it is created. Values in selectors that no label can have may stay where there were some, and ranges. */
 export function validateNetworkPolicy({ spec }: NetworkPolicy, old?: NetworkPolicy): FieldErrorList {
   const at = field.path('spec');
   const hadOthers = old !== undefined && validateLabelSelector(old.spec.podSelector, at).length > 0;
-  const options = { allowInvalidLabelValueInSelector: hadOthers };
-  const errors = validateLabelSelector(spec.podSelector, at.child('podSelector'), options);
+  const kept: Kept = {
+    selectors: { allowInvalidLabelValueInSelector: hadOthers },
+    ranges: old === undefined ? [] : rangesOf(old),
+  };
+  const errors = validateLabelSelector(spec.podSelector, at.child('podSelector'), kept.selectors);
   spec.ingress?.forEach((rule, index) => {
     const place = at.child('ingress').index(index);
     rule.ports?.forEach((port, i) => errors.push(...policyPort(port, place.child('ports').index(i))));
-    rule.from?.forEach((peer, i) => errors.push(...policyPeer(peer, options, place.child('from').index(i))));
+    rule.from?.forEach((peer, i) => errors.push(...policyPeer(peer, kept, place.child('from').index(i))));
   });
   spec.egress?.forEach((rule, index) => {
     const place = at.child('egress').index(index);
     rule.ports?.forEach((port, i) => errors.push(...policyPort(port, place.child('ports').index(i))));
-    rule.to?.forEach((peer, i) => errors.push(...policyPeer(peer, options, place.child('to').index(i))));
+    rule.to?.forEach((peer, i) => errors.push(...policyPeer(peer, kept, place.child('to').index(i))));
   });
   const types = spec.policyTypes ?? [];
   if (types.length > POLICY_TYPES.length) {
@@ -65,15 +75,11 @@ function policyPort({ protocol, port, endPort }: Port, at: FieldPath): FieldErro
   return errors;
 }
 
-function policyPeer(
-  { podSelector, namespaceSelector, ipBlock }: Peer,
-  options: LabelSelectorOptions,
-  at: FieldPath,
-): FieldErrorList {
+function policyPeer({ podSelector, namespaceSelector, ipBlock }: Peer, kept: Kept, at: FieldPath): FieldErrorList {
   const errors = [
-    ...validateLabelSelector(podSelector, at.child('podSelector'), options),
-    ...validateLabelSelector(namespaceSelector, at.child('namespaceSelector'), options),
-    ...(ipBlock === undefined ? [] : block(ipBlock, at.child('ipBlock'))),
+    ...validateLabelSelector(podSelector, at.child('podSelector'), kept.selectors),
+    ...validateLabelSelector(namespaceSelector, at.child('namespaceSelector'), kept.selectors),
+    ...(ipBlock === undefined ? [] : block(ipBlock, at.child('ipBlock'), kept.ranges)),
   ];
   const peers = [podSelector, namespaceSelector, ipBlock].filter((peer) => peer !== undefined).length;
   if (peers === 0) errors.push(field.required(at, 'must specify a peer'));
@@ -83,25 +89,23 @@ function policyPeer(
   return errors;
 }
 
-function block({ cidr, except = [] }: Immutable<networking.IPBlock>, at: FieldPath): FieldErrorList {
+function block({ cidr, except = [] }: Immutable<networking.IPBlock>, at: FieldPath, old: readonly string[]): FieldErrorList {
   if (cidr === '') return [field.required(at.child('cidr'))];
-  const problems = validation.isValidCIDR(cidr);
-  if (problems.length > 0) return invalidEach(at.child('cidr'), cidr, problems);
-  return except.flatMap((part, index) => {
+  const errors = legacyCIDR(cidr, at.child('cidr'), old);
+  const whole = sloppyRange(cidr);
+  if (whole === undefined) return errors;
+  except.forEach((part, index) => {
     const place = at.child('except').index(index);
-    const wrong = validation.isValidCIDR(part);
-    if (wrong.length > 0) return invalidEach(place, part, wrong);
-    return isStrictlyWithin(part, cidr) ? [] : [field.invalid(place, part, 'must be a strict subset of `cidr`')];
+    errors.push(...legacyCIDR(part, place, old));
+    const range = sloppyRange(part);
+    if (range === undefined || (containsRange(whole, range) && range.prefix > whole.prefix)) return;
+    errors.push(field.invalid(place, part, 'must be a strict subset of `cidr`'));
   });
+  return errors;
 }
 
-/** Both are valid. */
-function isStrictlyWithin(part: string, whole: string): boolean {
-  const [address, length] = part.split('/') as [string, string];
-  const [base, prefix] = whole.split('/') as [string, string];
-  if (isAddressV6(address) !== isAddressV6(base) || Number(length) <= Number(prefix)) return false;
-  const list = new BlockList();
-  const family = isAddressV6(base) ? 'ipv6' : 'ipv4';
-  list.addSubnet(base, Number(prefix), family);
-  return list.check(address, family);
+/** Every range that a policy names. */
+function rangesOf({ spec: { ingress = [], egress = [] } }: NetworkPolicy): readonly string[] {
+  const peers = [...ingress.flatMap(({ from = [] }) => from), ...egress.flatMap(({ to = [] }) => to)];
+  return peers.flatMap(({ ipBlock }) => (ipBlock === undefined ? [] : [ipBlock.cidr, ...(ipBlock.except ?? [])]));
 }

@@ -31,7 +31,7 @@ export const ingressStrategy: ResourceStrategy<Ingress> = {
 
 export const ingressStatusStrategy: SubresourceStrategy<Ingress> = {
   prepareForUpdate: (ingress, old) => ({ ...ingress, spec: old.spec }),
-  validateUpdate: (ingress) => validateIngressStatus(ingress),
+  validateUpdate: (ingress, old) => validateIngressStatus(ingress, old),
 };
 
 export function ingressResource(services: RegistryServices): ServedResource {

@@ -15,7 +15,7 @@ type IPAddress = Immutable<networking.IPAddress>;
 export const ipAddressStrategy: ResourceStrategy<IPAddress> = {
   validateName: (name) => ipAddressName(name),
   validate: (address) => validateIPAddress(address),
-  validateUpdate: (address, old) => validateIPAddressUpdate(address, old),
+  validateUpdate: (address, old) => [...validateIPAddress(address), ...validateIPAddressUpdate(address, old)],
   selectableFieldNames: ['spec.parentRef.name', 'spec.parentRef.namespace'],
   selectableFields: ({ spec: { parentRef } }) => ({
     'spec.parentRef.name': parentRef?.name ?? '',

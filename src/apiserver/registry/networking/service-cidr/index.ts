@@ -8,19 +8,21 @@ import { serviceCidrTable } from '../../../printers/networking.ts';
 import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
+import { withMetadataForStatus } from '../../status-metadata.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
 
 type ServiceCIDR = Immutable<networking.ServiceCIDR>;
 
 export const serviceCidrStrategy: ResourceStrategy<ServiceCIDR> = {
-  prepareForCreate: (range) => ({ ...range, status: {} }),
+  // As Kubernetes has it, a client may write the status together with the spec.
+  resetFields: [],
   validate: (range) => validateServiceCIDR(range),
-  prepareForUpdate: (range, old) => ({ ...range, status: old.status }),
   validateUpdate: (range, old) => validateServiceCIDRUpdate(range, old),
 };
 
 export const serviceCidrStatusStrategy: SubresourceStrategy<ServiceCIDR> = {
-  prepareForUpdate: (range, old) => ({ ...range, spec: old.spec }),
+  resetFields: [],
+  prepareForUpdate: (range, old) => ({ ...withMetadataForStatus(range, old), spec: old.spec }),
   validateUpdate: () => [],
 };
 
