@@ -24,6 +24,7 @@ import type { PreBindPlugin } from './framework/plugin.ts';
 import { PodInfo } from './framework/pod-info.ts';
 import { Status } from './framework/status.ts';
 import type { Extenders } from './extenders/extenders.ts';
+import type { SchedulerMetrics } from './metrics/scheduler-metrics.ts';
 import type { PodStatusWriter } from './pod-status.ts';
 import { NONE, type QueuedPod } from './queue/queued-pod.ts';
 import type { SchedulingQueue } from './queue/scheduling-queue.ts';
@@ -41,6 +42,7 @@ export interface CycleConfig {
   readonly extenders: Extenders;
   readonly podLister: Lister<Pod>;
   readonly podStatus: PodStatusWriter;
+  readonly metrics: SchedulerMetrics;
   /** By profile. */
   readonly frameworks: ReadonlyMap<string, Framework>;
   /** By profile: reports in the name of the profile's scheduler. */
@@ -99,6 +101,11 @@ export class Cycle {
     this.#bindingEnded();
   }
 
+  /** How many talk to the API server at present. */
+  get bindings(): number {
+    return this.#bindings;
+  }
+
   /** Resolves when every binding cycle has ended. */
   async settled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
@@ -106,7 +113,7 @@ export class Cycle {
 
   /** Schedules a pod that was popped from the queue. Resolves when the next one may follow; binding goes on behind. Never rejects. */
   async scheduleOne(queued: QueuedPod): Promise<void> {
-    const { cache, queue, frameworks, logger } = this.#config;
+    const { cache, queue, frameworks, logger, metrics } = this.#config;
     const { info } = queued;
     const framework = frameworks.get(info.pod.spec.schedulerName ?? '');
     const deleting = info.pod.metadata.deletionTimestamp !== undefined;
@@ -118,6 +125,7 @@ export class Cycle {
       return;
     }
     const state = new CycleState();
+    queued.attemptStart = metrics.now();
     try {
       const outcome = await this.#schedulingCycle(framework, state, info);
       if (typeof outcome !== 'string') {
@@ -134,7 +142,8 @@ export class Cycle {
 
   /** The node, with the pod assumed to be on it and everything reserved; or why not, with nothing held. */
   async #schedulingCycle(framework: Framework, state: CycleState, pod: PodInfo): Promise<string | Failure> {
-    const { cache, snapshot, queue, algorithm, extenders } = this.#config;
+    const { cache, snapshot, queue, algorithm, extenders, metrics } = this.#config;
+    const start = metrics.now();
     cache.updateSnapshot(snapshot);
     const result = extenders.none
       ? algorithm.schedule(framework, state, pod)
@@ -155,6 +164,7 @@ export class Cycle {
       case 'node':
     }
     const { node } = result;
+    metrics.nodeChosen(start);
     cache.assumePod(pod, node);
     queue.nominate(pod, '');
     const refused = reserveAndPermit(framework, state, pod, node);
@@ -231,7 +241,7 @@ export class Cycle {
   }
 
   async #bind(framework: Framework, state: CycleState, queued: QueuedPod, node: string): Promise<void> {
-    const { queue, cache, podStatus, logger } = this.#config;
+    const { queue, cache, podStatus, logger, metrics } = this.#config;
     const pod = queued.info;
     // No plugin refuses the pod after this; what goes wrong now is tried again whatever happens in the cluster meanwhile.
     queue.done(pod.uid);
@@ -243,6 +253,8 @@ export class Cycle {
       return;
     }
     cache.finishBinding(pod.uid);
+    metrics.attemptEnded('scheduled', framework.profileName, queued.attemptStart);
+    metrics.podScheduled(queued.attempts, queued.initialAttemptMs);
     logger.debug('bound', { pod: pod.key, node, attempts: queued.attempts });
     this.#report(pod.pod, 'Normal', 'Scheduled', `Successfully assigned ${pod.key} to ${node}`, 'Binding');
     try {
@@ -306,12 +318,14 @@ export class Cycle {
 
   /** Puts the pod back, and tells why. */
   #fail(framework: Framework, queued: QueuedPod, failure: Failure): void {
-    const { queue, podLister, podStatus, logger } = this.#config;
+    const { queue, podLister, podStatus, logger, metrics } = this.#config;
     const { info } = queued;
     const { namespace = '', name } = info.pod.metadata;
     queued.unschedulablePlugins = failure.unschedulablePlugins;
     queued.pendingPlugins = failure.pendingPlugins;
     if (this.#stopped) return;
+    const result = failure.reason === 'Unschedulable' ? 'unschedulable' : 'error';
+    metrics.attemptEnded(result, framework.profileName, queued.attemptStart);
     const now = podLister.get(namespace, name);
     if (now === undefined || now.metadata.uid !== info.uid || now.spec.nodeName) {
       // Gone, or bound by somebody else (or by a request that was thought to have failed).

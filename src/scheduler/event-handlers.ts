@@ -7,6 +7,7 @@ import { assignedPodAdd, assignedPodDelete, nodeAdd, nodeDelete } from './framew
 import type { Node, Pod } from './framework/objects.ts';
 import { PodInfo } from './framework/pod-info.ts';
 import type { WaitingPods } from './framework/waiting-pods.ts';
+import type { SchedulerMetrics } from './metrics/scheduler-metrics.ts';
 import type { SchedulingQueue } from './queue/scheduling-queue.ts';
 
 export interface EventHandlersConfig {
@@ -15,6 +16,8 @@ export interface EventHandlersConfig {
   readonly waitingPods: WaitingPods;
   /** Whether one of the profiles schedules the pods of this scheduler name. */
   readonly schedules: (schedulerName: string) => boolean;
+  /** Default: nothing is measured. */
+  readonly metrics?: SchedulerMetrics;
 }
 
 /** Adds the handlers; what informers have already is told at once. */
@@ -24,17 +27,27 @@ export function addEventHandlers(
   nodeInformer: SharedInformer<Node>,
 ): readonly HandlerRegistration[] {
   const handlers = new EventHandlers(config);
+  const { metrics } = config;
+  /** `handle`, timed. */
+  const timed = <A extends readonly unknown[]>(event: string, handle: (...args: A) => void): ((...args: A) => void) => {
+    if (metrics === undefined) return handle;
+    return (...args) => {
+      const start = metrics.now();
+      handle(...args);
+      metrics.eventHandled(event, start);
+    };
+  };
   return [
     // Nodes first: a pod is counted on a node that is known.
     nodeInformer.addEventHandler({
-      onAdd: (node) => handlers.nodeAdded(node),
-      onUpdate: (before, after) => handlers.nodeUpdated(before, after),
-      onDelete: (node) => handlers.nodeDeleted(node),
+      onAdd: timed('NodeAdd', (node: Node) => handlers.nodeAdded(node)),
+      onUpdate: timed('NodeUpdate', (before: Node, after: Node) => handlers.nodeUpdated(before, after)),
+      onDelete: timed('NodeDelete', (node: Node) => handlers.nodeDeleted(node)),
     }),
     podInformer.addEventHandler({
-      onAdd: (pod) => handlers.podAdded(pod),
-      onUpdate: (before, after) => handlers.podUpdated(before, after),
-      onDelete: (pod) => handlers.podDeleted(pod),
+      onAdd: timed('PodAdd', (pod: Pod) => handlers.podAdded(pod)),
+      onUpdate: timed('PodUpdate', (before: Pod, after: Pod) => handlers.podUpdated(before, after)),
+      onDelete: timed('PodDelete', (pod: Pod) => handlers.podDeleted(pod)),
     }),
   ];
 }

@@ -165,6 +165,7 @@ export class SchedulingAlgorithm {
     const wanted = choosy ? numFeasibleNodesToFind(percentage, nodes.length) : 1;
     const filters = framework.activeFilters(state);
     const filter = nodes === this.#snapshot.nodes ? framework.nodeFilter(state, pod, this.#layout()) : undefined;
+    const start = framework.now();
     const feasible: NodeInfo[] = [];
     const positions = this.#positions;
     positions.length = 0;
@@ -178,9 +179,12 @@ export class SchedulingAlgorithm {
       if (answer === undefined) {
         feasible.push(node);
         positions.push(position);
-      } else if (answer.code === 'Error') return answer;
-      else statuses.set(node.name, answer);
+      } else if (answer.code === 'Error') {
+        framework.pointRan('Filter', answer.code, start);
+        return answer;
+      } else statuses.set(node.name, answer);
     }
+    framework.pointRan('Filter', feasible.length === 0 ? 'Unschedulable' : 'Success', start);
     return feasible;
   }
 

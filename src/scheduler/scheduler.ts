@@ -11,6 +11,7 @@ import type { Random } from '../machinery/random.ts';
 import { readConfiguration, type SchedulerConfiguration } from './config/configuration.ts';
 import type { PluginRegistration } from './framework/handle.ts';
 import type { Node, Pod } from './framework/objects.ts';
+import { SchedulerMetrics } from './metrics/scheduler-metrics.ts';
 import { inTreeRegistry, type Registry } from './plugins/registry.ts';
 import { Session } from './session.ts';
 
@@ -46,6 +47,8 @@ export class Scheduler {
   readonly #config: SchedulerConfig;
   readonly #configuration: SchedulerConfiguration;
   readonly #registry: Registry;
+  /** Over all sessions. */
+  readonly #metrics: SchedulerMetrics;
   readonly #podInformer: SharedInformer<Pod>;
   readonly #nodeInformer: SharedInformer<Node>;
   /** The next session, made already; each time of leading begins with nothing remembered. */
@@ -59,6 +62,7 @@ export class Scheduler {
   constructor(config: SchedulerConfig) {
     this.#config = config;
     this.#configuration = readConfiguration(config.configuration);
+    this.#metrics = new SchedulerMetrics({ clock: config.clock });
     this.#registry = new Map([...inTreeRegistry, ...(config.plugins ?? []).map((plugin) => [plugin.name, plugin] as const)]);
     this.#podInformer = config.informers.informerFor(pods);
     this.#nodeInformer = config.informers.informerFor(nodes);
@@ -93,6 +97,11 @@ export class Scheduler {
     while (!signal.aborted) await elector.run(signal);
   }
 
+  /** What /metrics says of it, in Prometheus' text form, under the names that kube-scheduler uses. */
+  metricsText(): string {
+    return this.#metrics.text();
+  }
+
   async #lead(signal: AbortSignal): Promise<void> {
     const session = this.#session ?? this.#newSession();
     this.#session = undefined;
@@ -122,6 +131,7 @@ export class Scheduler {
       clock: config.clock,
       random: config.random,
       logger: config.logger,
+      metrics: this.#metrics,
       configuration: this.#configuration,
       registry: this.#registry,
       podInformer: this.#podInformer,

@@ -25,6 +25,7 @@ import type { Node, Pod } from './framework/objects.ts';
 import { WaitingPods } from './framework/waiting-pods.ts';
 import * as field from '../machinery/field.ts';
 import { addPluginEventHandlers } from './plugin-informers.ts';
+import type { Gauges, SchedulerMetrics } from './metrics/scheduler-metrics.ts';
 import type { Registry } from './plugins/registry.ts';
 import { PodStatusWriter } from './pod-status.ts';
 import { SchedulingQueue } from './queue/scheduling-queue.ts';
@@ -40,6 +41,7 @@ export interface SessionConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  readonly metrics: SchedulerMetrics;
   readonly configuration: SchedulerConfiguration;
   readonly registry: Registry;
   readonly recorder: (profileName: string) => Recorder;
@@ -125,6 +127,7 @@ export class Session {
       extenders,
       podLister: config.podInformer.lister,
       podStatus: this.#podStatus,
+      metrics: config.metrics,
       frameworks: this.#frameworks,
       recorders,
       signal: this.#requests.signal,
@@ -140,11 +143,13 @@ export class Session {
         queue: this.#queue,
         waitingPods: this.#waitingPods,
         schedules: (name) => this.#frameworks.has(name),
+        metrics: this.#config.metrics,
       },
       podInformer,
       nodeInformer,
     );
     this.#queue.run(signal);
+    this.#config.metrics.watch(() => this.#gauges());
     signal.addEventListener('abort', () => this.#cycle.stop(), { once: true });
     const expires = this.#config.assumedPodTtlMs > 0;
     const expiry = expires ? clock.setInterval(EXPIRY_INTERVAL_MS, () => this.#cache.expireAssumedPods()) : undefined;
@@ -157,9 +162,35 @@ export class Session {
       if (!signal.aborted) throw err;
     } finally {
       expiry?.cancel();
+      this.#config.metrics.watch(undefined);
       for (const registration of registrations) registration.remove();
       await this.#end();
     }
+  }
+
+  #gauges(): Gauges {
+    const { active, backoff, unschedulable, gated } = this.#queue.counts();
+    const refused = new Map<string, { plugin: string; profile: string; count: number }>();
+    for (const { info, unschedulablePlugins, pendingPlugins } of this.#queue.waiting()) {
+      const profile = info.pod.spec.schedulerName ?? '';
+      for (const plugin of [...unschedulablePlugins, ...pendingPlugins]) {
+        const key = `${profile} ${plugin}`;
+        const known = refused.get(key) ?? { plugin, profile, count: 0 };
+        known.count++;
+        refused.set(key, known);
+      }
+    }
+    return {
+      pendingPods: { active, backoff, unschedulable, gated },
+      cacheSize: {
+        nodes: this.#cache.nodeCount,
+        pods: this.#cache.podCount,
+        assumed_pods: this.#cache.assumedPodCount,
+      },
+      bindings: this.#cycle.bindings,
+      inFlightEvents: this.#queue.inFlightEvents(),
+      unschedulable: refused.values(),
+    };
   }
 
   async #loop(signal: AbortSignal): Promise<void> {
@@ -213,6 +244,7 @@ function makeFrameworks(config: SessionConfig, handle: Handle): ReadonlyMap<stri
       clock: handle.clock,
       nominator: handle.nominator,
       waitingPods: handle.waitingPods,
+      metrics: config.metrics,
     });
     frameworks.set(profile.schedulerName, framework);
   }
@@ -244,5 +276,6 @@ function makeQueue(config: SessionConfig, logger: Logger, frameworks: ReadonlyMa
     initialBackoffMs: configuration.podInitialBackoffSeconds * 1000,
     maxBackoffMs: configuration.podMaxBackoffSeconds * 1000,
     popFromBackoff,
+    metrics: config.metrics,
   });
 }

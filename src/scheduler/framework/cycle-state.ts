@@ -12,6 +12,8 @@ export function stateKey<T>(name: string, clone?: (value: T) => T): StateKey<T> 
 }
 
 export class CycleState {
+  /** Whether the plugins of this cycle are timed one by one. */
+  timed = false;
   readonly #values: Map<StateKey<unknown>, unknown>;
 
   constructor(values: Map<StateKey<unknown>, unknown> = new Map()) {
@@ -34,6 +36,8 @@ export class CycleState {
   clone(): CycleState {
     const values = new Map<StateKey<unknown>, unknown>();
     for (const [key, value] of this.#values) values.set(key, key.clone === undefined ? value : key.clone(value));
-    return new CycleState(values);
+    const copy = new CycleState(values);
+    copy.timed = this.timed;
+    return copy;
   }
 }

@@ -21,8 +21,10 @@ import {
   type ScorePlugin,
   type Trial,
 } from './plugin.ts';
+import type { SchedulerMetrics } from '../metrics/scheduler-metrics.ts';
+import { timedPlugins } from '../metrics/timed-plugins.ts';
 import type { PodInfo } from './pod-info.ts';
-import { Status } from './status.ts';
+import { type Code, codeOf, Status } from './status.ts';
 import { WaitingPod, type WaitingPods } from './waiting-pods.ts';
 
 /** Longest that Permit may hold a pod back. */
@@ -48,6 +50,8 @@ export interface FrameworkConfig {
   readonly clock: Clock;
   readonly nominator: PodNominator;
   readonly waitingPods: WaitingPods;
+  /** Default: nothing is measured. */
+  readonly metrics?: SchedulerMetrics;
 }
 
 export interface PreFilterOutcome {
@@ -85,6 +89,9 @@ export class Framework {
   readonly #clock: Clock;
   readonly #nominator: PodNominator;
   readonly #waitingPods: WaitingPods;
+  readonly #metrics: SchedulerMetrics | undefined;
+  /** The same as `plugins`, for cycles in which each of them is timed. */
+  readonly #timedPlugins: PluginsByPoint;
   readonly #trial: Trial = {
     template: (state, pod) => this.#wholeTemplate(state, pod),
     addPod: (state, pod, added, node) => this.runAddPod(state, pod, added, node),
@@ -103,6 +110,23 @@ export class Framework {
     this.#clock = config.clock;
     this.#nominator = config.nominator;
     this.#waitingPods = config.waitingPods;
+    this.#metrics = config.metrics;
+    this.#timedPlugins = config.metrics === undefined ? config.plugins : timedPlugins(config.plugins, config.metrics);
+  }
+
+  /** Those for this cycle. */
+  #pluginsOf(state: CycleState): PluginsByPoint {
+    return state.timed ? this.#timedPlugins : this.plugins;
+  }
+
+  /** Milliseconds, for `pointRan`. */
+  now(): number {
+    return this.#metrics?.now() ?? 0;
+  }
+
+  /** All plugins of the extension point have run, since `start`. */
+  pointRan(point: string, code: Code, start: number): void {
+    this.#metrics?.pointRan(point, code, this.profileName, start);
   }
 
   /** Every plugin that can refuse a pod, with the events that may change its mind. */
@@ -116,11 +140,20 @@ export class Framework {
   }
 
   runPreFilter(state: CycleState, pod: PodInfo, nodes: readonly NodeInfo[]): PreFilterOutcome {
+    state.timed = this.#metrics?.samplesCycle() ?? false;
+    const start = this.now();
+    const outcome = this.#preFilter(state, pod, nodes);
+    this.pointRan('PreFilter', codeOf(outcome.status), start);
+    return outcome;
+  }
+
+  #preFilter(state: CycleState, pod: PodInfo, nodes: readonly NodeInfo[]): PreFilterOutcome {
+    const plugins = this.#pluginsOf(state);
     let nodeNames: Set<string> | undefined;
     let narrowedBy: Set<string> | undefined;
     let skipped: Set<string> | undefined;
     let refusal: Status | undefined;
-    for (const plugin of this.plugins.preFilter) {
+    for (const plugin of plugins.preFilter) {
       const answer = plugin.preFilter(state, pod, nodes);
       if (answer === undefined) continue;
       if (answer instanceof Status) {
@@ -153,9 +186,9 @@ export class Framework {
       }
     }
     const passing = skipped;
-    const filters = this.plugins.filter;
+    const filters = plugins.filter;
     state.write(ACTIVE_FILTERS, passing === undefined ? filters : filters.filter((plugin) => !passing.has(plugin.name)));
-    const preFilters = this.plugins.preFilter;
+    const preFilters = plugins.preFilter;
     state.write(ACTIVE_PRE_FILTERS, passing === undefined ? preFilters : preFilters.filter((p) => !passing.has(p.name)));
     return { status: refusal, nodeNames, narrowedBy: narrowedBy ?? NONE };
   }
@@ -269,11 +302,23 @@ export class Framework {
     pod: PodInfo,
     statuses: NodeToStatus,
   ): Promise<PostFilterResult & { readonly message: string }> {
+    const start = this.now();
+    const result = await this.#postFilter(state, pod, statuses);
+    this.pointRan('PostFilter', codeOf(result.status), start);
+    return result;
+  }
+
+  async #postFilter(
+    state: CycleState,
+    pod: PodInfo,
+    statuses: NodeToStatus,
+  ): Promise<PostFilterResult & { readonly message: string }> {
     const reasons: string[] = [];
     let nominatedNode: string | undefined;
     let refusal: Status = new Status('Unschedulable', []);
-    for (const plugin of this.plugins.postFilter) {
+    for (const plugin of this.#pluginsOf(state).postFilter) {
       const result = await plugin.postFilter(state, pod, statuses, this.#trial);
+      if ('victims' in result) this.#metrics?.preempted(result.victims);
       nominatedNode = result.nominatedNode ?? nominatedNode;
       if (result.status === undefined) return { nominatedNode, status: undefined, message: '' };
       if (result.status.code === 'Error') {
@@ -290,8 +335,16 @@ export class Framework {
   }
 
   runPreScore(state: CycleState, pod: PodInfo, nodes: readonly NodeInfo[]): Answer {
+    const start = this.now();
+    const answer = this.#preScore(state, pod, nodes);
+    this.pointRan('PreScore', codeOf(answer), start);
+    return answer;
+  }
+
+  #preScore(state: CycleState, pod: PodInfo, nodes: readonly NodeInfo[]): Answer {
+    const plugins = this.#pluginsOf(state);
     let skipped: Set<string> | undefined;
-    for (const plugin of this.plugins.preScore) {
+    for (const plugin of plugins.preScore) {
       const answer = plugin.preScore(state, pod, nodes);
       if (answer === undefined) continue;
       if (answer.code !== 'Skip') return asError(answer, plugin, 'PreScore');
@@ -299,7 +352,7 @@ export class Framework {
       skipped.add(plugin.name);
     }
     const passing = skipped;
-    const { score } = this.plugins;
+    const { score } = plugins;
     state.write(ACTIVE_SCORES, passing === undefined ? score : score.filter(({ plugin }) => !passing.has(plugin.name)));
     return undefined;
   }
@@ -315,8 +368,21 @@ export class Framework {
     positions?: readonly number[],
     layout?: Layout,
   ): number[] | Status {
+    const start = this.now();
+    const scores = this.#score(state, pod, nodes, positions, layout);
+    this.pointRan('Score', scores instanceof Status ? scores.code : 'Success', start);
+    return scores;
+  }
+
+  #score(
+    state: CycleState,
+    pod: PodInfo,
+    nodes: readonly NodeInfo[],
+    positions?: readonly number[],
+    layout?: Layout,
+  ): number[] | Status {
     const totals = nodes.map(() => 0);
-    let asked = state.read(ACTIVE_SCORES) ?? this.plugins.score;
+    let asked = state.read(ACTIVE_SCORES) ?? this.#pluginsOf(state).score;
     if (positions !== undefined && layout !== undefined) {
       const { remembered, template } = rememberedScores(asked, pod);
       const answers = remembered.length === 0 ? undefined : this.#scoreMemo.of(template, layout);
@@ -368,7 +434,14 @@ export class Framework {
 
   /** If one fails, runUnreserve must follow. */
   runReserve(state: CycleState, pod: PodInfo, node: string): Answer {
-    for (const plugin of this.plugins.reserve) {
+    const start = this.now();
+    const answer = this.#reserve(state, pod, node);
+    this.pointRan('Reserve', codeOf(answer), start);
+    return answer;
+  }
+
+  #reserve(state: CycleState, pod: PodInfo, node: string): Answer {
+    for (const plugin of this.#pluginsOf(state).reserve) {
       const answer = plugin.reserve(state, pod, node);
       if (answer !== undefined) return answer.rejected ? answer.withPlugin(plugin.name) : asError(answer, plugin, 'Reserve');
     }
@@ -377,13 +450,22 @@ export class Framework {
 
   /** In the reverse order of reserve. */
   runUnreserve(state: CycleState, pod: PodInfo, node: string): void {
-    for (const plugin of this.plugins.reserve.toReversed()) plugin.unreserve(state, pod, node);
+    const start = this.now();
+    for (const plugin of this.#pluginsOf(state).reserve.toReversed()) plugin.unreserve(state, pod, node);
+    this.pointRan('Unreserve', 'Success', start);
   }
 
   /** A status with the code Wait: the pod waits, see waitOnPermit. */
   runPermit(state: CycleState, pod: PodInfo, node: string): Answer {
+    const start = this.now();
+    const answer = this.#permit(state, pod, node);
+    this.pointRan('Permit', codeOf(answer), start);
+    return answer;
+  }
+
+  #permit(state: CycleState, pod: PodInfo, node: string): Answer {
     let timeouts: Map<string, number> | undefined;
-    for (const plugin of this.plugins.permit) {
+    for (const plugin of this.#pluginsOf(state).permit) {
       const { status, timeoutMs } = plugin.permit(state, pod, node);
       if (status === undefined) continue;
       if (status.code === 'Wait') {
@@ -400,13 +482,17 @@ export class Framework {
 
   /** Resolves at once for a pod that does not wait. */
   waitOnPermit(pod: PodInfo): Promise<Answer> | undefined {
-    return this.#waitingPods.get(pod.uid)?.done;
+    const waiting = this.#waitingPods.get(pod.uid);
+    if (waiting === undefined) return undefined;
+    const start = this.now();
+    void waiting.done.then((status) => this.#metrics?.permitWaited(codeOf(status), start));
+    return waiting.done;
   }
 
   /** The PreBind plugins that have something to do for the pod; or a status, if one cannot say. */
   neededPreBinds(state: CycleState, pod: PodInfo, node: string): readonly PreBindPlugin[] | Status {
     let needed: PreBindPlugin[] | undefined;
-    for (const plugin of this.plugins.preBind) {
+    for (const plugin of this.#pluginsOf(state).preBind) {
       const answer = plugin.preBindPreFlight?.(state, pod, node);
       if (answer?.code === 'Skip') continue;
       if (answer !== undefined) return asError(answer, plugin, 'PreBindPreFlight');
@@ -424,16 +510,28 @@ export class Framework {
     node: string,
     signal: AbortSignal,
   ): Promise<Answer> {
+    const start = this.now();
+    let outcome: Answer;
     for (const plugin of plugins) {
       const answer = await plugin.preBind(state, pod, node, signal);
-      if (answer !== undefined) return answer.rejected ? answer.withPlugin(plugin.name) : asError(answer, plugin, 'PreBind');
+      if (answer === undefined) continue;
+      outcome = answer.rejected ? answer.withPlugin(plugin.name) : asError(answer, plugin, 'PreBind');
+      break;
     }
-    return undefined;
+    this.pointRan('PreBind', codeOf(outcome), start);
+    return outcome;
   }
 
   /** The first plugin that does not skip binds. What it throws becomes an Error status with that as its cause. */
   async runBind(state: CycleState, pod: PodInfo, node: string, signal: AbortSignal): Promise<Answer> {
-    for (const plugin of this.plugins.bind) {
+    const start = this.now();
+    const answer = await this.#bind(state, pod, node, signal);
+    this.pointRan('Bind', codeOf(answer), start);
+    return answer;
+  }
+
+  async #bind(state: CycleState, pod: PodInfo, node: string, signal: AbortSignal): Promise<Answer> {
+    for (const plugin of this.#pluginsOf(state).bind) {
       const answer = await bound(plugin, () => plugin.bind(state, pod, node, signal));
       if (answer?.code !== 'Skip') return answer;
     }
@@ -441,7 +539,9 @@ export class Framework {
   }
 
   runPostBind(state: CycleState, pod: PodInfo, node: string): void {
-    for (const plugin of this.plugins.postBind) plugin.postBind(state, pod, node);
+    const start = this.now();
+    for (const plugin of this.#pluginsOf(state).postBind) plugin.postBind(state, pod, node);
+    this.pointRan('PostBind', 'Success', start);
   }
 }
 

@@ -73,6 +73,8 @@ export interface FilterPlugin extends Plugin {
 }
 
 export interface PostFilterResult {
+  /** From a plugin that makes others go, for metrics: how many; undefined: that was tried, and is no use. Absent: it does not. */
+  readonly victims?: number | undefined;
   /** The node that the pod is to get once it has room. Absent: leave the pod's nomination as it is; '': take it back. */
   readonly nominatedNode?: string;
   /** Success: later PostFilter plugins are not asked. */

@@ -43,6 +43,12 @@ export class InFlight {
     if (this.#pods.size > 0) this.#events.push({ event, objects });
   }
 
+  countsByEvent(): Readonly<Record<string, number>> {
+    const counts: Record<string, number> = {};
+    for (const { event } of this.#events) counts[event.label] = (counts[event.label] ?? 0) + 1;
+    return counts;
+  }
+
   /** What has happened since the pod was taken out. */
   eventsSince(uid: string): readonly InFlightEvent[] {
     const first = this.#pods.get(uid);

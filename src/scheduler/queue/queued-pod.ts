@@ -21,6 +21,8 @@ export class QueuedPod implements Queued {
   attempts = 0;
   /** When it first became active, on the monotonic clock. */
   initialAttemptMs: number | undefined = undefined;
+  /** When the attempt began that is under way or was the last, as SchedulerMetrics.now says. */
+  attemptStart = 0;
   /** The plugins that refused it last; empty if something broke instead. */
   unschedulablePlugins: ReadonlySet<string> = NONE;
   /** Those of them that wait for something which they have asked for: their event requeues the pod without backoff. */

@@ -18,6 +18,7 @@ import type { PodNominator } from '../framework/handle.ts';
 import type { Pod } from '../framework/objects.ts';
 import type { PreEnqueuePlugin, QueueSortPlugin } from '../framework/plugin.ts';
 import type { PodInfo } from '../framework/pod-info.ts';
+import type { SchedulerMetrics } from '../metrics/scheduler-metrics.ts';
 import { type EventRegistrations, QueueingHints, type Requeue } from './hints.ts';
 import { InFlight } from './in-flight.ts';
 import { Nominator } from './nominator.ts';
@@ -43,8 +44,12 @@ export interface SchedulingQueueConfig {
    * because something broke. Default: true, as Kubernetes does.
    */
   readonly popFromBackoff?: boolean;
+  /** Default: nothing is counted. */
+  readonly metrics?: SchedulerMetrics;
 }
 
+/** Why a pod comes back that was tried, for metrics. */
+const ATTEMPT_FAILED = 'ScheduleAttemptFailure';
 /** How often pods are looked for that have been unschedulable for too long. */
 const FLUSH_INTERVAL_MS = 30_000;
 
@@ -56,6 +61,7 @@ export class SchedulingQueue implements PodNominator {
   readonly #backoff: { readonly initialMs: number; readonly maxMs: number };
   readonly #maxUnschedulableMs: number;
   readonly #popFromBackoff: boolean;
+  readonly #metrics: SchedulerMetrics | undefined;
 
   /** Every pod that is in one of the places below, by UID; its `place` says in which. */
   readonly #pods = new Map<string, QueuedPod>();
@@ -82,6 +88,7 @@ export class SchedulingQueue implements PodNominator {
     this.#backoff = { initialMs: config.initialBackoffMs ?? 1000, maxMs: config.maxBackoffMs ?? 10_000 };
     this.#maxUnschedulableMs = config.maxUnschedulableMs ?? 5 * 60_000;
     this.#popFromBackoff = config.popFromBackoff ?? true;
+    this.#metrics = config.metrics;
     this.#active = new KeyedHeap<string, QueuedPod>({ keyOf: (pod) => pod.info.uid, less: config.less });
   }
 
@@ -110,7 +117,7 @@ export class SchedulingQueue implements PodNominator {
     if (this.#inFlight.has(info.uid)) return;
     const pod = this.#newPod(info);
     this.#nominator.nominate(info, info.pod.status.nominatedNodeName ?? '');
-    this.#moveToActive(pod);
+    this.#moveToActive(pod, 'PodAdd');
   }
 
   /** A pod without a node has changed. One that is with the scheduler is told of it when it comes back. */
@@ -132,7 +139,7 @@ export class SchedulingQueue implements PodNominator {
       // Its priority, or whatever pods are sorted by, may have changed.
       this.#active.put(pod);
     } else if (event !== undefined && (pod.place === 'unschedulable' || pod.place === 'gated')) {
-      this.#requeue(pod, this.#hints.worthRequeuing(pod, event, objects));
+      this.#requeue(pod, this.#hints.worthRequeuing(pod, event, objects), event.label);
     }
   }
 
@@ -203,8 +210,8 @@ export class SchedulingQueue implements PodNominator {
       if (worth !== 'skip' && strategy !== 'immediately') strategy = worth;
     }
     this.#pods.set(info.uid, pod);
-    if (strategy === 'skip') this.#moveTo(pod, 'unschedulable');
-    else this.#requeue(pod, strategy);
+    if (strategy === 'skip') this.#moveTo(pod, 'unschedulable', ATTEMPT_FAILED);
+    else this.#requeue(pod, strategy, ATTEMPT_FAILED);
   }
 
   /** Something has changed in the cluster: moves the pods that it may help. `filter`: leaves out other pods. */
@@ -212,7 +219,8 @@ export class SchedulingQueue implements PodNominator {
     this.#inFlight.record(event, objects);
     const pods = isWildcard(event) ? [...this.#unschedulable.values()] : this.#interestedIn(event);
     for (const pod of pods) {
-      if (filter === undefined || filter(pod.info.pod)) this.#requeue(pod, this.#hints.worthRequeuing(pod, event, objects));
+      if (filter !== undefined && !filter(pod.info.pod)) continue;
+      this.#requeue(pod, this.#hints.worthRequeuing(pod, event, objects), event.label);
     }
   }
 
@@ -221,7 +229,7 @@ export class SchedulingQueue implements PodNominator {
     for (const { metadata } of pods) {
       const pod = this.#pods.get(metadata.uid);
       if (pod === undefined) this.#inFlight.record(forceActivate, { after: { metadata } });
-      else if (pod.place !== 'active') this.#moveToActive(pod);
+      else if (pod.place !== 'active') this.#moveToActive(pod, forceActivate.label);
     }
   }
 
@@ -259,6 +267,16 @@ export class SchedulingQueue implements PodNominator {
     };
   }
 
+  /** By event, how many are kept for the pods that are being tried; for metrics. */
+  inFlightEvents(): Readonly<Record<string, number>> {
+    return this.#inFlight.countsByEvent();
+  }
+
+  /** Those that wait for an event, for metrics. */
+  waiting(): readonly QueuedPod[] {
+    return [...this.#unschedulable.values(), ...this.#gated.values()];
+  }
+
   #newPod(info: PodInfo): QueuedPod {
     const pod = new QueuedPod(info, this.#clock.monotonic(), ++this.#sequence);
     this.#pods.set(info.uid, pod);
@@ -272,20 +290,21 @@ export class SchedulingQueue implements PodNominator {
     return this.#gated.size === 0 ? pods : [...pods, ...this.#gated.refusedBy(plugins)];
   }
 
-  #requeue(pod: QueuedPod, strategy: Requeue): void {
+  /** `event`: why, for metrics; so below. */
+  #requeue(pod: QueuedPod, strategy: Requeue, event: string): void {
     if (strategy === 'skip') return;
-    if (strategy === 'immediately' || pod.backoffUntilMs <= this.#clock.monotonic()) this.#moveToActive(pod);
-    else if (this.#passesPreEnqueue(pod)) this.#moveTo(pod, wasBroken(pod) ? 'errorBackoff' : 'backoff');
+    if (strategy === 'immediately' || pod.backoffUntilMs <= this.#clock.monotonic()) this.#moveToActive(pod, event);
+    else if (this.#passesPreEnqueue(pod, event)) this.#moveTo(pod, wasBroken(pod) ? 'errorBackoff' : 'backoff', event);
   }
 
-  #moveToActive(pod: QueuedPod): void {
-    if (!this.#passesPreEnqueue(pod)) return;
+  #moveToActive(pod: QueuedPod, event: string): void {
+    if (!this.#passesPreEnqueue(pod, event)) return;
     pod.initialAttemptMs ??= this.#clock.monotonic();
-    this.#moveTo(pod, 'active');
+    this.#moveTo(pod, 'active', event);
   }
 
   /** If not, the pod is among the gated ones afterwards. */
-  #passesPreEnqueue(pod: QueuedPod): boolean {
+  #passesPreEnqueue(pod: QueuedPod, event: string): boolean {
     const plugins = this.#preEnqueue.get(pod.info.pod.spec.schedulerName ?? '');
     if (plugins === undefined) return true;
     for (const plugin of plugins) {
@@ -303,14 +322,14 @@ export class SchedulingQueue implements PodNominator {
       this.#pods.set(pod.info.uid, pod);
       pod.unschedulablePlugins = new Set([plugin.name]);
       pod.pendingPlugins = NONE;
-      this.#moveTo(pod, 'gated');
+      this.#moveTo(pod, 'gated', event);
       return false;
     }
     return true;
   }
 
   /** The one way in which a pod gets from one place to another. */
-  #moveTo(pod: QueuedPod, place: Place): void {
+  #moveTo(pod: QueuedPod, place: Place, event = ''): void {
     const { uid } = pod.info;
     switch (pod.place) {
       case 'active':
@@ -332,6 +351,7 @@ export class SchedulingQueue implements PodNominator {
         break;
     }
     pod.place = place;
+    if (place !== 'out') this.#metrics?.podQueued(place === 'errorBackoff' ? 'backoff' : place, event);
     switch (place) {
       case 'active':
         this.#active.put(pod);
@@ -389,14 +409,18 @@ export class SchedulingQueue implements PodNominator {
   #flushBackoff(): void {
     const now = this.#clock.monotonic();
     for (const queue of [this.#backoffQ, this.#errorBackoffQ]) {
-      for (let pod = queue.peek(); pod !== undefined && pod.backoffUntilMs <= now; pod = queue.peek()) this.#moveToActive(pod);
+      for (let pod = queue.peek(); pod !== undefined && pod.backoffUntilMs <= now; pod = queue.peek()) {
+        this.#moveToActive(pod, 'BackoffComplete');
+      }
     }
   }
 
   #flushUnschedulable(): void {
     const tooLong = this.#clock.monotonic() - this.#maxUnschedulableMs;
     const pods = [...this.#unschedulable.values()].filter((pod) => pod.timestampMs < tooLong);
-    for (const pod of pods) this.#requeue(pod, this.#hints.worthRequeuing(pod, unschedulableTimeout, {}));
+    for (const pod of pods) {
+      this.#requeue(pod, this.#hints.worthRequeuing(pod, unschedulableTimeout, {}), unschedulableTimeout.label);
+    }
   }
 }
 

@@ -27,6 +27,7 @@ export interface RunningScheduler {
   readonly requests: readonly string[];
   /** Replaces the fault; undefined: all goes well. */
   setFault(fault: Fault | undefined): void;
+  metricsText(): string;
   /** As when the process is killed: from now on no request of it goes out and no answer reaches it. */
   crash(): void;
   stop(): Promise<void>;
@@ -83,6 +84,7 @@ export async function startTestCluster() {
       setFault: (next) => {
         current = next;
       },
+      metricsText: () => scheduler.metricsText(),
       crash: () => {
         dead = true;
         stopping.abort();

@@ -51,7 +51,7 @@ class DefaultPreemption implements PostFilterPlugin {
     trial: Trial,
   ): PostFilterResult | Promise<PostFilterResult> {
     const why = this.#notEligible(pod, statuses);
-    if (why !== undefined) return { status: refusal(why) };
+    if (why !== undefined) return { status: refusal(why), victims: undefined };
     const { snapshot } = this.#handle;
     const tried = new NodeToStatus();
     const candidates = this.#candidates(state, pod, statuses, trial, tried);
@@ -65,7 +65,7 @@ class DefaultPreemption implements PostFilterPlugin {
         preFilterMessage: '',
         postFilterMessage: '',
       });
-      return { nominatedNode: '', status: refusal(message) };
+      return { nominatedNode: '', status: refusal(message), victims: undefined };
     }
     return this.#handle.extenders.preempts(pod) ? this.#afterExtenders(pod, candidates) : this.#take(pod, candidates);
   }
@@ -73,7 +73,7 @@ class DefaultPreemption implements PostFilterPlugin {
   #take(pod: PodInfo, candidates: readonly Candidate[]): PostFilterResult {
     const best = bestCandidate(candidates);
     void this.#evict(pod, best);
-    return { nominatedNode: best.node, status: undefined };
+    return { nominatedNode: best.node, status: undefined, victims: best.victims.pods.length };
   }
 
   async #afterExtenders(pod: PodInfo, candidates: readonly Candidate[]): Promise<PostFilterResult> {

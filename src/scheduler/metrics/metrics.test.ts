@@ -1,0 +1,122 @@
+// The scheduler's metrics: the text form, and what is counted while pods are scheduled, refused and pushed aside.
+
+import { describe, expect, it } from 'vitest';
+import { startTestCluster } from '../testing/cluster.ts';
+import { Counter, counterText, exponentialBuckets, Family, gaugeText, Histogram, histogramText } from './instruments.ts';
+
+describe('the text of', () => {
+  it('counters and gauges has a line for each combination of labels', () => {
+    const family = new Family({ name: 'things_total', help: 'Things.', labels: ['kind', 'of'] }, () => new Counter());
+    family.with('a', 'x').value += 2;
+    family.with('a', 'quote " and \\ and\nline').value++;
+    family.with('a', 'x').value++;
+    expect(counterText(family)).toBe(
+      '# HELP things_total Things.\n# TYPE things_total counter\n' +
+        'things_total{kind="a",of="x"} 3\nthings_total{kind="a",of="quote \\" and \\\\ and\\nline"} 1\n',
+    );
+    expect(gaugeText({ name: 'level', help: 'Level.' }, [[[], 0.5]])).toBe(
+      '# HELP level Level.\n# TYPE level gauge\nlevel 0.5\n',
+    );
+  });
+
+  it('histograms adds up from bucket to bucket', () => {
+    const family = new Family(
+      { name: 'took', help: 'Took.', labels: ['what'] },
+      () => new Histogram(exponentialBuckets(1, 2, 3)),
+    );
+    for (const value of [0.5, 1, 3, 100]) family.with('w').observe(value);
+    expect(histogramText(family).split('\n').slice(2)).toEqual([
+      'took_bucket{what="w",le="1"} 2',
+      'took_bucket{what="w",le="2"} 2',
+      'took_bucket{what="w",le="4"} 3',
+      'took_bucket{what="w",le="+Inf"} 4',
+      'took_sum{what="w"} 104.5',
+      'took_count{what="w"} 4',
+      '',
+    ]);
+  });
+});
+
+/** Name and labels → value, as Prometheus would read it. */
+function read(text: string): ReadonlyMap<string, number> {
+  const values = new Map<string, number>();
+  for (const line of text.split('\n')) {
+    if (line === '' || line.startsWith('#')) continue;
+    const space = line.lastIndexOf(' ');
+    const key = line.slice(0, space);
+    expect(values.has(key), `${key} is there twice`).toBe(false);
+    expect(key).toMatch(/^[a-z_]+(\{([a-z_]+="(\\.|[^"\\])*",?)*\})?$/);
+    values.set(key, Number(line.slice(space + 1)));
+  }
+  return values;
+}
+
+describe('the metrics of a scheduler', () => {
+  it('say what became of pods, and what waits', async () => {
+    const cluster = await startTestCluster();
+    await cluster.addNode('n', { allocatable: { cpu: '2', memory: '4Gi', pods: '10' } });
+    const running = cluster.startScheduler();
+    await cluster.addPod('a', { cpu: '1' }, { terminationGracePeriodSeconds: 0 });
+    await cluster.addPod('b', { cpu: '1' });
+    await cluster.untilBound('a', 'b');
+    await cluster.addPod('large', { cpu: '4' });
+    await cluster.addPod('gated', undefined, { schedulingGates: [{ name: 'wait' }] });
+    await cluster.clock.advance('5s');
+    const before = read(running.metricsText());
+    const profile = 'profile="default-scheduler"';
+    expect(before.get(`scheduler_schedule_attempts_total{result="scheduled",${profile}}`)).toBe(2);
+    expect(before.get(`scheduler_schedule_attempts_total{result="unschedulable",${profile}}`)).toBeGreaterThanOrEqual(1);
+    expect(before.get(`scheduler_scheduling_attempt_duration_seconds_count{result="scheduled",${profile}}`)).toBe(2);
+    expect(before.get('scheduler_pending_pods{queue="active"}')).toBe(0);
+    expect(before.get('scheduler_pending_pods{queue="unschedulable"}')).toBe(1);
+    expect(before.get('scheduler_pending_pods{queue="gated"}')).toBe(1);
+    expect(before.get('scheduler_unschedulable_pods{plugin="NodeResourcesFit",profile="default-scheduler"}')).toBe(1);
+    expect(before.get('scheduler_unschedulable_pods{plugin="SchedulingGates",profile="default-scheduler"}')).toBe(1);
+    expect(before.get('scheduler_queue_incoming_pods_total{queue="active",event="PodAdd"}')).toBe(3);
+    expect(before.get('scheduler_queue_incoming_pods_total{queue="gated",event="PodAdd"}')).toBe(1);
+    expect(
+      before.get('scheduler_queue_incoming_pods_total{queue="unschedulable",event="ScheduleAttemptFailure"}'),
+    ).toBeGreaterThanOrEqual(1);
+    expect(before.get('scheduler_cache_size{type="nodes"}')).toBe(1);
+    expect(before.get('scheduler_cache_size{type="pods"}')).toBe(2);
+    expect(before.get('scheduler_cache_size{type="assumed_pods"}')).toBe(0);
+    expect(before.get('scheduler_pod_scheduling_attempts_count')).toBe(2);
+    expect(before.get('scheduler_pod_scheduling_sli_duration_seconds_count{attempts="1"}')).toBe(2);
+    expect(before.get('scheduler_preemption_victims_count')).toBe(0);
+    expect(before.get('scheduler_goroutines{operation="binding"}')).toBe(0);
+    for (const [point, status] of [
+      ['PreFilter', 'Success'],
+      ['Filter', 'Success'],
+      ['Filter', 'Unschedulable'],
+      ['PostFilter', 'Unschedulable'],
+      ['Reserve', 'Success'],
+      ['Permit', 'Success'],
+      ['Bind', 'Success'],
+      ['PostBind', 'Success'],
+    ]) {
+      const key = `scheduler_framework_extension_point_duration_seconds_count{extension_point="${point}",status="${status}",${profile}}`;
+      expect(before.get(key), key).toBeGreaterThan(0);
+    }
+    // Of the first cycle.
+    for (const [plugin, point, status] of [
+      ['NodeAffinity', 'PreFilter', 'Skip'],
+      ['NodeResourcesFit', 'Filter', 'Success'],
+      ['DefaultBinder', 'Bind', 'Success'],
+    ]) {
+      const key = `scheduler_plugin_execution_duration_seconds_count{plugin="${plugin}",extension_point="${point}",status="${status}"}`;
+      expect(before.get(key), key).toBeGreaterThan(0);
+    }
+    expect(before.get('scheduler_event_handling_duration_seconds_count{event="NodeAdd"}')).toBe(1);
+
+    await cluster.addPod('important', { cpu: '1' }, { priorityClassName: 'system-cluster-critical' });
+    await cluster.clock.advance('5s');
+    const after = read(running.metricsText());
+    expect(after.get('scheduler_preemption_victims_count')).toBe(1);
+    expect(after.get('scheduler_preemption_victims_sum')).toBe(1);
+    const attempts = 'scheduler_preemption_attempts_total';
+    expect(after.get(attempts)).toBeGreaterThan(before.get(attempts) ?? Number.NaN);
+    await cluster.stop();
+    // Nobody schedules any more: what waits is somebody else's.
+    expect([...read(running.metricsText()).keys()].filter((key) => key.startsWith('scheduler_pending_pods'))).toEqual([]);
+  });
+});

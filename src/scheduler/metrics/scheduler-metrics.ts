@@ -1,0 +1,209 @@
+// What the scheduler counts and times, under the names and with the buckets of kube-scheduler.
+
+import type { Clock } from '../../machinery/clock.ts';
+import type { Code } from '../framework/status.ts';
+import {
+  Counter,
+  counterText,
+  type Description,
+  exponentialBuckets,
+  Family,
+  gaugeText,
+  Histogram,
+  histogramText,
+  type Sample,
+} from './instruments.ts';
+
+/** How an attempt to schedule a pod ended. */
+export type Result = 'scheduled' | 'unschedulable' | 'error';
+
+/** What is not counted as it happens, but looked at when somebody asks. */
+export interface Gauges {
+  /** By the queue's name. */
+  readonly pendingPods: Readonly<Record<string, number>>;
+  readonly cacheSize: Readonly<Record<'nodes' | 'pods' | 'assumed_pods', number>>;
+  readonly bindings: number;
+  /** By event. */
+  readonly inFlightEvents: Readonly<Record<string, number>>;
+  /** Waiting pods by the plugin that refused them. */
+  readonly unschedulable: Iterable<{ readonly plugin: string; readonly profile: string; readonly count: number }>;
+}
+
+/** One cycle of so many has its plugins timed one by one. */
+const SAMPLED = 10;
+/** From here on it does not matter how often a pod was tried. */
+const MANY_ATTEMPTS = 15;
+
+const counters = (name: string, help: string, ...labels: readonly string[]): Family<Counter> =>
+  new Family({ name: `scheduler_${name}`, help, labels }, () => new Counter());
+const histograms = (name: string, help: string, buckets: readonly number[], ...labels: readonly string[]): Family<Histogram> =>
+  new Family({ name: `scheduler_${name}`, help, labels }, () => new Histogram(buckets));
+
+const CYCLE_BUCKETS = exponentialBuckets(0.001, 2, 15);
+const POINT_BUCKETS = exponentialBuckets(0.0001, 2, 12);
+
+export class SchedulerMetrics {
+  readonly #clock: Clock;
+  readonly #attempts = counters('schedule_attempts_total', 'Attempts to schedule pods, by how they ended.', 'result', 'profile');
+  readonly #attemptDuration = histograms(
+    'scheduling_attempt_duration_seconds',
+    'How long attempts took, from taking up the pod until it was bound or refused.',
+    CYCLE_BUCKETS,
+    'result',
+    'profile',
+  );
+  readonly #algorithm = histograms('scheduling_algorithm_duration_seconds', 'How long it took to choose a node.', CYCLE_BUCKETS);
+  readonly #points = histograms(
+    'framework_extension_point_duration_seconds',
+    'How long all plugins of an extension point took together.',
+    POINT_BUCKETS,
+    'extension_point',
+    'status',
+    'profile',
+  );
+  readonly #plugins = histograms(
+    'plugin_execution_duration_seconds',
+    'How long a plugin took at an extension point, in some of the cycles.',
+    exponentialBuckets(0.00001, 1.5, 20),
+    'plugin',
+    'extension_point',
+    'status',
+  );
+  readonly #incoming = counters('queue_incoming_pods_total', 'Pods that came into a queue, by why.', 'queue', 'event');
+  readonly #podAttempts = histograms(
+    'pod_scheduling_attempts',
+    'How many attempts it took to schedule a pod.',
+    exponentialBuckets(1, 2, 5),
+  );
+  readonly #sli = histograms(
+    'pod_scheduling_sli_duration_seconds',
+    'How long it took to schedule a pod, from when it could first be tried.',
+    exponentialBuckets(0.01, 2, 20),
+    'attempts',
+  );
+  readonly #victims = histograms('preemption_victims', 'How many pods had to go for another one.', exponentialBuckets(1, 2, 7));
+  readonly #preemptions = counters('preemption_attempts_total', 'Attempts to make room for a pod.');
+  readonly #permitWait = histograms(
+    'permit_wait_duration_seconds',
+    'How long pods waited to be permitted.',
+    CYCLE_BUCKETS,
+    'result',
+  );
+  readonly #events = histograms(
+    'event_handling_duration_seconds',
+    'How long the scheduler took to take in a change of the cluster.',
+    POINT_BUCKETS,
+    'event',
+  );
+  #gauges: (() => Gauges) | undefined;
+  #cycles = 0;
+
+  constructor({ clock }: { readonly clock: Clock }) {
+    this.#clock = clock;
+    // There from the beginning, so that a rate can be taken of them.
+    this.#preemptions.with();
+    this.#victims.with();
+  }
+
+  /** Milliseconds, to be handed in again as `start`. */
+  now(): number {
+    return this.#clock.monotonic();
+  }
+
+  #since(start: number): number {
+    return (this.#clock.monotonic() - start) / 1000;
+  }
+
+  /** Whether the plugins of the cycle that begins now are to be timed one by one. */
+  samplesCycle(): boolean {
+    return this.#cycles++ % SAMPLED === 0;
+  }
+
+  attemptEnded(result: Result, profile: string, start: number): void {
+    this.#attempts.with(result, profile).value++;
+    this.#attemptDuration.with(result, profile).observe(this.#since(start));
+  }
+
+  nodeChosen(start: number): void {
+    this.#algorithm.with().observe(this.#since(start));
+  }
+
+  /** `firstAttempt`: when the pod could first be tried. */
+  podScheduled(attempts: number, firstAttempt: number | undefined): void {
+    this.#podAttempts.with().observe(attempts);
+    const label = attempts >= MANY_ATTEMPTS ? `${MANY_ATTEMPTS}+` : String(attempts);
+    if (firstAttempt !== undefined) this.#sli.with(label).observe(this.#since(firstAttempt));
+  }
+
+  pointRan(point: string, status: Code, profile: string, start: number): void {
+    this.#points.with(point, status, profile).observe(this.#since(start));
+  }
+
+  pluginRan(plugin: string, point: string, status: Code, start: number): void {
+    this.#plugins.with(plugin, point, status).observe(this.#since(start));
+  }
+
+  podQueued(queue: string, event: string): void {
+    this.#incoming.with(queue, event).value++;
+  }
+
+  /** `victims`: how many have to go; undefined if that would not help. */
+  preempted(victims: number | undefined): void {
+    this.#preemptions.with().value++;
+    if (victims !== undefined) this.#victims.with().observe(victims);
+  }
+
+  permitWaited(result: Code, start: number): void {
+    this.#permitWait.with(result).observe(this.#since(start));
+  }
+
+  eventHandled(event: string, start: number): void {
+    this.#events.with(event).observe(this.#since(start));
+  }
+
+  /** What is asked for the rest; undefined: nobody schedules at present. */
+  watch(gauges: (() => Gauges) | undefined): void {
+    this.#gauges = gauges;
+  }
+
+  /** All of it, in Prometheus' text form. */
+  text(): string {
+    const gauges = this.#gauges?.();
+    return [
+      ...[this.#attempts, this.#incoming, this.#preemptions].map(counterText),
+      ...[
+        this.#attemptDuration,
+        this.#algorithm,
+        this.#points,
+        this.#plugins,
+        this.#podAttempts,
+        this.#sli,
+        this.#victims,
+        this.#permitWait,
+        this.#events,
+      ].map(histogramText),
+      ...(gauges === undefined ? [] : gaugeTexts(gauges)),
+    ].join('');
+  }
+}
+
+function gaugeTexts({ pendingPods, cacheSize, bindings, inFlightEvents, unschedulable }: Gauges): readonly string[] {
+  const gauge = (name: string, help: string, label: string | readonly string[], samples: readonly Sample[]): string => {
+    const description: Description = { name: `scheduler_${name}`, help, labels: typeof label === 'string' ? [label] : label };
+    return gaugeText(description, samples);
+  };
+  const byName = (record: Readonly<Record<string, number>>): readonly Sample[] =>
+    Object.entries(record).map(([name, value]) => [[name], value]);
+  return [
+    gauge('pending_pods', 'Pods that wait to be scheduled, by the queue that they are in.', 'queue', byName(pendingPods)),
+    gauge('cache_size', 'Nodes and pods that the scheduler keeps in mind.', 'type', byName(cacheSize)),
+    gauge('goroutines', 'What goes on beside the scheduling cycles.', 'operation', [[['binding'], bindings]]),
+    gauge('inflight_events', 'Changes that are kept for the pods that are being tried.', 'event', byName(inFlightEvents)),
+    gauge(
+      'unschedulable_pods',
+      'Pods that wait, by the plugin that refused them.',
+      ['plugin', 'profile'],
+      Array.from(unschedulable, ({ plugin, profile, count }): Sample => [[plugin, profile], count]),
+    ),
+  ];
+}
