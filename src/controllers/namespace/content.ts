@@ -90,9 +90,10 @@ async function askForDeletion(
   if (!hasVerbs(resource, 'list', 'delete')) return;
   for (const { metadata } of (await scoped.list({ signal })).items) {
     try {
-      await scoped.delete(metadata.name, { propagationPolicy, signal });
+      await scoped.delete(metadata.name, { preconditions: { uid: metadata.uid }, propagationPolicy, signal });
     } catch (err) {
-      if (!apierrors.isNotFound(err)) throw err;
+      // Gone, or another by that name: it is found the next time.
+      if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) throw err;
     }
   }
 }

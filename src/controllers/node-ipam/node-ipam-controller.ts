@@ -5,7 +5,7 @@ import type { Node } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import { EventRecorder } from '../../client/events/index.ts';
 import type { SharedInformer } from '../../client/informers/index.ts';
-import { RateLimitingQueue, reconciled, runWorkers } from '../../client/workqueue/index.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
@@ -33,6 +33,8 @@ export class NodeIpamController implements Controller {
   readonly #recorder: EventRecorder;
   /** What was given to nodes that the cache does not show yet, by UID. */
   readonly #given = new Map<string, readonly string[]>();
+  /** Those of #given of whom nobody knows whether they were told: the answer of the write was lost. */
+  readonly #uncertain = new Set<string>();
 
   /** Throws RangeError if the ranges cannot be used. */
   constructor(config: NodeIpamConfig) {
@@ -67,7 +69,7 @@ export class NodeIpamController implements Controller {
       this.#queue.add(node.metadata.name);
       return;
     }
-    this.#given.delete(node.metadata.uid);
+    this.#forget(node.metadata.uid, cidrs);
     for (const cidr of cidrs) {
       if (!this.#occupy(cidr)) {
         this.#config.logger.warn('a node has a range that is not of this cluster', { node: node.metadata.name, cidr });
@@ -78,6 +80,7 @@ export class NodeIpamController implements Controller {
   #gone(node: ReadNode): void {
     const cidrs = [...rangesOf(node), ...(this.#given.get(node.metadata.uid) ?? [])];
     this.#given.delete(node.metadata.uid);
+    this.#uncertain.delete(node.metadata.uid);
     this.#release(cidrs);
     // Others may have waited for one.
     for (const other of this.#nodes.lister.list()) if (rangesOf(other).length === 0) this.#queue.add(other.metadata.name);
@@ -85,15 +88,11 @@ export class NodeIpamController implements Controller {
 
   async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult> {
     const node = this.#nodes.lister.getByKey(name);
-    if (node === undefined || rangesOf(node).length > 0 || this.#given.has(node.metadata.uid)) return reconciled;
+    if (node === undefined || rangesOf(node).length > 0) return reconciled;
     const { uid } = node.metadata;
-    const cidrs: string[] = [];
-    for (const set of this.#sets) {
-      const cidr = set.allocate();
-      if (cidr !== undefined) cidrs.push(cidr);
-    }
-    if (cidrs.length < this.#sets.length) {
-      this.#release(cidrs);
+    if (this.#given.has(uid) && !this.#uncertain.has(uid)) return reconciled;
+    const cidrs = this.#given.get(uid) ?? this.#allocate();
+    if (cidrs === undefined) {
       this.#recorder.event(
         { kind: 'Node', name, uid },
         'Normal',
@@ -106,14 +105,42 @@ export class NodeIpamController implements Controller {
     const patch = { metadata: { uid }, spec: { podCIDR: cidrs[0], podCIDRs: cidrs } };
     try {
       await this.#config.client.resource(nodes).patch(name, 'application/strategic-merge-patch+json', patch, { signal });
+      this.#uncertain.delete(uid);
+      return reconciled;
     } catch (err) {
-      this.#given.delete(uid);
-      this.#release(cidrs);
-      // Gone, replaced, or given a range by somebody else: if that is so it will be seen.
-      if (apierrors.isNotFound(err) || apierrors.isConflict(err)) return reconciled;
+      if (apierrors.isNotFound(err) || apierrors.isConflict(err)) {
+        // Gone, replaced, or given a range by somebody else: look again.
+        this.#uncertain.delete(uid);
+        this.#given.delete(uid);
+        this.#release(cidrs);
+        return requeue;
+      }
+      // It may have been written all the same: nobody else gets them, and they are tried again.
+      this.#uncertain.add(uid);
       throw err;
     }
-    return reconciled;
+  }
+
+  /** One range of each set; undefined if a set has none left. */
+  #allocate(): readonly string[] | undefined {
+    const cidrs: string[] = [];
+    for (const set of this.#sets) {
+      const cidr = set.allocate();
+      if (cidr === undefined) {
+        this.#release(cidrs);
+        return undefined;
+      }
+      cidrs.push(cidr);
+    }
+    return cidrs;
+  }
+
+  /** The node has ranges: what else was meant for it is free again. */
+  #forget(uid: string, has: readonly string[]): void {
+    const given = this.#given.get(uid) ?? [];
+    this.#given.delete(uid);
+    this.#uncertain.delete(uid);
+    this.#release(given.filter((cidr) => !has.includes(cidr)));
   }
 
   #occupy(cidr: string): boolean {

@@ -50,8 +50,6 @@ export class NodeLifecycleController implements Controller {
   readonly #recorder: EventRecorder;
   /** By node name. */
   readonly #heartbeats = new Map<string, Heartbeat>();
-  /** Nodes that were found silent and whose pods have not all been marked yet. */
-  readonly #podsToMark = new Set<string>();
   /** Nodes a second from which pods may be evicted, by zone; undefined: everything is disrupted, nothing is evicted. */
   #rates: ReadonlyMap<string, number> | undefined = new Map();
   readonly #buckets = new Map<string, { readonly perSecond: number; readonly bucket: TokenBucket }>();
@@ -77,7 +75,6 @@ export class NodeLifecycleController implements Controller {
       },
       onDelete: (node) => {
         this.#heartbeats.delete(node.metadata.name);
-        this.#podsToMark.delete(node.metadata.name);
         this.#event(node, 'RemovingNode', `Removing Node ${node.metadata.name} from Controller`);
       },
     });
@@ -100,8 +97,7 @@ export class NodeLifecycleController implements Controller {
     for (const node of this.#nodes.lister.list()) {
       if (signal.aborted) return;
       try {
-        await this.#checkHeartbeat(node, signal);
-        if (this.#podsToMark.has(node.metadata.name)) await this.#markPods(node, signal);
+        if (await this.#isNotReady(node, signal)) await this.#markPods(node, signal);
       } catch (err) {
         if (signal.aborted) return;
         this.#config.logger.warn('a node could not be checked, will retry', { node: node.metadata.name, err });
@@ -119,29 +115,27 @@ export class NodeLifecycleController implements Controller {
     return heartbeat;
   }
 
-  async #checkHeartbeat(node: ReadNode, signal: AbortSignal): Promise<void> {
+  /** Whether it says so itself, or has not been heard of for so long that it is said of it, from now on. */
+  async #isNotReady(node: ReadNode, signal: AbortSignal): Promise<boolean> {
     const { client, clock, monitorGracePeriodMs = 50_000, startupGracePeriodMs = 60_000 } = this.#config;
     const heartbeat = this.#look(node);
     const ready = readyCondition(node);
     const graceMs = ready === undefined ? startupGracePeriodMs : monitorGracePeriodMs;
-    if (clock.monotonic() - heartbeat.seenAtMs <= graceMs) {
-      this.#podsToMark.delete(node.metadata.name);
-      return;
-    }
+    if (clock.monotonic() - heartbeat.seenAtMs <= graceMs) return ready !== undefined && ready.status !== 'True';
     const conditions = conditionsOfSilentNode(node, formatTime(clock.now()));
-    if (conditions === node.status.conditions) return;
+    if (conditions === node.status.conditions) return true;
     try {
       await client.resource(nodes).updateStatus({ ...node, status: { ...node.status, conditions } }, { signal });
     } catch (err) {
       // Somebody wrote it, maybe the node itself: look again next time.
-      if (apierrors.isConflict(err) || apierrors.isNotFound(err)) return;
+      if (apierrors.isConflict(err) || apierrors.isNotFound(err)) return false;
       throw err;
     }
-    if (ready?.status !== 'True') return;
+    if (ready?.status !== 'True') return true;
     const { name } = node.metadata;
     this.#config.logger.info('a node is not heard of any more', { node: name });
     this.#event(node, 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
-    this.#podsToMark.add(name);
+    return true;
   }
 
   /** Its pods may still run, but nobody can say so: services must not send anything there. */
@@ -169,7 +163,6 @@ export class NodeLifecycleController implements Controller {
         'Node is not ready',
       );
     }
-    this.#podsToMark.delete(name);
   }
 
   async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult> {

@@ -7,7 +7,7 @@ import { EventRecorder } from '../../client/events/index.ts';
 import { objectKey } from '../../client/informers/index.ts';
 import type { SharedInformer } from '../../client/informers/index.ts';
 import { formatTime } from '../../client/time.ts';
-import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
@@ -88,13 +88,11 @@ export class TaintEvictionController implements Controller {
         this.#cancel(key, pod);
         return reconciled;
       case 'evict':
-        await this.#evict(key, pod, signal);
-        return reconciled;
+        return this.#evict(key, pod, signal);
       case 'limited': {
         const leftMs = this.#countdown(key, pod).since + stay.seconds * 1000 - this.#config.clock.monotonic();
         if (leftMs > 0) return requeueAfter(leftMs);
-        await this.#evict(key, pod, signal);
-        return reconciled;
+        return this.#evict(key, pod, signal);
       }
     }
   }
@@ -112,7 +110,7 @@ export class TaintEvictionController implements Controller {
     if (this.#countdowns.delete(key)) this.#event(pod, `Cancelling deletion of Pod ${key}`);
   }
 
-  async #evict(key: string, pod: ReadPod, signal: AbortSignal): Promise<void> {
+  async #evict(key: string, pod: ReadPod, signal: AbortSignal): Promise<ReconcileResult> {
     const { client, clock, logger } = this.#config;
     const { name, namespace = '', uid } = pod.metadata;
     const scoped = client.resource(pods).namespace(namespace);
@@ -129,11 +127,13 @@ export class TaintEvictionController implements Controller {
       await scoped.patch(name, 'application/strategic-merge-patch+json', patch, { subresource: 'status', signal });
       await scoped.delete(name, { preconditions: { uid }, signal });
     } catch (err) {
-      // Gone, or another by that name.
-      if (!apierrors.isNotFound(err) && !apierrors.isConflict(err)) throw err;
+      // Another by that name, or somebody has changed it: look again.
+      if (apierrors.isConflict(err)) return requeue;
+      if (!apierrors.isNotFound(err)) throw err;
     }
     this.#countdowns.delete(key);
     logger.info('a pod was evicted from a tainted node', { pod: key, node: pod.spec.nodeName });
+    return reconciled;
   }
 
   #event({ metadata }: ReadPod, message: string): void {

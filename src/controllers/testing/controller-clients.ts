@@ -10,6 +10,8 @@ import { CONTROLLER_NAMES, controllerEntry } from '../controllers.ts';
 
 const AUTHENTICATED = 'system:authenticated';
 const ADMIN: UserInfo = { name: 'system:admin', groups: ['system:masters', AUTHENTICATED] };
+/** Of all objects of a resource in a namespace: there is no single one that could be meant. */
+const COLLECTION = /^\/(api|apis\/[^/]+)\/[^/]+\/namespaces\/[^/]+\/[^/]+$/;
 const MANAGER: UserInfo = { name: 'system:kube-controller-manager', groups: [AUTHENTICATED] };
 
 /** Which user a controller writes as; helpers of tests, which are none, are administrators. */
@@ -26,6 +28,8 @@ export class ControllerClients {
   readonly #server: ApiServer;
   /** What was refused because no role allows it. */
   readonly #refused = new Set<string>();
+  /** Deletions that did not say of which object they were meant. */
+  readonly #blind = new Set<string>();
 
   constructor(server: ApiServer) {
     this.#server = server;
@@ -41,9 +45,10 @@ export class ControllerClients {
     return this.#as(() => userOf(name()));
   }
 
-  /** Throws if a controller tried what its role does not allow. */
-  expectNoneRefused(): void {
+  /** Throws if a controller tried what its role does not allow, or deleted by name alone. */
+  expectGoodManners(): void {
     if (this.#refused.size > 0) throw new Error(`beyond the controllers' roles:\n${[...this.#refused].join('\n')}`);
+    if (this.#blind.size > 0) throw new Error(`deletions without the UID that is meant:\n${[...this.#blind].join('\n')}`);
   }
 
   #as(user: () => UserInfo): Transport {
@@ -51,6 +56,10 @@ export class ControllerClients {
     return createInProcessTransport({
       handler: async (request) => {
         const who = user();
+        if (request.method === 'DELETE' && who !== ADMIN && !COLLECTION.test(request.path)) {
+          const options = request.body.object as { preconditions?: { uid?: string } } | undefined;
+          if (options?.preconditions?.uid === undefined) this.#blind.add(`${who.name}: ${request.path}`);
+        }
         let handler = handlers.get(who.name);
         if (handler === undefined) handlers.set(who.name, (handler = this.#server.inProcess(who)));
         try {

@@ -29,6 +29,11 @@ export interface Scenario {
   readonly steps: readonly ((cluster: TestCluster) => Promise<void>)[];
   /** Kinds whose objects are the outcome. */
   readonly outcome: readonly ResourceType[];
+  /**
+   * Of the subject's writes those that matter. Default: all. The others are not counted, and nothing is done to them: deletions of
+   * all objects of kinds of which there are none.
+   */
+  readonly counts?: (request: TransportRequest) => boolean;
   /** How long a step is given. Default: '10m', so that every retry has happened. */
   readonly rest?: string;
 }
@@ -73,6 +78,8 @@ class Disturbance {
   events = 0;
   /** Set by whoever runs the subject. */
   onStop: () => void = () => undefined;
+  /** Set by whoever runs the subject: see Scenario. */
+  counts: (request: TransportRequest) => boolean = () => true;
   /** Events wait until `release`. */
   holding = false;
 
@@ -91,7 +98,7 @@ class Disturbance {
 
   async request<T>(inner: Transport, request: TransportRequest): Promise<T> {
     // Events about objects are told on the side: nobody's state depends on them.
-    if (request.method === 'GET' || request.path.includes('/events')) return inner.request(request);
+    if (request.method === 'GET' || request.path.includes('/events') || !this.counts(request)) return inner.request(request);
     this.writes++;
     const what = `${request.method} ${request.path}`;
     if (this.#ill.conflicts === true && request.method !== 'POST' && !this.#tried.has(what)) {
@@ -141,6 +148,7 @@ async function runWith(
   disturbance: Disturbance,
 ): Promise<{ writes: number; events: number; outcome: readonly unknown[] }> {
   const cluster = await startTestCluster();
+  disturbance.counts = scenario.counts ?? disturbance.counts;
   try {
     const subject = runSubject(cluster, scenario.subject, disturbance);
     for (const make of scenario.others ?? []) await cluster.run(make);

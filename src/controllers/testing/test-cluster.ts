@@ -102,7 +102,7 @@ export async function startTestCluster({ startMs }: { readonly startMs?: number 
       await clock.advance('1m');
       await stopping;
       await storage.close();
-      controllers.expectNoneRefused();
+      controllers.expectGoodManners();
     },
   };
 }

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { configMaps, namespaces, pods } from '../../api/core/v1/index.ts';
+import { disturb } from '../testing/robustness.ts';
+import { NamespaceController } from './index.ts';
+
+test('it ends the same, whatever goes wrong', { timeout: 240_000 }, async () => {
+  const { writes, outcome, disturbed } = await disturb({
+    subject: (config) => new NamespaceController(config),
+    steps: [
+      async ({ client, addNamespace }) => {
+        await addNamespace('x');
+        const inX = client.resource(configMaps).namespace('x');
+        await inX.create({ metadata: { name: 'a' } });
+        await inX.create({ metadata: { name: 'waits', finalizers: ['example.com/wait'] } });
+        await client
+          .resource(pods)
+          .namespace('x')
+          .create({ metadata: { name: 'p' }, spec: { containers: [{ name: 'c', image: 'i' }] } });
+        await client.resource(namespaces).delete('x');
+      },
+      async ({ client }) => {
+        const inX = client.resource(configMaps).namespace('x');
+        await inX.patch('waits', 'application/merge-patch+json', { metadata: { finalizers: null } });
+      },
+    ],
+    outcome: [namespaces, configMaps, pods],
+    // Of each kind it deletes all there are, of most there are none.
+    counts: ({ path }) => /\/(configmaps|pods|namespaces\/x|x\/finalize|x\/status)$/.test(path),
+    rest: '30s',
+  });
+  expect(writes).toBeGreaterThan(4);
+  expect(JSON.stringify(outcome)).not.toContain('"x"');
+  for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
+});

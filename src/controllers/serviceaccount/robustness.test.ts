@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { namespaces, serviceAccounts } from '../../api/core/v1/index.ts';
+import { disturb } from '../testing/robustness.ts';
+import { ServiceAccountsController } from './index.ts';
+
+test('it ends the same, whatever goes wrong', { timeout: 120_000 }, async () => {
+  const { writes, outcome, disturbed } = await disturb({
+    subject: (config) => new ServiceAccountsController(config),
+    steps: [
+      async ({ client }) => void (await client.resource(namespaces).create({ metadata: { name: 'x' } })),
+      async ({ client }) => void (await client.resource(serviceAccounts).namespace('x').delete('default')),
+    ],
+    outcome: [serviceAccounts],
+    rest: '1m',
+  });
+  // One for each namespace that every cluster has but `default`, which has its own here; and twice for x.
+  expect(writes).toBe(5);
+  expect(outcome).toHaveLength(5);
+  for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
+});
