@@ -1,0 +1,79 @@
+// Claims of the default class on a real node: the directory is made, keeps what is written while pods come and go, and is removed.
+
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { coxUp, eventually, type Kubectl, missingKubectl, named, type RunningCluster, temporaryDir } from './harness.ts';
+
+const pod = (name: string, command: string, more = ''): string => `
+apiVersion: v1
+kind: Pod
+metadata: {name: ${name}}
+spec:
+  terminationGracePeriodSeconds: 1
+  restartPolicy: Never
+  containers:
+    - name: c
+      image: busybox
+      command: [sh, -c, ${JSON.stringify(command)}]
+      volumeMounts: [{name: v, mountPath: /data${more}}]
+  volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]
+`;
+
+describe.skipIf(missingKubectl !== undefined)(named('volumes of host processes', missingKubectl), () => {
+  let dir: ReturnType<typeof temporaryDir>;
+  let cluster: RunningCluster;
+  let kubectl: Kubectl;
+  beforeAll(async () => {
+    dir = temporaryDir();
+    cluster = await coxUp(['--runtime', 'process'], { dataDir: dir.path });
+    kubectl = cluster.kubectl();
+  });
+  afterAll(async () => {
+    await kubectl?.try('delete pods --all --timeout=60s');
+    await cluster?.stop();
+    dir.remove();
+  });
+  const volumes = (): string => join(dir.path, 'kubelet', 'local-volumes');
+  const phaseOf = (name: string): Promise<string> => kubectl.run(`get pod ${name} -o jsonpath={.status.phase}`);
+
+  test('a claim waits for its pod, which writes to a directory of the node', async () => {
+    await kubectl.run('apply -f -', {
+      input: `
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+`,
+    });
+    expect(await kubectl.run('get pvc data -o jsonpath={.status.phase},{.spec.storageClassName}')).toBe('Pending,standard');
+    await kubectl.run('apply -f -', { input: pod('writer', 'echo written > $COXSWAIN_ROOT/data/file') });
+    await eventually('the writer to end', async () => (await phaseOf('writer')) === 'Succeeded');
+    const [volume = ''] = readdirSync(volumes());
+    expect(await kubectl.run('get pvc data -o jsonpath={.status.phase},{.spec.volumeName}')).toBe(`Bound,${volume}`);
+    expect(readFileSync(join(volumes(), volume, 'file'), 'utf8')).toBe('written\n');
+    expect(statSync(join(volumes(), volume)).mode & 0o777).toBe(0o777);
+  });
+
+  test('what was written is there for the next pod, also in a part of the volume', async () => {
+    await kubectl.run('delete pod writer');
+    await kubectl.run('apply -f -', { input: pod('reader', 'cat $COXSWAIN_ROOT/data/file') });
+    await kubectl.run('apply -f -', { input: pod('part', 'echo more > $COXSWAIN_ROOT/data/file', ', subPath: sub/part') });
+    await eventually(
+      'both to end',
+      async () => (await phaseOf('reader')) === 'Succeeded' && (await phaseOf('part')) === 'Succeeded',
+    );
+    expect(await kubectl.run('logs reader')).toBe('written\n');
+    const [volume = ''] = readdirSync(volumes());
+    expect(readFileSync(join(volumes(), volume, 'sub/part/file'), 'utf8')).toBe('more\n');
+  });
+
+  test('the claim stays for its pods; with it go the volume and the directory', async () => {
+    await kubectl.run('delete pvc data --wait=false');
+    expect(await kubectl.run('get pvc data -o jsonpath={.metadata.deletionTimestamp}')).not.toBe('');
+    await kubectl.run('delete pods reader part');
+    await kubectl.run('wait --for=delete pvc/data --timeout=30s');
+    await eventually('the volume to be gone', async () => (await kubectl.run('get pv -o name')) === '');
+    expect(readdirSync(volumes())).toEqual([]);
+  });
+});
