@@ -17,6 +17,10 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
     const { api } = await import('./api/bench.ts');
     await api();
   },
+  async cel() {
+    const { cel } = await import('./cel/bench.ts');
+    cel();
+  },
   async start() {
     const { start } = await import('./start/bench.ts');
     await start({ rounds: 5 });

@@ -10,13 +10,14 @@ import { check, type Checked, type Declarations, type NamedValue } from './check
 import type { Budget } from './cost.ts';
 import { Frame, PER_CALL_LIMIT } from './cost.ts';
 import type { Library, Overload } from './declarations.ts';
-import { CompileError, EvaluationError, Suspension, type Issue } from './errors.ts';
+import { CompileError, EvaluationError, Suspension, type CompileErrorReason, type Issue } from './errors.ts';
 import type { Macro } from './macros.ts';
+import { checkLiterals } from './literals.ts';
 import { parse, PARSER_LIMITS, type Parsed } from './parser.ts';
 import { plan, type Plan } from './planner.ts';
 import { standardLibrary } from './standard/index.ts';
-import { DYN, formatType, typeOf, type ObjectType, type Type } from './types.ts';
-import { isDyn, Substitution } from './unify.ts';
+import { DYN, formatType, sameType, typeOf, type ObjectType, type Type } from './types.ts';
+import { isDyn } from './unify.ts';
 import { TypeValue, type Value } from './values.ts';
 
 export interface EnvironmentConfig {
@@ -35,7 +36,10 @@ export interface EnvironmentConfig {
 }
 
 export interface CompileOptions {
-  /** What the expression must evaluate to. Absent: anything. */
+  /**
+   * What the expression must evaluate to: exactly one of these, so that an expression whose type only evaluation can tell is none
+   * of them. dyn among them, or no list: anything.
+   */
   readonly resultType?: Type | readonly Type[];
   /** Skips the type checker: everything is decided at run time. Default: false. */
   readonly unchecked?: boolean;
@@ -132,14 +136,18 @@ export class Environment {
 
   compile(source: string, options: CompileOptions = {}): Compilation {
     const { expression, issues } = this.parse(source);
-    const fail = (problems: readonly Issue[]): Compilation => ({ error: new CompileError(source, problems) });
+    const fail = (problems: readonly Issue[], reason?: CompileErrorReason): Compilation => ({
+      error: new CompileError(source, problems, reason),
+    });
     if (expression === undefined) return fail(issues);
     const checked: Checked =
       options.unchecked === true ? { types: new Map(), references: this.#guess(expression), issues: [] } : this.check(expression);
     if (checked.issues.length > 0) return fail(checked.issues);
+    const unreadable = options.unchecked === true ? [] : checkLiterals(expression);
+    if (unreadable.length > 0) return fail(unreadable);
     const resultType = checked.types.get(expression) ?? DYN;
     const wrong = wrongResult(resultType, options.resultType);
-    if (wrong !== undefined) return fail([{ offset: expression.offset, message: wrong }]);
+    if (wrong !== undefined) return fail([{ offset: expression.offset, message: wrong }], 'resultType');
     const planned = plan(expression, {
       checked,
       overloadsOf: (name) => this.#declarations.lookupFunction(name)?.overloads ?? [],
@@ -154,11 +162,11 @@ export class Environment {
 }
 
 function wrongResult(actual: Type, wanted: Type | readonly Type[] | undefined): string | undefined {
-  if (wanted === undefined || isDyn(actual)) return undefined;
+  if (wanted === undefined) return undefined;
   const types = 'kind' in wanted ? [wanted] : wanted;
-  if (types.some((type) => new Substitution().assignable(actual, type))) return undefined;
+  if (types.some((type) => isDyn(type) || sameType(actual, type))) return undefined;
   const names = types.map(formatType);
-  return names.length === 1 ? `must evaluate to ${names[0]}` : `must evaluate to one of ${names.join(' ')}`;
+  return names.length === 1 ? `must evaluate to ${names[0]}` : `must evaluate to one of [${names.join(' ')}]`;
 }
 
 /** The names that a name may mean in a container, in the order in which they are tried. */

@@ -83,13 +83,18 @@ export function formatIssues(source: string, issues: readonly Issue[], descripti
   return shown.join('\n');
 }
 
-/** An expression that does not compile. The message is what clients are shown. */
+/** What is wrong: the expression, or only that it evaluates to something else than it must. */
+export type CompileErrorReason = 'invalid' | 'resultType';
+
+/** An expression that does not compile. The message is what clients are shown, without the prefix that their server puts before it. */
 export class CompileError extends Error {
+  readonly reason: CompileErrorReason;
   readonly issues: readonly Issue[];
 
-  constructor(source: string, issues: readonly Issue[]) {
-    super(formatIssues(source, issues));
+  constructor(source: string, issues: readonly Issue[], reason: CompileErrorReason = 'invalid') {
+    super(reason === 'resultType' ? issues.map(({ message }) => message).join('\n') : formatIssues(source, issues));
     this.name = 'CompileError';
+    this.reason = reason;
     this.issues = issues;
   }
 }

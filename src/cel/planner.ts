@@ -80,6 +80,7 @@ class Planner {
   readonly #context: PlanContext;
   readonly variables = new Map<string, number>();
   readonly #scope: { readonly name: string; readonly slot: number }[] = [];
+  readonly #planned = new Map<Expression, Step>();
   slots = 0;
 
   constructor(context: PlanContext) {
@@ -87,6 +88,16 @@ class Planner {
   }
 
   plan(node: Expression, nested = false): Step {
+    if (nested || (node.kind !== 'call' && node.kind !== 'comprehension')) return this.#planNode(node, nested);
+    // Macros use some trees twice; planned twice in each level, a chain of them would never be done.
+    const known = this.#planned.get(node);
+    if (known !== undefined) return known;
+    const step = this.#planNode(node, false);
+    this.#planned.set(node, step);
+    return step;
+  }
+
+  #planNode(node: Expression, nested: boolean): Step {
     switch (node.kind) {
       case 'literal': {
         const { value } = node;

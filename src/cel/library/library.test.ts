@@ -112,7 +112,7 @@ const FAIL: readonly [string, string][] = [
   ],
   ["ip('::ffff:1.2.3.4')", 'IPv4-mapped IPv6 address "::ffff:1.2.3.4" is not allowed'],
   ['dyn([]).min()', 'min called on empty list'],
-  ["'a'.matches('(')", 'error parsing regexp: missing closing ): `(`'],
+  ["'a'.matches(dyn('('))", 'error parsing regexp: missing closing ): `(`'],
   ['{}.a', 'no such key: a'],
   ['[1][1]', 'index out of bounds: 1'],
   ['1 / 0', 'division by zero'],

@@ -1,0 +1,203 @@
+// Compiling and evaluating with declared types: values as they are in memory, lazily adapted, and what goes wrong.
+import { describe, expect, test } from 'vitest';
+import { toJson } from './adapt.ts';
+import { Environment, type EnvironmentConfig } from './environment.ts';
+import { kubernetesLibraries } from './library/index.ts';
+import { QUANTITY, QuantityValue } from './library/quantity.ts';
+import { parseQuantity } from '../machinery/quantity.ts';
+import {
+  ANY,
+  BOOL,
+  BYTES,
+  DOUBLE,
+  DURATION,
+  DYN,
+  INT,
+  list,
+  map,
+  object,
+  STRING,
+  TIMESTAMP,
+  UINT,
+  type ObjectType,
+  type Type,
+} from './types.ts';
+import { AbstractMap, Double, Uint, type Value } from './values.ts';
+
+function evaluate(source: string, variables: Readonly<Record<string, Type>>, values: Readonly<Record<string, unknown>>): Value {
+  const environment = new Environment({ variables, libraries: kubernetesLibraries });
+  const { program, error } = environment.compile(source);
+  if (program === undefined) return error.message;
+  const result = program.evaluate(values);
+  return result.error === undefined ? result.value : `error: ${result.error.message}`;
+}
+
+describe('values of declared types', () => {
+  const type: ObjectType = object('Thing', {
+    ratio: DOUBLE,
+    count: INT,
+    size: UINT,
+    made: TIMESTAMP,
+    wait: DURATION,
+    data: BYTES,
+    ratios: list(DOUBLE),
+    waits: map(STRING, DURATION),
+    any: DYN,
+  });
+  const thing = {
+    ratio: 2,
+    count: 2,
+    size: 3,
+    made: '2026-01-02T03:04:05Z',
+    wait: '90s',
+    data: 'aGVsbG8=',
+    ratios: [1, 2.5],
+    waits: { a: '1m' },
+    any: { whole: 2, half: 0.5, list: [1, 1.5] },
+  };
+
+  test.each([
+    'thing.ratio / 4.0 == 0.5',
+    'type(thing.ratio) == double && type(thing.count) == int && type(thing.size) == uint',
+    'thing.made.getFullYear() == 2026 && thing.made + duration("1h") == timestamp("2026-01-02T04:04:05Z")',
+    'thing.wait == duration("1m30s") && thing.wait.getSeconds() == 90',
+    'thing.data == b"hello" && size(thing.data) == 5',
+    'thing.ratios.sum() == 3.5 && thing.ratios[0] == 1.0 && type(thing.ratios[0]) == double',
+    'thing.waits.all(k, k == "a" && thing.waits[k] == duration("60s"))',
+    // Where nothing is declared, a number without a fraction is an int, as in JSON.
+    'type(thing.any.whole) == int && type(thing.any.half) == double && thing.any.list[1] == 1.5',
+    'thing.any.list.map(x, type(x)) == [int, double] && has(thing.any.half) && !has(thing.any.third)',
+    'thing.ratios == [1.0, 2.5] && thing.waits == {"a": duration("60s")}',
+  ])('%s', (source) => {
+    expect(evaluate(source, { thing: type }, { thing })).toBe(true);
+  });
+
+  test('that are not of their type are errors where they are used', () => {
+    expect(evaluate('thing.count + 1', { thing: type }, { thing: { count: 'x' } })).toBe('error: no such overload');
+    expect(evaluate('thing.made.getHours()', { thing: type }, { thing: { made: 'soon' } })).toContain(
+      'error: type conversion error',
+    );
+    expect(evaluate('thing.count + 1', { thing: type }, { thing: { count: null } })).toBe('error: no such overload');
+    expect(evaluate('thing.ratio', { thing: type }, { thing: {} })).toBe('error: no such key: ratio');
+    expect(evaluate('thing.ratio', { thing: type }, {})).toBe('error: no such attribute(s): thing');
+    expect(evaluate('thing.nothing', { thing: type }, {})).toContain("undefined field 'nothing'");
+  });
+
+  test('become JSON again', () => {
+    const made = evaluate('{"a": [thing.ratio, 1.5], "b": thing.size, "c": {"d": null}}', { thing: type }, { thing });
+    expect(made).toContain("expected type 'list(double)' but found 'uint'");
+    const environment = new Environment({ variables: { thing: type }, homogeneousLiterals: false });
+    const { program } = environment.compile('{"a": [thing.ratio, 1.5], "b": thing.size, "c": {"d": null}}');
+    expect(toJson(program?.evaluate({ thing }).value)).toEqual({ a: [2, 1.5], b: 3, c: { d: null } });
+    expect(() => toJson(new Double(1))).not.toThrow();
+    expect(toJson(new Uint(5n))).toBe(5);
+  });
+});
+
+describe('a map of one’s own', () => {
+  /** Attributes of a device: a domain that there is not is an empty one. */
+  class Domains extends AbstractMap {
+    readonly #domains: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+    constructor(domains: Readonly<Record<string, Readonly<Record<string, unknown>>>>) {
+      super();
+      this.#domains = domains;
+    }
+
+    get size(): number {
+      return Object.keys(this.#domains).length;
+    }
+
+    get(key: Value): Value {
+      return this.#domains[String(key)] ?? {};
+    }
+
+    keys(): Iterable<Value> {
+      return Object.keys(this.#domains);
+    }
+  }
+
+  const device = object('Device', {
+    driver: STRING,
+    attributes: map(STRING, map(STRING, ANY)),
+    capacity: map(STRING, map(STRING, QUANTITY)),
+  });
+  const values = {
+    device: {
+      driver: 'gpu.example.com',
+      attributes: new Domains({ 'gpu.example.com': { model: 'a100', index: 2 } }),
+      capacity: new Domains({ 'gpu.example.com': { memory: new QuantityValue(parseQuantity('80Gi')) } }),
+    },
+  };
+
+  test.each<[string, Value]>([
+    ['device.driver == "gpu.example.com" && device.attributes["gpu.example.com"].model == "a100"', true],
+    ['device.capacity["gpu.example.com"].memory.compareTo(quantity("40Gi")) >= 0', true],
+    ['has(device.attributes["other"].model)', false],
+    ['device.attributes["gpu.example.com"].index + 1 == 3', true],
+    ['device.attributes["other"].model == "x"', 'error: no such key: model'],
+    ['device.attributes["other"].model == "x" || true', true],
+    ['cel.bind(gpu, device.attributes["gpu.example.com"], gpu.model)', "undeclared reference to 'cel'"],
+  ])('%s', (source, result) => {
+    const actual = evaluate(source, { device }, values);
+    if (typeof result === 'string' && !result.startsWith('error')) expect(actual).toContain(result);
+    else expect(actual).toBe(result);
+  });
+});
+
+describe('compile', () => {
+  const compile = (source: string, options = {}, config: EnvironmentConfig = {}) =>
+    new Environment({ variables: { object: DYN, x: INT }, libraries: kubernetesLibraries, ...config }).compile(source, options);
+
+  test('tells what an expression must evaluate to', () => {
+    expect(compile('x', { resultType: BOOL }).error).toMatchObject({ message: 'must evaluate to bool', reason: 'resultType' });
+    expect(compile('x', { resultType: [STRING, BOOL] }).error?.message).toBe('must evaluate to one of [string bool]');
+    // What only evaluation can tell is not enough.
+    expect(compile('object.x', { resultType: BOOL }).error?.message).toBe('must evaluate to bool');
+    expect(compile('object.x', { resultType: [BOOL, DYN] }).error).toBeUndefined();
+    expect(compile('x > 1', { resultType: BOOL }).program?.resultType).toEqual(BOOL);
+  });
+
+  test('tells where what is wrong', () => {
+    expect(compile("'µ' + y +\n'' + z").error?.message).toBe(
+      [
+        "ERROR: <input>:1:7: undeclared reference to 'y' (in container '')",
+        " | 'µ' + y +",
+        ' | .．....^',
+        "ERROR: <input>:2:6: undeclared reference to 'z' (in container '')",
+        " | '' + z",
+        ' | .....^',
+      ].join('\n'),
+    );
+    expect(compile("1 + 'a'").error?.issues).toEqual([
+      { offset: 2, message: "found no matching overload for '_+_' applied to '(int, string)'" },
+    ]);
+    expect(compile("['a', 1]").error?.issues).toEqual([{ offset: 6, message: "expected type 'string' but found 'int'" }]);
+  });
+
+  test('reads literals that are read only once', () => {
+    expect(compile("duration('x') > duration('1s')").error?.issues).toEqual([
+      { offset: 9, message: 'invalid duration argument' },
+    ]);
+    expect(compile("timestamp('2026') == timestamp('2026')").error?.issues).toHaveLength(2);
+    expect(compile("'a'.matches('(')").error?.issues).toEqual([{ offset: 12, message: 'invalid matches argument' }]);
+  });
+
+  test('has limits', () => {
+    expect(compile('a'.repeat(11), {}, { limits: { maxLength: 10 } }).error?.message).toContain(
+      'expression code point size exceeds limit: size: 11, limit 10',
+    );
+    const deep = `${'['.repeat(300)}${']'.repeat(300)}`;
+    expect(compile(deep).error?.message).toBe('ERROR: <input>:-1:0: expression recursion limit exceeded: 250');
+    expect(compile(`${'1 + '.repeat(300)}1`).error?.message).toContain('recursion limit exceeded');
+    expect(compile(`[${'1,'.repeat(200)}]`, {}, { limits: { maxNodes: 100 } }).error?.message).toContain('more than 100 nodes');
+    // Long chains of logic are no deep ones.
+    expect(compile(`${'x > 1 || '.repeat(500)}false`).error).toBeUndefined();
+    // A target that macros use twice is one tree, however often that is nested.
+    const nested = `optional.of(1)${'.optMap(y, y + 1)'.repeat(60)}.hasValue()`;
+    const began = performance.now();
+    const { program } = compile(nested);
+    expect(program?.evaluate({}).error?.reason).toBe('costLimitExceeded');
+    expect(performance.now() - began).toBeLessThan(5000);
+  });
+});
