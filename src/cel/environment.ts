@@ -13,7 +13,7 @@ import type { Library, Overload } from './declarations.ts';
 import { CompileError, EvaluationError, Suspension, type CompileErrorReason, type Issue } from './errors.ts';
 import type { Macro } from './macros.ts';
 import { checkLiterals } from './literals.ts';
-import { parse, PARSER_LIMITS, type Parsed } from './parser.ts';
+import { parse, PARSER_LIMITS, type Parsed, type ParserLimits } from './parser.ts';
 import { plan, type Plan } from './planner.ts';
 import { standardLibrary } from './standard/index.ts';
 import { DYN, formatType, sameType, typeOf, type ObjectType, type Type } from './types.ts';
@@ -32,7 +32,7 @@ export interface EnvironmentConfig {
   /** `1 < 1.5` checks. Default: true, as in Kubernetes. */
   readonly crossTypeComparisons?: boolean;
   /** What an expression may be at most; see PARSER_LIMITS for the defaults. */
-  readonly limits?: Partial<typeof PARSER_LIMITS>;
+  readonly limits?: Partial<ParserLimits>;
 }
 
 export interface CompileOptions {

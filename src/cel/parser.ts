@@ -7,11 +7,8 @@ import { END, ESCAPED_IDENTIFIER, IDENTIFIER, lex, LiteralError, unquote, type T
 import { MacroError, type Macro } from './macros.ts';
 import { Double, normalizeInt, Uint } from './values.ts';
 
-export interface ParserConfig {
-  readonly macros: readonly Macro[];
-  /** `?.`, `[?`, `{?…}`. */
-  readonly optionalSyntax: boolean;
-  /** Code points; cel-go's default. */
+export interface ParserLimits {
+  /** Code points. */
   readonly maxLength: number;
   /** Of nesting. */
   readonly maxDepth: number;
@@ -19,7 +16,14 @@ export interface ParserConfig {
   readonly maxNodes: number;
 }
 
-export const PARSER_LIMITS = { maxLength: 100_000, maxDepth: 250, maxNodes: 100_000 } as const;
+/** cel-go's defaults; it has no limit of nodes. */
+export const PARSER_LIMITS: ParserLimits = { maxLength: 100_000, maxDepth: 250, maxNodes: 100_000 };
+
+export interface ParserConfig extends ParserLimits {
+  readonly macros: readonly Macro[];
+  /** `?.`, `[?`, `{?…}`. */
+  readonly optionalSyntax: boolean;
+}
 
 export type Parsed =
   | { readonly expression: Expression; readonly issues?: undefined }
