@@ -61,6 +61,8 @@ export interface ApiServerConfig {
   readonly authorizer?: Authorizer;
   /** Run after the server's own. Default: none. */
   readonly admissionPlugins?: readonly AdmissionPlugin[];
+  /** What other components of the process say at /metrics, in Prometheus' text form. Default: nothing. */
+  readonly otherMetrics?: () => string;
   /** Names of the server's own plugins that are left out. Default: none. */
   readonly disableAdmissionPlugins?: readonly string[];
   /** The range of cluster IPs; with a comma and one of the other family, both families have addresses. Default: '10.96.0.0/12'. */

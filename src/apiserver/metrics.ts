@@ -5,7 +5,8 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { NonResourceRoute } from './endpoints/router.ts';
 import type { RequestMetrics } from './filters/request-metrics.ts';
 
-export function metricsRoute(requests: RequestMetrics): NonResourceRoute {
+/** `others`: what other components of the process have to say, in the same form. */
+export function metricsRoute(requests: RequestMetrics, others: () => string = () => ''): NonResourceRoute {
   // Made when it is first asked for: most clusters in tests are never asked.
   let registry: Registry | undefined;
   return {
@@ -16,7 +17,10 @@ export function metricsRoute(requests: RequestMetrics): NonResourceRoute {
         requests.register(registry);
         collectDefaultMetrics({ register: registry });
       }
-      return { code: 200, body: { kind: 'text', contentType: registry.contentType, text: await registry.metrics() } };
+      return {
+        code: 200,
+        body: { kind: 'text', contentType: registry.contentType, text: (await registry.metrics()) + others() },
+      };
     },
   };
 }

@@ -167,7 +167,7 @@ export class ApiServer {
         otherPaths: [...healthPaths, '/metrics', '/openapi/v2', '/openapi/v3', '/openapi/v3/', '/version'],
       }),
       createOpenApi({ resources: this.resources, scheme, version }),
-      metricsRoute(metrics),
+      metricsRoute(metrics, config.otherMetrics),
     ]);
     this.#deadlines = new Deadlines({ clock, timeoutMs: config.requestTimeoutMs ?? 60_000 });
     this.handler = buildHandlerChain(

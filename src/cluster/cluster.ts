@@ -20,6 +20,7 @@ import { duplexPair } from '../machinery/duplex-pair.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
 import * as wait from '../machinery/wait.ts';
+import { SchedulerMetrics } from '../scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '../scheduler/scheduler.ts';
 import type { Storage } from '../storage/interface.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
@@ -88,6 +89,7 @@ export class Cluster {
   /** The controllers and the scheduler, which run until they are aborted. */
   readonly #running: Promise<void>[] = [];
   readonly #server: ApiServer;
+  readonly #schedulerMetrics: SchedulerMetrics;
   #url: string | undefined;
   #stopping: Promise<void> | undefined;
   #fail: (reason: Error) => void = () => undefined;
@@ -125,6 +127,7 @@ export class Cluster {
     this.#serviceAccountKey = pki?.serviceAccountKeys().privateKey;
     sharedByMany(this.#abort.signal);
     this.failed = new Promise((resolve) => (this.#fail = resolve));
+    this.#schedulerMetrics = new SchedulerMetrics({ clock: config.clock });
     this.#server = new ApiServer({
       storage,
       clock,
@@ -133,6 +136,7 @@ export class Cluster {
       serviceCidr: config.serviceCidr,
       nodeConnector: this.#nodeConnector(),
       version: KUBERNETES_VERSION.gitVersion,
+      otherMetrics: () => this.#schedulerMetrics.text(),
       // Without an authority a pod could not know the API server: it gets no token for it either.
       ...(this.#serviceAccountKey !== undefined && {
         serviceAccounts: { signingKey: this.#serviceAccountKey, mountTokens: true },
@@ -182,6 +186,7 @@ export class Cluster {
         random: schedulerRandom,
         logger: schedulerLogger,
         configuration: this.#config.schedulerConfiguration,
+        metrics: this.#schedulerMetrics,
       });
     // What is wrong with its configuration is said at once, not when it comes to lead.
     makeScheduler();

@@ -26,6 +26,8 @@ export interface SchedulerConfig {
   readonly configuration?: unknown;
   /** Plugins that profiles can name besides those in the tree. */
   readonly plugins?: readonly PluginRegistration[];
+  /** What is counted there goes on from one scheduler to the next. Default: one of its own. */
+  readonly metrics?: SchedulerMetrics;
   /** Who this is in a leader election. Default: made up. */
   readonly identity?: string;
   /** Where events go, by the name of the profile. Default: to the API server. */
@@ -62,7 +64,7 @@ export class Scheduler {
   constructor(config: SchedulerConfig) {
     this.#config = config;
     this.#configuration = readConfiguration(config.configuration);
-    this.#metrics = new SchedulerMetrics({ clock: config.clock });
+    this.#metrics = config.metrics ?? new SchedulerMetrics({ clock: config.clock });
     this.#registry = new Map([...inTreeRegistry, ...(config.plugins ?? []).map((plugin) => [plugin.name, plugin] as const)]);
     this.#podInformer = config.informers.informerFor(pods);
     this.#nodeInformer = config.informers.informerFor(nodes);
