@@ -3,7 +3,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { UserError } from '../cluster/user-error.ts';
 import { COXSWAIN_VERSION } from '../cluster/version.ts';
-import { port } from './flags.ts';
+import { list, port } from './flags.ts';
 import { addRoleCommands } from './role-commands.ts';
 
 const nodeCount = (text: string): number => {
@@ -55,6 +55,7 @@ program
     'cluster addresses of services: one range, or one of each family with a comma between them',
     '10.96.0.0/16',
   )
+  .option('--controllers <names>', "which controllers run: '*' all, 'foo' this one, '-foo' not this one (default: all)", list)
   .option('--root-dir <dir>', "the kubelet's directory: volumes and pod data (default: DATA-DIR/kubelet)")
   .option('--scheduler-config <file>', 'a KubeSchedulerConfiguration (v1) in YAML')
   .option('--no-install', 'never install containerd, runc and the CNI plugins with apt-get')

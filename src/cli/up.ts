@@ -29,6 +29,7 @@ export interface UpOptions {
   readonly nodes: number;
   readonly podCidr: string;
   readonly serviceCidr: string;
+  readonly controllers?: readonly string[];
   readonly rootDir?: string;
   readonly schedulerConfig?: string;
   readonly install: boolean;
@@ -63,6 +64,7 @@ export async function up(options: UpOptions): Promise<void> {
       nodes: options.nodes,
       podCidr: options.podCidr,
       serviceCidr: options.serviceCidr,
+      controllers: options.controllers,
       rootDir: options.rootDir,
       schedulerConfig: options.schedulerConfig === undefined ? undefined : readSchedulerConfig(options.schedulerConfig),
       install: options.install,

@@ -13,6 +13,7 @@ import { createClient } from '../client/create-client.ts';
 import { createInProcessTransport } from '../client/in-process.ts';
 import { SharedInformerFactory } from '../client/informers/index.ts';
 import { ControllerManager } from '../controllers/controller-manager.ts';
+import type { ControllerName } from '../controllers/controllers.ts';
 import type { Runtime } from '../cri/index.ts';
 import { Kubelet } from '../kubelet/kubelet.ts';
 import type { Clock } from '../machinery/clock.ts';
@@ -20,7 +21,6 @@ import { duplexPair } from '../machinery/duplex-pair.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
 import * as wait from '../machinery/wait.ts';
-import { SchedulerMetrics } from '../scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '../scheduler/scheduler.ts';
 import type { Storage } from '../storage/interface.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
@@ -63,6 +63,8 @@ export interface ClusterConfig {
   readonly serviceCidr: string;
   /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
+  /** Which controllers run (see selectControllers). Default: all. */
+  readonly controllers?: readonly ControllerName[];
   /** Others run on the same store: controllers and a scheduler work in one of all that do. Default: false. */
   readonly leaderElect?: boolean;
   /** How long start() waits for the nodes to be ready. Default: 60,000. */
@@ -89,7 +91,6 @@ export class Cluster {
   /** The controllers and the scheduler, which run until they are aborted. */
   readonly #running: Promise<void>[] = [];
   readonly #server: ApiServer;
-  readonly #schedulerMetrics: SchedulerMetrics;
   #url: string | undefined;
   #stopping: Promise<void> | undefined;
   #fail: (reason: Error) => void = () => undefined;
@@ -127,7 +128,6 @@ export class Cluster {
     this.#serviceAccountKey = pki?.serviceAccountKeys().privateKey;
     sharedByMany(this.#abort.signal);
     this.failed = new Promise((resolve) => (this.#fail = resolve));
-    this.#schedulerMetrics = new SchedulerMetrics({ clock: config.clock });
     this.#server = new ApiServer({
       storage,
       clock,
@@ -136,7 +136,6 @@ export class Cluster {
       serviceCidr: config.serviceCidr,
       nodeConnector: this.#nodeConnector(),
       version: KUBERNETES_VERSION.gitVersion,
-      otherMetrics: () => this.#schedulerMetrics.text(),
       // Without an authority a pod could not know the API server: it gets no token for it either.
       ...(this.#serviceAccountKey !== undefined && {
         serviceAccounts: { signingKey: this.#serviceAccountKey, mountTokens: true },
@@ -166,6 +165,7 @@ export class Cluster {
       clock,
       random: random.derive('controller-manager'),
       logger: logger.with({ component: 'controller-manager' }),
+      ...(this.#config.controllers !== undefined && { controllers: this.#config.controllers }),
       ...(pki !== undefined && { rootCa: pki.caCertificate, signing: { authority: pki.authority } }),
       ...(this.#serviceAccountKey !== undefined && { serviceAccountKey: this.#serviceAccountKey }),
       clusterCidrs: [this.#config.podCidr],
@@ -186,7 +186,6 @@ export class Cluster {
         random: schedulerRandom,
         logger: schedulerLogger,
         configuration: this.#config.schedulerConfiguration,
-        metrics: this.#schedulerMetrics,
       });
     // What is wrong with its configuration is said at once, not when it comes to lead.
     makeScheduler();

@@ -17,6 +17,7 @@ import { checkApart, nodeRange, parseRange, parseServiceRanges, type Range } fro
 import { Pki } from './pki.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
+import { selectedControllers } from './roles/controller-manager.ts';
 import { type EtcdConfig, openStorage, type StoreChoice } from './stores.ts';
 import { UserError } from './user-error.ts';
 
@@ -41,6 +42,8 @@ export interface LaunchConfig {
   readonly podCidr: string;
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
+  /** Which controllers run: '*', 'foo', '-foo'. Default: all. */
+  readonly controllers?: readonly string[];
   /** The kubelet's directory. Default: in the data directory. */
   readonly rootDir?: string;
   /** The text of a KubeSchedulerConfiguration. */
@@ -98,6 +101,7 @@ async function start(
   const clock = systemClock;
   const random = systemRandom;
   const schedulerConfiguration = config.schedulerConfig === undefined ? undefined : parseYaml(config.schedulerConfig);
+  const controllers = config.controllers === undefined ? undefined : selectedControllers(config.controllers);
   const encryption =
     config.encryptionProviderConfig === undefined ? undefined : readEncryptionFile(resolve(config.encryptionProviderConfig));
   progress('preparing certificates and the store');
@@ -147,6 +151,7 @@ async function start(
     podCidr: config.podCidr,
     serviceCidr: config.serviceCidr,
     schedulerConfiguration,
+    ...(controllers !== undefined && { controllers }),
     leaderElect: config.store === 'etcd',
   });
   // A start that cannot write may wait for ever; and whatever it ends with once the store has failed, that is why.

@@ -37,7 +37,7 @@ export interface ControllerManagerRoleConfig extends ControlRoleConfig {
 export async function startControllerManagerRole(config: ControllerManagerRoleConfig): Promise<RunningControlRole> {
   const { clock, random, certDir } = config;
   const { controllers, serviceClusterIpRange, clusterCidr } = config;
-  const selected = controllers === undefined ? undefined : select(controllers);
+  const selected = controllers === undefined ? undefined : selectedControllers(controllers);
   if (serviceClusterIpRange !== undefined) parseServiceRanges('--service-cluster-ip-range', serviceClusterIpRange);
   const file = (flag: string, given: string | undefined, name: string): string | undefined => {
     if (given !== undefined) return readFlagFile(`--${flag}`, given);
@@ -90,7 +90,8 @@ function readSigning({
   return { authority, maxDurationMs };
 }
 
-function select(selectors: readonly string[]): readonly ControllerName[] {
+/** What `--controllers` means. Throws UserError for what there is not. */
+export function selectedControllers(selectors: readonly string[]): readonly ControllerName[] {
   try {
     return selectControllers(selectors);
   } catch (err) {
