@@ -20,7 +20,7 @@ import { OwnWrites } from '../own-writes.ts';
 import { BY_CLAIM, byClaim } from '../pod-claims.ts';
 import { BY_NODE, byNode } from '../pods-by-node.ts';
 import {
-  attachmentName,
+  attachmentNameOf,
   isHealthy,
   isManaged,
   isMounted,
@@ -66,6 +66,8 @@ export class AttachDetachController implements Controller {
   readonly #attaching = new Set<string>();
   /** By the volume's name: attachments made. */
   readonly #writes: OwnWrites;
+  /** Volumes that are gone while something is still attached, as they were last. */
+  readonly #removed = new Map<string, ReadVolume>();
   /** By pod and volume: what was told last. */
   readonly #told = new Map<string, string>();
 
@@ -106,12 +108,15 @@ export class AttachDetachController implements Controller {
     this.#volumes.addEventHandler({
       onAdd: volumeChanged,
       onUpdate: (_, volume) => volumeChanged(volume),
-      onDelete: volumeChanged,
+      onDelete: (volume) => {
+        const { name } = volume.metadata;
+        if (this.#attachments.lister.byIndex(BY_VOLUME, name).length > 0) this.#removed.set(name, volume);
+        volumeChanged(volume);
+      },
     });
     const attachmentChanged = ({ spec }: ReadAttachment): void => {
       this.#nodeQueue.add(spec.nodeName);
       const { persistentVolumeName } = spec.source;
-      // Volumes that are none of the cluster's are attached by whoever wants that.
       if (persistentVolumeName === undefined) return;
       const volume = this.#volumes.lister.get('', persistentVolumeName);
       if (volume === undefined) this.#queue.add(`${spec.nodeName}/${persistentVolumeName}`);
@@ -210,30 +215,29 @@ export class AttachDetachController implements Controller {
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const slash = key.indexOf('/');
     const [nodeName, volumeName] = [key.slice(0, slash), key.slice(slash + 1)];
-    if (volumeName === '') return reconciled;
-    const volume = this.#volumes.lister.get('', volumeName);
+    const present = this.#volumes.lister.get('', volumeName);
+    const volume = present ?? this.#removed.get(volumeName);
+    const name = volume === undefined ? undefined : attachmentNameOf(volume, nodeName);
+    // Attachments of what nobody knows, or by another name, are somebody else's.
+    if (volume === undefined || name === undefined) return reconciled;
     const node = this.#nodes.lister.get('', nodeName);
-    const attachment = this.#attachments.lister.byIndex(BY_VOLUME, volumeName).find(({ spec }) => spec.nodeName === nodeName);
+    const attachment = this.#attachments.lister.get('', name);
     const wanting =
-      volume === undefined || node === undefined || !this.#needsAttaching(volume)
+      present === undefined || node === undefined || !this.#needsAttaching(volume)
         ? []
         : this.#podsWith(volume).filter((pod) => pod.spec.nodeName === nodeName && needsVolumes(pod, node));
     try {
-      if (volume !== undefined && wanting.length > 0) {
+      if (wanting.length > 0) {
         this.#unneeded.delete(key);
         if (this.#detaching.delete(key)) this.#nodeQueue.add(nodeName);
         if (attachment === undefined) return await this.#attach(volume, node as ReadNode, wanting, signal);
         this.#tellHow(volume, attachment, wanting);
-        return reconciled;
-      }
-      if (attachment !== undefined && attachment.metadata.deletionTimestamp === undefined) {
-        // What the cache does not know yet is not gone.
-        if (volume === undefined && (await this.#isThere(volumeName, signal))) return requeue;
-        return await this.#detach(key, attachment, volume, node, signal);
-      }
-      if (attachment === undefined) {
+      } else if (attachment === undefined) {
         this.#unneeded.delete(key);
         this.#detaching.delete(key);
+        if (this.#attachments.lister.byIndex(BY_VOLUME, volumeName).length === 0) this.#removed.delete(volumeName);
+      } else if (attachment.metadata.deletionTimestamp === undefined) {
+        return await this.#detach(key, attachment, volume, node, signal);
       }
       return reconciled;
     } catch (err) {
@@ -262,7 +266,7 @@ export class AttachDetachController implements Controller {
     }
     const nodeName = node.metadata.name;
     const spec = { attacher: csi.driver, nodeName, source: { persistentVolumeName: name } };
-    const wanted = { metadata: { name: attachmentName(csi.driver, csi.volumeHandle, nodeName) }, spec };
+    const wanted = { metadata: { name: attachmentNameOf(volume, nodeName) }, spec };
     this.#attaching.add(name);
     try {
       const created = await this.#config.client.resource(volumeAttachments).create(wanted, { signal });
@@ -274,12 +278,6 @@ export class AttachDetachController implements Controller {
       this.#attaching.delete(name);
     }
     return reconciled;
-  }
-
-  async #isThere(volumeName: string, signal: AbortSignal): Promise<boolean> {
-    // Its role may list volumes, not get one.
-    const selected = { fieldSelector: `metadata.name=${volumeName}`, signal };
-    return (await this.#config.client.resource(persistentVolumes).list(selected)).items.length > 0;
   }
 
   #tellHow(volume: ReadVolume, { metadata, status }: ReadAttachment, wanting: readonly ReadPod[]): void {
@@ -298,14 +296,14 @@ export class AttachDetachController implements Controller {
   async #detach(
     key: string,
     attachment: ReadAttachment,
-    volume: ReadVolume | undefined,
+    volume: ReadVolume,
     node: ReadNode | undefined,
     signal: AbortSignal,
   ): Promise<ReconcileResult> {
     const { clock } = this.#config;
     const since = this.#unneeded.get(key) ?? clock.monotonic();
     this.#unneeded.set(key, since);
-    const unique = volume === undefined ? undefined : uniqueName(volume);
+    const unique = uniqueName(volume);
     if (node !== undefined) {
       if (!isManaged(node)) return reconciled;
       const leftMs = since + this.#maxWaitMs - clock.monotonic();
@@ -354,7 +352,7 @@ export class AttachDetachController implements Controller {
     const attached = new Set<string>();
     for (const { metadata, spec, status: state } of this.#attachments.lister.byIndex(BY_NODE, nodeName)) {
       const volumeName = spec.source.persistentVolumeName ?? '';
-      const volume = this.#volumes.lister.get('', volumeName);
+      const volume = this.#volumes.lister.get('', volumeName) ?? this.#removed.get(volumeName);
       const unique = volume === undefined ? undefined : uniqueName(volume);
       const stays =
         state.attached && metadata.deletionTimestamp === undefined && !this.#detaching.has(`${nodeName}/${volumeName}`);

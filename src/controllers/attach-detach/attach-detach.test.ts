@@ -177,6 +177,23 @@ describe('a volume of a CSI driver', () => {
     expect(await where()).toEqual([]);
   });
 
+  it('that is gone by force is detached; what others have attached is theirs', async () => {
+    await addVolume(client);
+    await addPod(client, 'p', 'n1');
+    await settle();
+    for (const [name, persistentVolumeName] of [
+      ['other', 'v'],
+      ['unknown', 'no-such-volume'],
+    ] as const) {
+      const spec = { attacher: 'd.example.com', nodeName: 'n2', source: { persistentVolumeName } };
+      await client.resource(volumeAttachments).create({ metadata: { name }, spec });
+    }
+    await client.resource(persistentVolumes).patch('v', MERGE, { metadata: { finalizers: null } });
+    await client.resource(persistentVolumes).delete('v');
+    await settle();
+    expect((await attachmentsOf(client)).map(({ metadata }) => metadata.name)).toEqual(['other', 'unknown']);
+  });
+
   it('is detached from a node that is gone', async () => {
     await addVolume(client);
     await addPod(client, 'p', 'n1');

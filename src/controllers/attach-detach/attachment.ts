@@ -18,8 +18,10 @@ export function uniqueName({ spec }: ReadVolume): string | undefined {
   return spec.csi === undefined ? undefined : `kubernetes.io/csi/${spec.csi.driver}^${spec.csi.volumeHandle}`;
 }
 
-/** Of the VolumeAttachment. The same for every controller, so that none makes a second one. */
-export function attachmentName(driver: string, volumeHandle: string, nodeName: string): string {
+/** Of the VolumeAttachment: the same for every controller, so that none makes a second one. Undefined as with `uniqueName`. */
+export function attachmentNameOf({ spec }: ReadVolume, nodeName: string): string | undefined {
+  if (spec.csi === undefined) return undefined;
+  const { driver, volumeHandle } = spec.csi;
   return `csi-${createHash('sha256').update(`${volumeHandle}${driver}${nodeName}`).digest('hex')}`;
 }
 
