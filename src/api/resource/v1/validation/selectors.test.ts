@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+
+import * as field from '../../../../machinery/field.ts';
+import { rows, variation } from '../../../testing/variation.ts';
+import type * as resource from '../types.ts';
+import { validateDeviceClass, validateResourceClaim } from './index.ts';
+import { selectorExpression } from './selectors.ts';
+
+const AT = field.path('selector');
+const issue = (place: number, what: string, source: string): string =>
+  `compilation failed: ERROR: <input>:1:${place}: ${what}\n | ${source}\n | ${'.'.repeat(place - 1)}^`;
+
+describe('an expression may be', () => {
+  test.each([
+    'true',
+    'device.driver == "gpu.example.com"',
+    'device.driver.startsWith("gpu") && device.driver.matches("^gpu[.]")',
+    'device.attributes["gpu.example.com"].ready',
+    '"gpu.example.com" in device.attributes && has(device.attributes["gpu.example.com"].model)',
+    'device.attributes["gpu.example.com"].?model.orValue("none") == "large"',
+    'device.attributes["gpu.example.com"].firmware.isGreaterThan(semver("1.0.0"))',
+    'semver("1.0.0").isLessThan(device.attributes["gpu.example.com"].firmware)',
+    'device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("10Gi"))',
+    'device.capacity["gpu.example.com"].memory.compareTo(quantity("10Gi")) >= 0',
+    'cel.bind(gpu, device.attributes["gpu.example.com"], gpu.ready && gpu.cores > 3)',
+    '!device.allowMultipleAllocations',
+    'device.attributes.exists(domain, domain.endsWith("example.com"))',
+  ])('%s', (expression) => {
+    expect(selectorExpression(expression, AT)).toEqual([]);
+  });
+});
+
+describe('an expression may not be', () => {
+  const other = (type: string): string => `must evaluate to bool or the unknown type, not ${type}`;
+  const end = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+  const missing = 'found no matching overload for';
+  test.each(
+    rows<[expression: string, message: string]>([
+      ['', issue(1, `Syntax error: mismatched input '<EOF>' expecting ${end}`, '')],
+      ['noSuchVar', issue(1, "undeclared reference to 'noSuchVar' (in container '')", 'noSuchVar')],
+      ['noSuch(1)', issue(7, "undeclared reference to 'noSuch' (in container '')", 'noSuch(1)')],
+      ['device.size', issue(7, "undefined field 'size'", 'device.size')],
+      [
+        'device.attributes[true].ready',
+        issue(18, `${missing} '_[_]' applied to '(map(string, map(string, any)), bool)'`, 'device.attributes[true].ready'),
+      ],
+      ['device.driver > 1', issue(15, `${missing} '_>_' applied to '(string, int)'`, 'device.driver > 1')],
+      [
+        'device.capacity["a"].b == 1',
+        issue(24, `${missing} '_==_' applied to '(kubernetes.Quantity, int)'`, 'device.capacity["a"].b == 1'),
+      ],
+      ['device', other('kubernetes.DRADevice')],
+      ['device.driver', other('string')],
+      ['device.attributes', other('map(string, map(string, any))')],
+      ['device.attributes["a"]', other('map(string, any)')],
+      ['device.capacity["a"].b', other('kubernetes.Quantity')],
+      ['device.attributes["a"].b.c', other('dyn')],
+      ['1 + 1', other('int')],
+      ['[true]', other('list(bool)')],
+    ]),
+  )('%s', (_, expression, message) => {
+    const [error, ...more] = selectorExpression(expression, AT);
+    expect(more).toEqual([]);
+    expect(error).toMatchObject({ type: 'FieldValueInvalid', field: 'selector', detail: message });
+  });
+});
+
+test('claims and classes tell where it is', () => {
+  const selectors = [{ cel: { expression: 'true' } }, { cel: { expression: 'device.driver' } }];
+  const claim = variation<resource.ResourceClaim>('resource/v1.ResourceClaim', {
+    metadata: { name: 'a', namespace: 'b' },
+    spec: { devices: { requests: [{ name: 'one', exactly: { deviceClassName: 'gpus', selectors } }] } },
+  });
+  const fields = (errors: readonly { readonly field: string }[]): string[] => errors.map((error) => error.field);
+  expect(fields(validateResourceClaim(claim()))).toEqual(['spec.devices.requests[0].exactly.selectors[1].cel.expression']);
+  const firstAvailable = [{ name: 'first', deviceClassName: 'gpus', selectors }];
+  const alternatives = claim({ spec: { devices: { requests: [{ name: 'one', firstAvailable }] } } });
+  expect(fields(validateResourceClaim(alternatives))).toEqual([
+    'spec.devices.requests[0].firstAvailable[0].selectors[1].cel.expression',
+  ]);
+  const deviceClass = variation<resource.DeviceClass>('resource/v1.DeviceClass', {
+    metadata: { name: 'a' },
+    spec: { selectors },
+  });
+  expect(fields(validateDeviceClass(deviceClass()))).toEqual(['spec.selectors[1].cel.expression']);
+});
