@@ -36,14 +36,19 @@ export async function createBootstrapObjects(config: BootstrapConfig): Promise<v
     config.resources.map(({ type }) => type),
   );
   await keepFlowControlObjects(config.client);
-  await createKubernetesService(config);
+  await keepKubernetesService(config);
 }
 
 async function createNamespace(client: Client, name: string): Promise<void> {
   await unlessExists(client.resource(namespaces).create({ metadata: { name } }));
 }
 
-async function createKubernetesService({ client, serviceIp, port }: BootstrapConfig): Promise<void> {
+/** Safe to be run at any time. */
+export async function keepKubernetesService({
+  client,
+  serviceIp,
+  port,
+}: Pick<BootstrapConfig, 'client' | 'serviceIp' | 'port'>): Promise<void> {
   const service = {
     metadata: {
       name: 'kubernetes',

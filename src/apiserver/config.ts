@@ -49,6 +49,8 @@ export interface ApiServerConfig {
    * address; the machine's first if the server listens at all, or only at the loopback address.
    */
   readonly advertiseAddress?: string;
+  /** Other API servers run on the same storage, and are told of along with this one. Default: false. */
+  readonly sharesStorage?: boolean;
   /** 0: any that is free. Default: 6443. */
   readonly port?: number;
   /** Bearer tokens of the components, and whose they are. Default: none. */

@@ -1,13 +1,16 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { endpoints } from '../api/core/v1/index.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { endpoints, services } from '../api/core/v1/index.ts';
 import { endpointSlices } from '../api/discovery/v1/index.ts';
-import { advertisedAddress, publishOwnEndpoints } from './own-endpoints.ts';
+import { VirtualClock } from '../machinery/clock.ts';
+import { advertisedAddress, OwnEndpoints, publishEndpoints } from './own-endpoints.ts';
 import { startTestServer } from './testing/server.ts';
 import type { TestServer } from './testing/server.ts';
 
 let t: TestServer;
+let clock: VirtualClock;
 beforeEach(async () => {
-  t = await startTestServer();
+  clock = new VirtualClock();
+  t = await startTestServer({ clock });
 });
 afterEach(() => t.stop());
 
@@ -27,16 +30,76 @@ const expected = (address: string, port: number, family: string) => [
 
 test('the server says where it is, and again when it is elsewhere', async () => {
   const { client } = t;
-  await publishOwnEndpoints({ client, address: '192.0.2.1', port: 6443 });
+  await publishEndpoints(client, [{ address: '192.0.2.1', port: 6443 }]);
   expect(await published()).toEqual(expected('192.0.2.1', 6443, 'IPv4'));
   const slice = () => client.resource(endpointSlices).namespace('default').get('kubernetes');
   const { resourceVersion } = (await slice()).metadata;
-  await publishOwnEndpoints({ client, address: '192.0.2.1', port: 6443 });
+  await publishEndpoints(client, [{ address: '192.0.2.1', port: 6443 }]);
   expect((await slice()).metadata.resourceVersion).toBe(resourceVersion);
-  await publishOwnEndpoints({ client, address: '192.0.2.2', port: 7443 });
+  await publishEndpoints(client, [{ address: '192.0.2.2', port: 7443 }]);
   expect(await published()).toEqual(expected('192.0.2.2', 7443, 'IPv4'));
-  await publishOwnEndpoints({ client, address: '2001:db8::1', port: 7443 });
+  await publishEndpoints(client, [{ address: '2001:db8::1', port: 7443 }]);
   expect(await published()).toEqual(expected('2001:db8::1', 7443, 'IPv6'));
+});
+
+describe('servers on one store', () => {
+  /** 'address:port' of all, in slices as well as in the Endpoints. */
+  async function all(): Promise<string> {
+    const { subsets } = await t.client.resource(endpoints).namespace('default').get('kubernetes');
+    const inEndpoints = (subsets ?? []).flatMap(({ addresses = [], ports = [] }) =>
+      addresses.map(({ ip }) => `${ip}:${ports[0]?.port}`),
+    );
+    const { items } = await t.client.resource(endpointSlices).namespace('default').list();
+    const inSlices = items.flatMap((slice) =>
+      (slice.endpoints ?? []).map(({ addresses }) => `${addresses[0]}:${slice.ports?.[0]?.port}`),
+    );
+    expect(inSlices.toSorted()).toEqual(inEndpoints.toSorted());
+    return inSlices.toSorted().join(' ');
+  }
+  const server = (address: string, port = 6443): OwnEndpoints => {
+    const { client, storage, logger } = t;
+    return new OwnEndpoints({ client, storage, clock, logger, address, port, shared: true });
+  };
+
+  test('are all told of, until they leave or die', async () => {
+    const [one, two, three] = [server('192.0.2.1'), server('192.0.2.2'), server('192.0.2.3', 7443)];
+    const [stopped, killed] = [new AbortController(), new AbortController()];
+    for (const each of [one, two, three]) await each.join();
+    expect(await all()).toBe('192.0.2.1:6443 192.0.2.2:6443 192.0.2.3:7443');
+    const runs = [one.run(stopped.signal), two.run(killed.signal), three.run(stopped.signal)];
+    await clock.advance('1m');
+    expect(await all()).toBe('192.0.2.1:6443 192.0.2.2:6443 192.0.2.3:7443');
+    killed.abort();
+    await clock.advance('30s');
+    expect(await all()).toBe('192.0.2.1:6443 192.0.2.3:7443');
+    await three.leave();
+    stopped.abort();
+    await Promise.all(runs);
+    expect(await all()).toBe('192.0.2.1:6443');
+    await one.leave();
+    expect(await all()).toBe('');
+  });
+
+  test('may begin at the same time', async () => {
+    const addresses = Array.from({ length: 5 }, (_, index) => `192.0.2.${index + 1}`);
+    const servers = addresses.map((address) => server(address));
+    await Promise.all(servers.map((each) => each.join()));
+    await Promise.all(servers.map((each) => each.join()));
+    expect(await all()).toBe(addresses.map((address) => `${address}:6443`).join(' '));
+  });
+});
+
+test('the Service kubernetes comes again when it is deleted', async () => {
+  const inDefault = t.client.resource(services).namespace('default');
+  const { uid, ...before } = {
+    uid: (await inDefault.get('kubernetes')).metadata.uid,
+    ...(await inDefault.get('kubernetes')).spec,
+  };
+  await inDefault.delete('kubernetes');
+  await clock.advance('1s');
+  const { metadata, spec } = await inDefault.get('kubernetes');
+  expect(metadata.uid).not.toBe(uid);
+  expect(spec).toEqual(before);
 });
 
 test('an address that means nothing elsewhere is not told', () => {

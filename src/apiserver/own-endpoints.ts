@@ -1,4 +1,4 @@
-// Where the API server can be reached: the endpoints of the Service `kubernetes`. It selects no pods, so no controller keeps them.
+// Where the API servers can be reached: the endpoints of the Service `kubernetes`. It selects no pods, so no controller keeps them.
 
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -6,15 +6,68 @@ import { endpoints } from '../api/core/v1/index.ts';
 import { endpointSlices } from '../api/discovery/v1/index.ts';
 import type { Client } from '../client/client.ts';
 import * as apierrors from '../machinery/apierrors.ts';
+import type { Clock } from '../machinery/clock.ts';
 import { semanticEqual } from '../machinery/deep.ts';
+import type { Logger } from '../machinery/log.ts';
+import type { Storage } from '../storage/interface.ts';
+import { type ServerAddress, ServerLeases } from './server-leases.ts';
 
 const NAME = 'kubernetes';
+const SERVICE_LABEL = 'kubernetes.io/service-name';
+const RENEW_MS = 10_000;
+/** So often a write is tried that others make at the same time. */
+const ATTEMPTS = 5;
 
-export interface OwnEndpointsConfig {
+export interface OwnEndpointsConfig extends ServerAddress {
   /** As system:masters. */
   readonly client: Client;
-  readonly address: string;
-  readonly port: number;
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Other servers run on the same store: all that are alive are told. Otherwise what another server said before is replaced. */
+  readonly shared: boolean;
+}
+
+/** Keeps the endpoints of the Service `kubernetes` as long as the server runs. */
+export class OwnEndpoints {
+  readonly #config: OwnEndpointsConfig;
+  readonly #leases: ServerLeases;
+
+  constructor(config: OwnEndpointsConfig) {
+    this.#config = config;
+    const { storage, address, port } = config;
+    this.#leases = new ServerLeases(storage, { address, port });
+  }
+
+  /** The server is among them. */
+  async join(): Promise<void> {
+    const { client, shared, address, port } = this.#config;
+    if (shared) await this.#leases.renew();
+    await publishEndpoints(client, shared ? await this.#leases.list() : [{ address, port }]);
+  }
+
+  /** Until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger, shared } = this.#config;
+    if (!shared) return;
+    while (!signal.aborted) {
+      await clock.sleep(RENEW_MS, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      await this.join().catch((err: unknown) => logger.warn('the endpoints of the API servers could not be written', { err }));
+    }
+  }
+
+  /** The server goes: nobody is sent to it any more. Of one that is alone they stay, since it comes again. */
+  async leave(): Promise<void> {
+    const { client, logger, shared } = this.#config;
+    if (!shared) return;
+    try {
+      await this.#leases.leave();
+      await publishEndpoints(client, await this.#leases.list());
+    } catch (err) {
+      logger.warn('the endpoints of the API servers could not be written', { err });
+    }
+  }
 }
 
 /**
@@ -31,35 +84,82 @@ export function advertisedAddress(bindAddress: string): string | undefined {
   return (all.find(({ family }) => family === 'IPv4') ?? all[0])?.address;
 }
 
-/** Safe to be run at every start; what another server said before is replaced. */
-export async function publishOwnEndpoints({ client, address, port }: OwnEndpointsConfig): Promise<void> {
-  const asObject = {
-    // The slice is written here as well: nobody has to mirror it.
-    metadata: { name: NAME, namespace: 'default', labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
-    subsets: [{ addresses: [{ ip: address }], ports: [{ name: 'https', port, protocol: 'TCP' as const }] }],
-  };
+/** Writes where the servers are, if it is written otherwise. */
+export async function publishEndpoints(client: Client, servers: readonly ServerAddress[]): Promise<void> {
+  // Endpoints may have several families, but those of a slice are of one: that of the first server.
+  const family = (servers[0]?.address ?? '').includes(':');
+  const byPort = new Map<number, string[]>();
+  for (const { address, port } of servers) {
+    if (address.includes(':') === family) byPort.set(port, [...(byPort.get(port) ?? []), address]);
+  }
+  const groups = [...byPort].toSorted(([a], [b]) => a - b).map(([port, list]) => ({ port, addresses: list.toSorted() }));
+  await patiently(() => publishAsEndpoints(client, groups));
+  await patiently(() => publishAsSlices(client, groups, family ? 'IPv6' : 'IPv4'));
+}
+
+interface Group {
+  readonly port: number;
+  readonly addresses: readonly string[];
+}
+
+const portOf = ({ port }: Group) => ({ name: 'https', port, protocol: 'TCP' as const });
+
+async function publishAsEndpoints(client: Client, groups: readonly Group[]): Promise<void> {
+  const subsets = groups.map((group) => ({ addresses: group.addresses.map((ip) => ({ ip })), ports: [portOf(group)] }));
   const inDefault = client.resource(endpoints).namespace('default');
   const present = await unlessMissing(inDefault.get(NAME));
-  if (present === undefined) await inDefault.create(asObject);
-  else if (!semanticEqual(present.subsets, asObject.subsets)) await inDefault.update({ ...present, subsets: asObject.subsets });
+  if (present === undefined) {
+    // Slices are written here as well: nobody has to mirror them.
+    const labels = { 'endpointslice.kubernetes.io/skip-mirror': 'true' };
+    await inDefault.create({ metadata: { name: NAME, namespace: 'default', labels }, subsets });
+  } else if (!semanticEqual(present.subsets, subsets)) await inDefault.update({ ...present, subsets });
+}
 
-  const addressType = address.includes(':') ? 'IPv6' : 'IPv4';
-  const content = {
-    endpoints: [{ addresses: [address], conditions: { ready: true } }],
-    ports: [{ name: 'https', protocol: 'TCP' as const, port }],
-  };
+/** One slice for each port, since all endpoints of a slice have the same; all servers but those of a test have one. */
+async function publishAsSlices(client: Client, groups: readonly Group[], addressType: 'IPv4' | 'IPv6'): Promise<void> {
   const slices = client.resource(endpointSlices).namespace('default');
-  let slice = await unlessMissing(slices.get(NAME));
-  if (slice !== undefined && slice.addressType !== addressType) {
-    // The family of a slice is for ever.
-    await slices.delete(NAME, { preconditions: { uid: slice.metadata.uid } });
-    slice = undefined;
+  const { items } = await slices.list({ labelSelector: `${SERVICE_LABEL}=${NAME}` });
+  const present = new Map(items.map((slice) => [slice.metadata.name, slice]));
+  for (const [index, group] of groups.entries()) {
+    const name = index === 0 ? NAME : `${NAME}-${group.port}`;
+    const content = {
+      endpoints: group.addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
+      ports: [portOf(group)],
+    };
+    let slice = present.get(name);
+    present.delete(name);
+    if (slice !== undefined && slice.addressType !== addressType) {
+      // The family of a slice is for ever.
+      await slices.delete(name, { preconditions: { uid: slice.metadata.uid } });
+      slice = undefined;
+    }
+    if (slice === undefined) {
+      await slices.create({
+        metadata: { name, namespace: 'default', labels: { [SERVICE_LABEL]: NAME } },
+        addressType,
+        ...content,
+      });
+    } else if (!semanticEqual([slice.endpoints, slice.ports], [content.endpoints, content.ports])) {
+      await slices.update({ ...slice, ...content });
+    }
   }
-  if (slice === undefined) {
-    const labels = { 'kubernetes.io/service-name': NAME };
-    await slices.create({ metadata: { name: NAME, namespace: 'default', labels }, addressType, ...content });
-  } else if (!semanticEqual([slice.endpoints, slice.ports], [content.endpoints, content.ports])) {
-    await slices.update({ ...slice, ...content });
+  // Those that servers have made which are there no more; the last ones, as Kubernetes does, stay without endpoints.
+  for (const [name, slice] of present) {
+    if (name !== NAME && !/^kubernetes-\d+$/.test(name)) continue;
+    if (name === NAME) await slices.update({ ...slice, endpoints: [] });
+    else await slices.delete(name, { preconditions: { uid: slice.metadata.uid } });
+  }
+}
+
+/** Several servers may write the same. */
+async function patiently(write: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await write();
+    } catch (err) {
+      const isRace = apierrors.isConflict(err) || apierrors.isAlreadyExists(err) || apierrors.isNotFound(err);
+      if (!isRace || attempt === ATTEMPTS) throw err;
+    }
   }
 }
 

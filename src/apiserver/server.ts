@@ -21,7 +21,7 @@ import { privilegedAuthorizer } from './authorization/privileged.ts';
 import { RbacAuthorizer } from './authorization/rbac/rbac-authorizer.ts';
 import { RoleCache } from './authorization/rbac/role-cache.ts';
 import { UnionAuthorizer } from './authorization/union.ts';
-import { createBootstrapObjects } from './bootstrap.ts';
+import { createBootstrapObjects, keepKubernetesService } from './bootstrap.ts';
 import type { ApiServerConfig } from './config.ts';
 import { createDiscovery } from './discovery/index.ts';
 import { Router } from './endpoints/router.ts';
@@ -33,7 +33,7 @@ import type { HealthCheck } from './health.ts';
 import { Listener } from './http/listener.ts';
 import { createOpenApi } from './openapi/index.ts';
 import { metricsRoute } from './metrics.ts';
-import { advertisedAddress, publishOwnEndpoints } from './own-endpoints.ts';
+import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
 import { buildRegistry } from './registry/index.ts';
 import { appearsIn, findAllIn, findIn, updateStatusIn } from './registry/find.ts';
 import type { Find, FindAll } from './registry/find.ts';
@@ -53,6 +53,7 @@ export const LOOPBACK_USER: UserInfo = { name: 'system:apiserver', groups: ['sys
 const DEFAULT_PORT = 6443;
 const DEFAULT_SERVICE_CIDR = '10.96.0.0/12';
 const DEFAULT_NODE_PORTS = '30000-32767';
+const LEAVE_TIMEOUT_MS = 2000;
 const STOPPING = apierrors.serviceUnavailable('the API server is shutting down');
 
 export class ApiServer {
@@ -70,7 +71,8 @@ export class ApiServer {
   readonly #findAll: FindAll;
   /** What works by itself, until it is aborted. */
   readonly #background = new AbortController();
-  #backgroundWork: Promise<void> = Promise.resolve();
+  #backgroundWork: Promise<unknown> = Promise.resolve();
+  #ownEndpoints: OwnEndpoints | undefined;
   #stopped = false;
   readonly #onStop: (() => void)[] = [];
   #listener: Listener | undefined;
@@ -204,6 +206,7 @@ export class ApiServer {
       cidrs: serviceCidr.split(','),
       ports: this.#serviceAllocators.ports,
       listServices: () => this.#findAll('', 'services', ''),
+      keepKubernetesService: () => keepKubernetesService({ client, serviceIp, port }),
     });
     await repair.begin();
     await createBootstrapObjects({ client, resources: this.resources, serviceIp, port });
@@ -212,11 +215,17 @@ export class ApiServer {
     if (this.#config.authorizer === undefined) await this.#roles.start();
     const address = this.#config.advertiseAddress ?? advertisedAddress(this.#config.bindAddress ?? '127.0.0.1');
     // A server that nobody can reach has no endpoints.
-    if (this.#port !== undefined && address !== undefined) await publishOwnEndpoints({ client, address, port });
+    if (this.#port !== undefined && address !== undefined) {
+      const { storage, sharesStorage: shared = false } = this.#config;
+      this.#ownEndpoints = new OwnEndpoints({ client, storage, clock, logger, address, port, shared });
+      await this.#ownEndpoints.join();
+    }
     this.#bootstrapped = true;
-    this.#backgroundWork = repair.run(sharedByMany(this.#background.signal)).catch((err: unknown) => {
+    const signal = sharedByMany(this.#background.signal);
+    const repairing = repair.run(signal).catch((err: unknown) => {
       logger.error('addresses of services are not watched over any more', { err });
     });
+    this.#backgroundWork = Promise.all([repairing, this.#ownEndpoints?.run(signal)]);
   }
 
   /** Opens the secure port. Rejects if it cannot be had, or if there is no `tls` in the config. */
@@ -273,6 +282,7 @@ export class ApiServer {
   }
 
   async #stop(): Promise<void> {
+    if (this.#config.sharesStorage === true) await this.#leave();
     const closed = this.#listener?.stop();
     this.#background.abort(STOPPING);
     this.#stopped = true;
@@ -286,6 +296,16 @@ export class ApiServer {
     timer.cancel();
     this.#deadlines.stop();
     for (const request of this.#inProcess) request.abort(STOPPING);
+  }
+
+  /** Others are told that it goes, while it still serves. A store that does not answer holds it up for a moment only. */
+  async #leave(): Promise<void> {
+    if (this.#ownEndpoints === undefined) return;
+    const { clock } = this.#config;
+    const waited = new AbortController();
+    const patience = clock.sleep(LEAVE_TIMEOUT_MS, waited.signal).catch(() => undefined);
+    await Promise.race([this.#ownEndpoints.leave(), patience]);
+    waited.abort();
   }
 
   #checks(path: string): readonly HealthCheck[] {

@@ -134,6 +134,7 @@ export class Cluster {
       random: random.derive('apiserver'),
       logger: logger.with({ component: 'apiserver' }),
       serviceCidr: config.serviceCidr,
+      sharesStorage: config.leaderElect,
       nodeConnector: this.#nodeConnector(),
       version: KUBERNETES_VERSION.gitVersion,
       // Without an authority a pod could not know the API server: it gets no token for it either.

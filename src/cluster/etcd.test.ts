@@ -1,7 +1,8 @@
 // Several API servers on one etcd serve one truth.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { configMaps } from '../api/core/v1/index.ts';
+import { configMaps, services } from '../api/core/v1/index.ts';
+import { ipAddresses } from '../api/networking/v1/index.ts';
 import { type TestServer, startTestServer } from '../apiserver/testing/server.ts';
 import * as apierrors from '../machinery/apierrors.ts';
 import { systemClock } from '../machinery/clock.ts';
@@ -53,6 +54,30 @@ describe.skipIf(!hasEtcd())(`two API servers on one etcd (${ETCD_HINT})`, () => 
       if (seen.length === names.length) break;
     }
     expect(seen).toEqual(names);
+  });
+
+  it('gives no address and no node port to two services, however many are made on both at once', async () => {
+    const names = Array.from({ length: 100 }, (_, index) => `s${index}`);
+    const make = ({ client }: TestServer, name: string) =>
+      client
+        .resource(services)
+        .namespace('default')
+        .create({ metadata: { name }, spec: { type: 'NodePort', ports: [{ port: 80 }] } });
+    const made = await Promise.all(names.flatMap((name) => servers.map((server, index) => make(server, `${name}-${index}`))));
+    expect(new Set(made.map(({ spec }) => spec.clusterIP)).size).toBe(200);
+    expect(new Set(made.map(({ spec }) => spec.ports?.[0]?.nodePort)).size).toBe(200);
+    const [one, other] = servers as [TestServer, TestServer];
+    // One takes what the other has just given back, and not before.
+    const { clusterIP } = (made[0] as (typeof made)[number]).spec;
+    const again = () =>
+      other.client
+        .resource(services)
+        .namespace('default')
+        .create({ metadata: { name: 'again' }, spec: { clusterIP, ports: [{ port: 80 }] } });
+    await expect(again()).rejects.toThrow(/provided IP is already allocated/);
+    await one.client.resource(services).namespace('default').delete('s0-0');
+    expect((await again()).spec.clusterIP).toBe(clusterIP);
+    expect((await other.client.resource(ipAddresses).list()).items).toHaveLength(201);
   });
 
   it('loses no update that both make to the same object', async () => {

@@ -132,6 +132,13 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     expect(left?.items.map(({ metadata }) => metadata.name)).toEqual(['10.96.0.1']);
   });
 
+  test('pods are told of both servers', async () => {
+    const ports = servers.map((url) => new URL(url).port).toSorted((a, b) => Number(a) - Number(b));
+    expect(
+      await kubectl.run('get endpointslices -l kubernetes.io/service-name=kubernetes -o jsonpath={.items[*].ports[*].port}'),
+    ).toBe(ports.join(' '));
+  });
+
   test('a Deployment runs, through all of them', async () => {
     await kubectl.run('create deployment web --image=nginx --replicas=2');
     await kubectl.run('rollout status deployment web --timeout=60s', { timeoutMs: 70_000 });

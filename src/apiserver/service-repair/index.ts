@@ -1,11 +1,12 @@
 // What a server keeps right about the addresses and ports of services, as long as it runs.
 
+import { services } from '../../api/core/v1/index.ts';
 import type * as core from '../../api/core/v1/index.ts';
 import { serviceCIDRs } from '../../api/networking/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { Client } from '../../client/client.ts';
 import { EventRecorder } from '../../client/events/index.ts';
-import { SharedInformerFactory } from '../../client/informers/index.ts';
+import { objectKey, SharedInformerFactory } from '../../client/informers/index.ts';
 import { RateLimitingQueue, reconciled, runWorkers } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Clock } from '../../machinery/clock.ts';
@@ -26,8 +27,11 @@ export interface ServiceRepairConfig {
   readonly cidrs: readonly string[];
   readonly ports: NodePorts;
   listServices(): Promise<readonly Immutable<core.Service>[]>;
+  /** Makes the Service by which pods reach the API server, if it is not there. */
+  keepKubernetesService(): Promise<void>;
 }
 
+const KUBERNETES_SERVICE = 'default/kubernetes';
 /** So often the first check is made again if other servers write what it was about to write. */
 const ATTEMPTS = 10;
 
@@ -73,13 +77,19 @@ export class ServiceRepair {
     this.#informers
       .informerFor(serviceCIDRs)
       .addEventHandler({ onAdd: consider, onUpdate: (_, range) => consider(range), onDelete: consider });
-    const syncDefaultRange = async () => {
-      await this.#defaultRange.sync();
+    // So does the Service.
+    this.#informers.informerFor(services).addEventHandler({
+      onDelete: (service) => {
+        if (objectKey(service) === KUBERNETES_SERVICE) queue.add(KUBERNETES_SERVICE);
+      },
+    });
+    const keep = async (what: string) => {
+      await (what === KUBERNETES_SERVICE ? this.#config.keepKubernetesService() : this.#defaultRange.sync());
       return reconciled;
     };
     this.#informers.start(signal);
     const results = await Promise.allSettled([
-      runWorkers(queue, 1, syncDefaultRange, signal, { logger }),
+      runWorkers(queue, 1, keep, signal, { logger }),
       this.#clusterIPs.run(signal),
       this.#nodePorts.run(signal),
       this.#informers.stopped(),

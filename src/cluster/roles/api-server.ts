@@ -92,6 +92,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       version: KUBERNETES_VERSION.gitVersion,
       serviceAccounts: { signingKey, issuer: config.serviceAccountIssuer, mountTokens: true },
       tls,
+      sharesStorage: true,
       bindAddress: config.bindAddress ?? '0.0.0.0',
       port: config.securePort,
       advertiseAddress: config.advertiseAddress,
