@@ -126,7 +126,7 @@ describe('preemption', () => {
     expect(await cluster.condition('high')).toMatchObject({
       message:
         '0/1 nodes are available: 1 Insufficient cpu. ' +
-        'preemption: not eligible due to a terminating pod on the nominated node.',
+        'no new claims to deallocate, preemption: not eligible due to a terminating pod on the nominated node.',
     });
     await end('b');
     await cluster.untilBound('high');
@@ -144,12 +144,12 @@ describe('preemption', () => {
     expect(await cluster.condition('same')).toMatchObject({
       message:
         '0/1 nodes are available: 1 Insufficient cpu. ' +
-        'preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
+        'no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
     });
     expect(await cluster.condition('huge')).toMatchObject({
       message:
         '0/1 nodes are available: 1 Insufficient cpu. ' +
-        'preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.',
+        'no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.',
     });
     expect((await inDefault().get('peer')).metadata.deletionTimestamp).toBeUndefined();
   });

@@ -54,7 +54,7 @@ describe('the scheduler with an API server', () => {
     await cluster.clock.advance('10s');
     const message =
       '0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s). ' +
-      'preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.';
+      'no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.';
     expect(await cluster.condition('p')).toMatchObject({
       status: 'False',
       reason: 'Unschedulable',
@@ -185,7 +185,7 @@ describe('the scheduler with an API server', () => {
     expect(await cluster.condition('q')).toMatchObject({
       message:
         '0/1 nodes are available: 1 Insufficient cpu. ' +
-        'preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
+        'no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
     });
     down = false;
     await cluster.clock.runUntil(async () => [await cluster.nodeOf('p'), await cluster.nodeOf('q')].some(Boolean), '1m');

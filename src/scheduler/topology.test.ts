@@ -46,7 +46,7 @@ describe('pods that look at other pods', () => {
       reason: 'Unschedulable',
       message:
         "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules. " +
-        'preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod.',
+        'no new claims to deallocate, preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod.',
     });
     await remove('a');
     await cluster.untilBound('b', 'c');
@@ -68,7 +68,7 @@ describe('pods that look at other pods', () => {
     expect(await cluster.condition('p')).toMatchObject({
       message:
         "0/1 nodes are available: 1 node(s) didn't satisfy existing pods anti-affinity rules. " +
-        'preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
+        'no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
     });
     await cluster.addPod('other', undefined, {}, { app: 'db' });
     await cluster.untilBound('other');
@@ -85,7 +85,7 @@ describe('pods that look at other pods', () => {
     expect(await cluster.condition('p')).toMatchObject({
       message:
         "0/2 nodes are available: 2 node(s) didn't match pod affinity rules. " +
-        'preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.',
+        'no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.',
     });
     await cluster.addPod('db', undefined, { nodeSelector: { [ZONE]: 'z2' } }, { app: 'db' });
     await cluster.untilBound('p');
@@ -163,7 +163,7 @@ describe('pods that look at other pods', () => {
       message:
         "0/4 nodes are available: 1 node(s) didn't match pod topology spread constraints (missing required label), " +
         "1 node(s) were unschedulable, 2 node(s) didn't match pod topology spread constraints. " +
-        'preemption: 0/4 nodes are available: 2 No preemption victims found for incoming pod, ' +
+        'no new claims to deallocate, preemption: 0/4 nodes are available: 2 No preemption victims found for incoming pod, ' +
         '2 Preemption is not helpful for scheduling.',
     });
     await cluster.client.resource(nodes).patch('n3', 'application/merge-patch+json', { spec: { unschedulable: false } });

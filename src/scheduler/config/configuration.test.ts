@@ -227,6 +227,7 @@ describe('resolveProfile', () => {
     'NodeResourcesFit 1',
     'PodTopologySpread 2',
     'InterPodAffinity 2',
+    'DynamicResources 2',
     'NodeResourcesBalancedAllocation 1',
     'ImageLocality 1',
   ];
@@ -247,6 +248,7 @@ describe('resolveProfile', () => {
       'VolumeZone',
       'PodTopologySpread',
       'InterPodAffinity',
+      'DynamicResources',
     ]);
     expect([plugins.queueSort.name, plugins.bind[0]?.name, plugins.preEnqueue[0]?.name]).toEqual([
       'PrioritySort',
@@ -266,6 +268,7 @@ describe('resolveProfile', () => {
       'NodeAffinity 2',
       'PodTopologySpread 2',
       'InterPodAffinity 2',
+      'DynamicResources 2',
       'NodeResourcesBalancedAllocation 1',
       'ImageLocality 1',
     ]);
@@ -285,6 +288,7 @@ describe('resolveProfile', () => {
       'NodeResourcesFit 1',
       'PodTopologySpread 2',
       'InterPodAffinity 2',
+      'DynamicResources 2',
       'NodeResourcesBalancedAllocation 1',
       'ImageLocality 1',
       'Y 2',

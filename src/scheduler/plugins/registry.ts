@@ -3,6 +3,7 @@
 import type { PluginRegistration } from '../framework/handle.ts';
 import { defaultBinder } from './default-binder.ts';
 import { defaultPreemption } from './default-preemption/default-preemption.ts';
+import { dynamicResources } from './dynamic-resources/dynamic-resources.ts';
 import { imageLocality } from './image-locality.ts';
 import { interPodAffinity } from './inter-pod-affinity/inter-pod-affinity.ts';
 import { nodeAffinity } from './node-affinity.ts';
@@ -45,6 +46,7 @@ export const inTreeRegistry: Registry = registryOf([
   volumeZone,
   podTopologySpread,
   interPodAffinity,
+  dynamicResources,
   defaultPreemption,
   nodeResourcesBalancedAllocation,
   imageLocality,
@@ -68,6 +70,8 @@ export const defaultPlugins: readonly EnabledPlugin[] = [
   { name: volumeZone.name, weight: 0 },
   { name: podTopologySpread.name, weight: 2 },
   { name: interPodAffinity.name, weight: 2 },
+  // Before preemption: rather give back devices that are of no use than make pods go.
+  { name: dynamicResources.name, weight: 2 },
   { name: defaultPreemption.name, weight: 0 },
   { name: nodeResourcesBalancedAllocation.name, weight: 1 },
   { name: imageLocality.name, weight: 1 },

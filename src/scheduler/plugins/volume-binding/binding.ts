@@ -13,8 +13,8 @@ import { quote } from '../../../machinery/go-format.ts';
 import type { Handle } from '../../framework/handle.ts';
 import type { Node } from '../../framework/objects.ts';
 import type { PodInfo } from '../../framework/pod-info.ts';
+import { type AssumeCache, isOlder } from '../assume-cache.ts';
 import { claimKey, isFullyBound, type PersistentVolume, type PersistentVolumeClaim } from '../volumes/claims.ts';
-import type { AssumeCache } from './assume-cache.ts';
 import { isAccessible, isBoundTo } from './matching.ts';
 import { type Decision, SELECTED_NODE } from './volumes.ts';
 
@@ -164,14 +164,6 @@ function checkAccess(volume: PersistentVolume, node: Node, failed: (why: string)
 
 function missingClaim(claim: PersistentVolumeClaim): string {
   return `could not find v1.PersistentVolumeClaim ${quote(claimKey(claim))}`;
-}
-
-type Versioned = { readonly metadata: { readonly resourceVersion: string } };
-
-/** Versions of one object: the revisions in which they were written. */
-function isOlder(seen: Versioned, written: Versioned): boolean {
-  const [a, b] = [seen.metadata.resourceVersion, written.metadata.resourceVersion];
-  return a.length === b.length ? a < b : a.length < b.length;
 }
 
 /** The volume, naming the claim. */

@@ -27,7 +27,7 @@ import { volumeBinding } from './volume-binding.ts';
 type Binding = Plugin & PreFilterPlugin & FilterPlugin & ReservePlugin & PreBindPlugin;
 
 const refused = (message: string): string => `UnschedulableAndUnresolvable: ${message}`;
-const NODE_CONFLICT = refused('node(s) had volume node affinity conflict');
+const NODE_CONFLICT = refused("node(s) didn't match PersistentVolume's node affinity");
 const NO_MATCH = refused("node(s) didn't find available persistent volumes to bind");
 const NO_SPACE = refused('node(s) did not have enough free storage');
 

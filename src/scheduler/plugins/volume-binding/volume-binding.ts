@@ -14,6 +14,7 @@ import type { Answer, FilterPlugin, PreBindPlugin, PreFilterPlugin, ReservePlugi
 import type { PodInfo } from '../../framework/pod-info.ts';
 import { Status } from '../../framework/status.ts';
 import { readArgs } from '../args.ts';
+import { AssumeCache } from '../assume-cache.ts';
 import {
   claimKey,
   classOfClaim,
@@ -26,7 +27,6 @@ import {
   type PersistentVolumeClaim,
   type StorageClass,
 } from '../volumes/claims.ts';
-import { AssumeCache } from './assume-cache.ts';
 import { type Assumed, VolumeBinder } from './binding.ts';
 import { Matches } from './matching.ts';
 import { largestVolume, Provisioner } from './provisioning.ts';

@@ -48,7 +48,7 @@ const NO_SPACE = 4;
 const NO_VOLUME = 8;
 
 const REASONS: readonly (readonly [number, string])[] = [
-  [NODE_CONFLICT, 'node(s) had volume node affinity conflict'],
+  [NODE_CONFLICT, "node(s) didn't match PersistentVolume's node affinity"],
   [NO_MATCH, "node(s) didn't find available persistent volumes to bind"],
   [NO_SPACE, 'node(s) did not have enough free storage'],
   [NO_VOLUME, 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)'],

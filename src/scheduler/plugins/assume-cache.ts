@@ -1,7 +1,7 @@
 // Objects of an informer, some of them as they are going to be: what was decided about them and is not written yet.
 
-import type { KubeObject } from '../../../client/client.ts';
-import { objectKey, type SharedInformer } from '../../../client/informers/index.ts';
+import type { KubeObject } from '../../client/client.ts';
+import { objectKey, type SharedInformer } from '../../client/informers/index.ts';
 
 export interface AssumeCacheConfig<T extends KubeObject> {
   readonly informer: SharedInformer<T>;
@@ -9,7 +9,7 @@ export interface AssumeCacheConfig<T extends KubeObject> {
   readonly ended: AbortSignal;
 }
 
-/** Whatever the API server says of an object ends what was assumed of it. */
+/** What the API server says of an object ends what was assumed of it, unless that is of a later version. */
 export class AssumeCache<T extends KubeObject> {
   readonly #informer: SharedInformer<T>;
   /** By key. */
@@ -19,18 +19,19 @@ export class AssumeCache<T extends KubeObject> {
 
   constructor({ informer, ended }: AssumeCacheConfig<T>) {
     this.#informer = informer;
-    const changed = (object: T): void => {
+    const changed = (object: T, gone = false): void => {
       const key = objectKey(object);
-      this.#assumed.delete(key);
+      const assumed = this.#assumed.get(key);
+      if (assumed !== undefined && (gone || !isOlder(object, assumed))) this.#assumed.delete(key);
       const waiting = this.#waiting.get(key);
       if (waiting === undefined) return;
       this.#waiting.delete(key);
       for (const tell of waiting) tell();
     };
     const registration = informer.addEventHandler({
-      onAdd: changed,
+      onAdd: (object) => changed(object),
       onUpdate: (_, object) => changed(object),
-      onDelete: changed,
+      onDelete: (object) => changed(object, true),
     });
     ended.addEventListener('abort', () => registration.remove(), { once: true });
   }
@@ -59,6 +60,14 @@ export class AssumeCache<T extends KubeObject> {
     return true;
   }
 
+  /** The API server has answered this version of the object, which the informer may not have seen yet. */
+  assumeWritten(object: T): void {
+    const key = objectKey(object);
+    const seen = this.getSeen(key);
+    // Not seen at all, it is gone again.
+    if (seen !== undefined && isOlder(seen, object)) this.#assumed.set(key, object);
+  }
+
   /** The object is as the API server has it, after all. */
   restore(key: string): void {
     this.#assumed.delete(key);
@@ -75,4 +84,10 @@ export class AssumeCache<T extends KubeObject> {
     const waiting = this.#waiting.get(key);
     if (waiting?.delete(tell) === true && waiting.size === 0) this.#waiting.delete(key);
   }
+}
+
+/** Whether `a` is the older version of one object. Versions are the revisions in which they were written. */
+export function isOlder(a: KubeObject, b: KubeObject): boolean {
+  const [first, second] = [a.metadata.resourceVersion, b.metadata.resourceVersion];
+  return first.length === second.length ? first < second : first.length < second.length;
 }

@@ -1,0 +1,369 @@
+// Finds devices for claims on a node: one device after the other is tried for each request, and taken back if what follows does
+// not work out, until all requests of all claims have theirs. The first way that works is taken; of alternatives, the first.
+
+import type { DeviceSubRequest, ExactDeviceRequest } from '../../../api/resource/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import { parseQuantity, type Quantity } from '../../../machinery/quantity.ts';
+import type { Node } from '../../framework/objects.ts';
+import { type Consumed, consumedBy, difference, isWithin, sum } from './capacity.ts';
+import { type Constraint, constraintOf, type RequestName } from './constraints.ts';
+import type { DevicesInUse } from './in-use.ts';
+import { claimText, type Device, type DeviceClass, type ResourceClaim } from './objects.ts';
+import type { NodePool, Pool, PooledDevice } from './pools.ts';
+import { SelectorError, selects } from './selectors.ts';
+import { isTolerated } from './taints.ts';
+
+/** Devices that one claim can have. */
+const MAX_RESULTS = 32;
+/** So many devices are tried before the time is looked at. */
+const STEPS_PER_LOOK = 256;
+
+/** Allocation cannot go on: something is wrong with a claim, a class or a pool. */
+export class AllocationError extends Error {
+  /** Other nodes may still do. */
+  readonly onNode: boolean;
+
+  constructor(message: string, onNode = false) {
+    super(message);
+    this.name = 'AllocationError';
+    this.onNode = onNode;
+  }
+}
+
+/** Looking for devices took too long. */
+export class AllocationTimeout extends Error {}
+
+/** A device that a request gets. */
+export interface Pick {
+  readonly ask: Ask;
+  readonly pooled: PooledDevice;
+  /** For a share of a device that several claims can have. */
+  readonly share?: { readonly consumed: Consumed };
+}
+
+/** One request, or one of its alternatives. */
+export interface Ask {
+  readonly name: RequestName;
+  readonly request: Immutable<ExactDeviceRequest | DeviceSubRequest>;
+  readonly deviceClass: DeviceClass;
+  readonly adminAccess: boolean;
+  readonly count: number;
+  /** Set: these, each of them. */
+  readonly all: readonly PooledDevice[] | undefined;
+}
+
+export interface AllocatorConfig {
+  readonly inUse: DevicesInUse;
+  readonly classOf: (name: string) => DeviceClass | undefined;
+  /** Milliseconds, monotonic. */
+  readonly now: () => number;
+}
+
+/** For one pod: what is in use must not change meanwhile. */
+export class Allocator {
+  readonly config: AllocatorConfig;
+  readonly #counters = new Map<Pool, Counters>();
+
+  constructor(config: AllocatorConfig) {
+    this.config = config;
+  }
+
+  /** For each claim its devices, in the order of its requests; undefined if there is no way. Throws AllocationError and AllocationTimeout. */
+  allocate(
+    node: Node,
+    pools: readonly NodePool[],
+    claims: readonly ResourceClaim[],
+    deadline: number,
+  ): readonly (readonly Pick[])[] | undefined {
+    const picks = new Search(this, pools, claims, deadline).run();
+    if (picks === undefined && pools.some(({ pool }) => pool.invalid)) {
+      throw new AllocationError('invalid resource pools were encountered', true);
+    }
+    return picks;
+  }
+
+  /** What is left of a pool's counters beside what devices in use take. */
+  countersOf(pool: Pool): Counters {
+    let counters = this.#counters.get(pool);
+    if (counters === undefined) {
+      counters = remainingCounters(pool, this.config.inUse);
+      this.#counters.set(pool, counters);
+    }
+    return counters;
+  }
+}
+
+/** By set and counter, as one text. */
+type Counters = ReadonlyMap<string, Quantity>;
+
+function remainingCounters(pool: Pool, inUse: DevicesInUse): Counters {
+  const left = new Map<string, Quantity>();
+  for (const set of pool.counters.values()) {
+    for (const [name, { value }] of Object.entries(set.counters ?? {})) left.set(`${set.name}/${name}`, parseQuantity(value));
+  }
+  for (const { key, device } of pool.devices) {
+    if (!inUse.isTaken(key) && inUse.sharesOf(key) === undefined) continue;
+    for (const [name, amount] of countersOf(device)) {
+      const present = left.get(name);
+      if (present !== undefined) left.set(name, present.sub(amount));
+    }
+  }
+  return left;
+}
+
+function* countersOf({ consumesCounters }: Device): Iterable<readonly [string, Quantity]> {
+  for (const { counterSet, counters } of consumesCounters ?? []) {
+    for (const [name, { value }] of Object.entries(counters ?? {})) yield [`${counterSet}/${name}`, parseQuantity(value)];
+  }
+}
+
+/** `tooMany`: a claim cannot have so many devices; other choices for what came before do not help, unless they are fewer. */
+type Outcome = 'done' | 'none' | 'tooMany';
+
+class Search {
+  readonly #allocator: Allocator;
+  readonly #pools: readonly NodePool[];
+  readonly #claims: readonly ResourceClaim[];
+  readonly #deadline: number;
+  /** Of each claim, for each request its alternatives. */
+  readonly #asks: readonly (readonly (readonly Ask[])[])[];
+  readonly #constraints: readonly (readonly Constraint[])[];
+  readonly #candidates: readonly PooledDevice[];
+  readonly #picks: Pick[][];
+  /** Picked as a whole: by key, by which claims (more than one only with admin access). */
+  readonly #taken = new Map<string, number[]>();
+  readonly #shared = new Map<string, { count: number; consumed: Consumed }>();
+  /** Of pools that picks take from. */
+  readonly #counters = new Map<Pool, Map<string, Quantity>>();
+  #steps = 0;
+
+  constructor(allocator: Allocator, pools: readonly NodePool[], claims: readonly ResourceClaim[], deadline: number) {
+    this.#allocator = allocator;
+    this.#pools = pools;
+    this.#claims = claims;
+    this.#deadline = deadline;
+    this.#candidates = pools.flatMap(({ pool, devices }) => (pool.incomplete || pool.invalid ? [] : devices));
+    this.#asks = claims.map((claim) => this.#asksOf(claim));
+    this.#constraints = claims.map(constraintsOf);
+    this.#picks = claims.map(() => []);
+  }
+
+  run(): readonly (readonly Pick[])[] | undefined {
+    for (const [i, asks] of this.#asks.entries()) {
+      const least = asks.reduce((sum_, alternatives) => sum_ + Math.min(...alternatives.map(({ count }) => count)), 0);
+      if (least <= MAX_RESULTS) continue;
+      const claim = claimText(this.#claims[i] as ResourceClaim);
+      throw new AllocationError(`claim ${claim}: number of requested devices ${least} exceeds the claim limit of ${MAX_RESULTS}`);
+    }
+    return this.#request(0, 0) === 'done' ? this.#picks : undefined;
+  }
+
+  #asksOf(claim: ResourceClaim): readonly (readonly Ask[])[] {
+    return (claim.spec.devices.requests ?? []).map(({ name, exactly, firstAvailable }) => {
+      if (exactly !== undefined) return [this.#ask(claim, { request: name }, exactly, exactly.adminAccess === true)];
+      return (firstAvailable ?? []).map((alternative) =>
+        this.#ask(claim, { request: name, alternative: alternative.name }, alternative, false),
+      );
+    });
+  }
+
+  #ask(claim: ResourceClaim, name: RequestName, request: Ask['request'], adminAccess: boolean): Ask {
+    const { deviceClassName, allocationMode, count = 1 } = request;
+    const where = `claim ${claimText(claim)}, request ${name.alternative ?? name.request}`;
+    const deviceClass = this.#allocator.config.classOf(deviceClassName);
+    if (deviceClass === undefined) {
+      const why = `deviceclass.resource.k8s.io "${deviceClassName}" not found`;
+      throw new AllocationError(`${where}: could not retrieve device class ${deviceClassName}: ${why}`);
+    }
+    const ask: Ask = { name, request, deviceClass, adminAccess, count, all: undefined };
+    if (allocationMode === 'ExactCount') return ask;
+    if (allocationMode !== 'All') throw new AllocationError(`${where}: unsupported count mode ${allocationMode}`);
+    const all: PooledDevice[] = [];
+    for (const { pool, devices } of this.#pools) {
+      if (pool.incomplete) {
+        throw new AllocationError(`${where}: asks for all devices, but resource pool ${pool.id} is currently being updated`);
+      }
+      if (pool.invalid) {
+        throw new AllocationError(`${where}: asks for all devices, but resource pool ${pool.id} is currently invalid`);
+      }
+      for (const device of devices) if (this.#suits(ask, claim, device)) all.push(device);
+    }
+    return { ...ask, all, count: all.length };
+  }
+
+  #request(claim: number, request: number): Outcome {
+    if (claim === this.#claims.length) return 'done';
+    const alternatives = this.#asks[claim]?.[request];
+    if (alternatives === undefined) {
+      // Another choice for this claim may leave the next one with fewer devices.
+      const outcome = this.#request(claim + 1, 0);
+      return outcome === 'tooMany' ? 'none' : outcome;
+    }
+    let tooMany = true;
+    for (const ask of alternatives) {
+      const outcome = ask.all?.length === 0 ? 'none' : this.#devices(claim, request, ask, 0, 0);
+      if (outcome === 'done') return outcome;
+      if (outcome === 'none') tooMany = false;
+    }
+    return tooMany ? 'tooMany' : 'none';
+  }
+
+  /** `from`: candidates before it were tried in this place already; the order of one request's devices does not matter. */
+  #devices(claim: number, request: number, ask: Ask, had: number, from: number): Outcome {
+    if (had === ask.count) return this.#request(claim, request + 1);
+    const picks = this.#picks[claim] as Pick[];
+    if (picks.length + ask.count - had > MAX_RESULTS) return 'tooMany';
+    if (ask.all !== undefined) {
+      const undo = this.#pick(claim, ask, ask.all[had] as PooledDevice, true);
+      if (undo === undefined) return 'none';
+      const outcome = this.#devices(claim, request, ask, had + 1, 0);
+      if (outcome !== 'done') undo();
+      return outcome;
+    }
+    const object = this.#claims[claim] as ResourceClaim;
+    for (let i = from; i < this.#candidates.length; i++) {
+      const device = this.#candidates[i] as PooledDevice;
+      this.#lookAtTime();
+      if (!this.#isFree(claim, ask, device) || !this.#suits(ask, object, device)) continue;
+      const undo = this.#pick(claim, ask, device, false);
+      if (undo === undefined) continue;
+      const outcome = this.#devices(claim, request, ask, had + 1, i + 1);
+      if (outcome === 'done') return outcome;
+      undo();
+      if (outcome === 'tooMany') return outcome;
+    }
+    return 'none';
+  }
+
+  #lookAtTime(): void {
+    if (++this.#steps % STEPS_PER_LOOK === 0 && this.#allocator.config.now() > this.#deadline) throw new AllocationTimeout();
+  }
+
+  /** By the selectors of the class and the request, and by how much capacity it has at all. */
+  #suits({ deviceClass, request }: Ask, claim: ResourceClaim, { device, pool }: PooledDevice): boolean {
+    const check = (selectors: Ask['request']['selectors'], where: string): boolean =>
+      (selectors ?? []).every(({ cel }, i) => {
+        if (cel === undefined)
+          throw new AllocationError(`${where}: selector #${i}: CEL expression empty (unsupported selector type?)`);
+        try {
+          return selects(cel.expression, pool.driver, device);
+        } catch (err) {
+          if (!(err instanceof SelectorError)) throw err;
+          const at = err.message.startsWith('CEL runtime') ? ` on device ${pool.id}/${device.name}` : '';
+          throw new AllocationError(`${where}: selector #${i}${at}: ${err.message}`);
+        }
+      });
+    if (!check(deviceClass.spec.selectors, `class ${deviceClass.metadata.name}`)) return false;
+    if (!check(request.selectors, `claim ${claimText(claim)}`)) return false;
+    const capacities = device.capacity ?? {};
+    const consumed = consumedBy(request.capacity?.requests, capacities);
+    return consumed !== undefined && isWithin(consumed, capacities);
+  }
+
+  #isFree(claim: number, { adminAccess }: Ask, { key }: PooledDevice): boolean {
+    const taken = this.#taken.get(key);
+    if (adminAccess) return taken === undefined || !taken.includes(claim);
+    return taken === undefined && !this.#allocator.config.inUse.isTaken(key);
+  }
+
+  /** Gives the device to the request, if it is free and everything else allows it; the answer takes it back. `must`: there is no other. */
+  #pick(claim: number, ask: Ask, pooled: PooledDevice, must: boolean): (() => void) | undefined {
+    const { device, key } = pooled;
+    if (!this.#isFree(claim, ask, pooled)) return undefined;
+    const share = device.allowMultipleAllocations === true ? this.#shareOf(ask, pooled) : undefined;
+    if (device.allowMultipleAllocations === true && share === undefined) return undefined;
+    if (!isTolerated(device, ask.request.tolerations ?? [])) return undefined;
+    // Who shares a device takes no counters beyond what the first one did.
+    const counted = share !== undefined && this.#hasShares(key) ? undefined : this.#takeCounters(pooled);
+    if (counted === false) return undefined;
+    const giveBack = (): void => counted?.();
+    if (!this.#join(claim, ask, pooled)) {
+      giveBack();
+      if (!must) return undefined;
+      const where = `claim ${claimText(this.#claims[claim] as ResourceClaim)}, request ${ask.name.alternative ?? ask.name.request}`;
+      const device_ = `${pooled.pool.id}/${device.name}`;
+      throw new AllocationError(`${where}: cannot add device ${device_} because a claim constraint would not be satisfied`);
+    }
+    const picks = this.#picks[claim] as Pick[];
+    picks.push({ ask, pooled, ...(share !== undefined && { share: { consumed: share } }) });
+    const freed = share === undefined ? this.#takeWhole(claim, key) : this.#takeShare(key, share);
+    return () => {
+      picks.pop();
+      freed();
+      for (const constraint of this.#constraints[claim] ?? []) constraint.remove(ask.name, pooled);
+      giveBack();
+    };
+  }
+
+  #hasShares(key: string): boolean {
+    return this.#shared.has(key) || this.#allocator.config.inUse.sharesOf(key) !== undefined;
+  }
+
+  /** What the request would consume, if there is so much left. */
+  #shareOf({ request }: Ask, { key, device }: PooledDevice): Consumed | undefined {
+    const capacities = device.capacity ?? {};
+    const consumed = consumedBy(request.capacity?.requests, capacities);
+    if (consumed === undefined) return undefined;
+    const before = sum(this.#allocator.config.inUse.sharesOf(key), this.#shared.get(key)?.consumed);
+    return isWithin(sum(before, consumed), capacities) ? consumed : undefined;
+  }
+
+  #takeWhole(claim: number, key: string): () => void {
+    const claims = this.#taken.get(key) ?? [];
+    this.#taken.set(key, [...claims, claim]);
+    return () => (claims.length === 0 ? this.#taken.delete(key) : this.#taken.set(key, claims));
+  }
+
+  #takeShare(key: string, consumed: Consumed): () => void {
+    const before = this.#shared.get(key);
+    this.#shared.set(key, { count: (before?.count ?? 0) + 1, consumed: sum(before?.consumed, consumed) });
+    return () => {
+      const now = this.#shared.get(key);
+      if (now === undefined || now.count === 1) this.#shared.delete(key);
+      else this.#shared.set(key, { count: now.count - 1, consumed: difference(now.consumed, consumed) });
+    };
+  }
+
+  /** False if there are not enough; undefined if the device takes none. */
+  #takeCounters({ device, pool }: PooledDevice): (() => void) | false | undefined {
+    if (device.consumesCounters === undefined || device.consumesCounters.length === 0) return undefined;
+    let left = this.#counters.get(pool);
+    if (left === undefined) {
+      left = new Map(this.#allocator.countersOf(pool));
+      this.#counters.set(pool, left);
+    }
+    const before = new Map<string, Quantity>();
+    const undo = (): void => before.forEach((amount, name) => left.set(name, amount));
+    for (const [name, amount] of countersOf(device)) {
+      const present = left.get(name);
+      if (present === undefined) continue;
+      if (!before.has(name)) before.set(name, present);
+      left.set(name, present.sub(amount));
+      if (present.cmp(amount) < 0) {
+        undo();
+        return false;
+      }
+    }
+    return undo;
+  }
+
+  /** Whether all constraints of the claim let the device in. */
+  #join(claim: number, ask: Ask, device: PooledDevice): boolean {
+    const constraints = this.#constraints[claim] ?? [];
+    for (const [i, constraint] of constraints.entries()) {
+      if (constraint.add(ask.name, device)) continue;
+      for (const joined of constraints.slice(0, i)) joined.remove(ask.name, device);
+      return false;
+    }
+    return true;
+  }
+}
+
+function constraintsOf(claim: ResourceClaim): readonly Constraint[] {
+  return (claim.spec.devices.constraints ?? []).map((constraint, i) => {
+    const known = constraintOf(constraint);
+    if (known !== undefined) return known;
+    const why = 'empty constraint (unsupported constraint type?)';
+    throw new AllocationError(`claim ${claimText(claim)}, constraint #${i}: ${why}`);
+  });
+}

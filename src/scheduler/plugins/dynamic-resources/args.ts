@@ -1,0 +1,38 @@
+// DynamicResourcesArgs.
+
+import * as field from '../../../machinery/field.ts';
+import { DurationError, parseDuration } from '../../../machinery/duration.ts';
+import type { ConfigReader } from '../../config/reader.ts';
+import type { PluginArgs } from '../../framework/handle.ts';
+import { readArgs } from '../args.ts';
+
+export interface DynamicResourcesArgs {
+  /** How long devices are looked for on one node; 0: as long as it takes. */
+  readonly filterTimeoutMs: number;
+  /** How long a pod waits for its devices to be made ready. */
+  readonly bindingTimeoutMs: number;
+}
+
+const DEFAULT_FILTER_TIMEOUT_MS = 10_000;
+const DEFAULT_BINDING_TIMEOUT_MS = 600_000;
+
+export function readDynamicResourcesArgs(plugin: string, args: PluginArgs): DynamicResourcesArgs {
+  return readArgs(plugin, args, ['filterTimeout', 'bindingTimeout'], (reader) => ({
+    filterTimeoutMs: readMs(reader.child('filterTimeout'), 0, 'must be zero or positive') ?? DEFAULT_FILTER_TIMEOUT_MS,
+    bindingTimeoutMs: readMs(reader.child('bindingTimeout'), 1000, 'must be at least 1 second') ?? DEFAULT_BINDING_TIMEOUT_MS,
+  }));
+}
+
+function readMs(reader: ConfigReader, least: number, why: string): number | undefined {
+  const text = reader.string();
+  if (text === undefined) return undefined;
+  try {
+    const milliseconds = parseDuration(text);
+    if (milliseconds < least) reader.errors.push(field.invalid(reader.path, text, why));
+    return milliseconds;
+  } catch (err) {
+    if (!(err instanceof DurationError)) throw err;
+    reader.errors.push(field.invalid(reader.path, text, err.message));
+    return undefined;
+  }
+}

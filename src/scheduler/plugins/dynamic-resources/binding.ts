@@ -1,0 +1,107 @@
+// Writing what was decided into claims: the devices, and that the pod may use them; and waiting for devices to be made ready.
+
+import { resourceClaims } from '../../../api/resource/v1/index.ts';
+import { formatTime } from '../../../client/time.ts';
+import * as apierrors from '../../../machinery/apierrors.ts';
+import type { Handle } from '../../framework/handle.ts';
+import type { Pod } from '../../framework/objects.ts';
+import type { Claims } from './claims.ts';
+import { hasBindingConditions, readiness } from './conditions.ts';
+import { type Allocation, canBeReserved, claimText, isReservedFor, type ResourceClaim } from './objects.ts';
+
+/** Keeps a claim that has devices until they are given back. */
+const FINALIZER = 'resource.kubernetes.io/delete-protection';
+/** Claims tell of their changes; the time is looked at so often. */
+const CHECK_INTERVAL_MS = 5000;
+
+/** The pod has to be scheduled anew. */
+export class ClaimBindingError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ClaimBindingError';
+  }
+}
+
+/** `allocation`: undefined if the claim has devices already. Answers the claim as it is afterwards. Tries again if it has changed meanwhile. */
+export async function bindClaim(
+  { client, clock }: Pick<Handle, 'client' | 'clock'>,
+  known: ResourceClaim,
+  allocation: Allocation | undefined,
+  pod: Pod,
+  signal: AbortSignal,
+): Promise<ResourceClaim> {
+  const { namespace = '', name, uid } = known.metadata;
+  const resource = client.resource(resourceClaims).namespace(namespace);
+  let claim = known;
+  for (;;) {
+    check(claim, uid, allocation);
+    if (isReservedFor(claim, pod) && (allocation === undefined || claim.status.allocation === allocation)) return claim;
+    try {
+      if (allocation !== undefined && claim.metadata.finalizers?.includes(FINALIZER) !== true) {
+        const finalizers = [...(claim.metadata.finalizers ?? []), FINALIZER];
+        claim = await resource.update({ ...claim, metadata: { ...claim.metadata, finalizers } }, { signal });
+        check(claim, uid, allocation);
+      }
+      const reference = { resource: 'pods', name: pod.metadata.name, uid: pod.metadata.uid };
+      const status: ResourceClaim['status'] = {
+        ...claim.status,
+        ...(allocation !== undefined && { allocation }),
+        reservedFor: [...(claim.status.reservedFor ?? []), reference],
+      };
+      const stamped = hasBindingConditions({ ...claim, status }) && allocation !== undefined;
+      const allocationTimestamp = formatTime(clock.now());
+      return await resource.updateStatus(
+        { ...claim, status: stamped ? { ...status, allocation: { ...allocation, allocationTimestamp } } : status },
+        { signal },
+      );
+    } catch (err) {
+      if (!apierrors.isConflict(err)) throw err;
+      claim = await resource.get(name, { signal });
+    }
+  }
+}
+
+/** Throws if the claim is not any more what was decided about. */
+function check(claim: ResourceClaim, uid: string, allocation: Allocation | undefined): void {
+  const gone = (what: string): ClaimBindingError => new ClaimBindingError(`claim ${claimText(claim)} ${what} in the meantime`);
+  if (claim.metadata.uid !== uid || claim.metadata.deletionTimestamp !== undefined) throw gone('got deleted');
+  if (allocation !== undefined && claim.status.allocation !== undefined) throw gone('got allocated elsewhere');
+  if (allocation === undefined && claim.status.allocation === undefined) throw gone('got deallocated elsewhere');
+  if (!canBeReserved(claim)) throw new ClaimBindingError(`claim ${claimText(claim)} is reserved for too many pods`);
+}
+
+/** Until the drivers have made ready all devices that need it. Throws ClaimBindingError. */
+export async function untilReady(
+  { clock }: Pick<Handle, 'clock'>,
+  claims: Claims,
+  of: readonly ResourceClaim[],
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const waiting = of.filter(hasBindingConditions);
+  const deadline = clock.monotonic() + timeoutMs;
+  while (waiting.length > 0) {
+    let ready = true;
+    for (const claim of waiting) {
+      const now = claims.get(claimText(claim));
+      if (now?.metadata.uid !== claim.metadata.uid)
+        throw new ClaimBindingError(`claim ${claimText(claim)} got deleted in the meantime`);
+      if (now.status.allocation === undefined) {
+        throw new ClaimBindingError(`claim ${claimText(claim)} got deallocated elsewhere in the meantime`);
+      }
+      const is = readiness(now);
+      if (typeof is === 'string') throw new ClaimBindingError(is);
+      ready &&= is;
+    }
+    if (ready) return;
+    if (clock.monotonic() >= deadline) throw new ClaimBindingError('device binding timeout');
+    const enough = new AbortController();
+    const changed = (): void => enough.abort();
+    const forget = waiting.map((claim) => claims.onChange(claim, changed));
+    signal.addEventListener('abort', changed, { once: true });
+    await clock.sleep(CHECK_INTERVAL_MS, enough.signal).catch(() => undefined);
+    signal.removeEventListener('abort', changed);
+    for (const one of forget) one();
+    signal.throwIfAborted();
+  }
+}

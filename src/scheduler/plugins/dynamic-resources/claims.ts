@@ -1,0 +1,79 @@
+// Claims as the scheduler sees them: as the API server has them, with what it has answered already and what is decided and not
+// written yet; and which devices that takes.
+
+import { resourceClaims } from '../../../api/resource/v1/index.ts';
+import { objectKey } from '../../../client/informers/index.ts';
+import type { Handle } from '../../framework/handle.ts';
+import { AssumeCache } from '../assume-cache.ts';
+import { type DevicesInUse, DeviceTracker } from './in-use.ts';
+import type { Allocation, ResourceClaim } from './objects.ts';
+
+export class Claims {
+  readonly #cache: AssumeCache<ResourceClaim>;
+  readonly #tracker = new DeviceTracker();
+  /** By UID: decided, and on its way to the API server. */
+  readonly #pending = new Map<string, Allocation>();
+
+  constructor({ informers, ended }: Pick<Handle, 'informers' | 'ended'>) {
+    const informer = informers.informerFor(resourceClaims);
+    this.#cache = new AssumeCache({ informer, ended });
+    // After the cache's own handler.
+    const registration = informer.addEventHandler({
+      onAdd: (claim) => this.#track(claim),
+      onUpdate: (before, after) => {
+        if (before.metadata.uid !== after.metadata.uid) this.#tracker.set(before.metadata.uid, undefined);
+        this.#track(after);
+      },
+      onDelete: ({ metadata }) => this.#tracker.set(metadata.uid, undefined),
+    });
+    ended.addEventListener('abort', () => registration.remove(), { once: true });
+  }
+
+  get inUse(): DevicesInUse {
+    return this.#tracker;
+  }
+
+  /** `key`: namespace/name. */
+  get(key: string): ResourceClaim | undefined {
+    return this.#cache.get(key);
+  }
+
+  isPending({ metadata }: ResourceClaim): boolean {
+    return this.#pending.has(metadata.uid);
+  }
+
+  /** The devices are the claim's from now on. */
+  setPending(claim: ResourceClaim, allocation: Allocation): void {
+    this.#pending.set(claim.metadata.uid, allocation);
+    this.#track(claim);
+  }
+
+  /** Whether it was pending. The devices are free again, unless the claim has been written. */
+  clearPending(claim: ResourceClaim): boolean {
+    if (!this.#pending.delete(claim.metadata.uid)) return false;
+    const now = this.#cache.get(objectKey(claim));
+    if (now?.metadata.uid === claim.metadata.uid) this.#track(now);
+    else this.#tracker.set(claim.metadata.uid, undefined);
+    return true;
+  }
+
+  /** The API server has answered this. */
+  written(claim: ResourceClaim): void {
+    this.#cache.assumeWritten(claim);
+    this.#pending.delete(claim.metadata.uid);
+    this.#track(this.#cache.get(objectKey(claim)) ?? claim);
+  }
+
+  /** Calls once, at the next change of the claim, unless forgotten before. */
+  onChange(claim: ResourceClaim, tell: () => void): () => void {
+    const key = objectKey(claim);
+    this.#cache.onChange(key, tell);
+    return () => this.#cache.forget(key, tell);
+  }
+
+  #track({ metadata, status }: ResourceClaim): void {
+    const now = this.#cache.get(metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`);
+    const known = now?.metadata.uid === metadata.uid ? now.status.allocation : status.allocation;
+    this.#tracker.set(metadata.uid, this.#pending.get(metadata.uid) ?? known);
+  }
+}

@@ -1,0 +1,303 @@
+// DynamicResources: a pod goes where devices can be had for its claims, or where those are that its claims have.
+
+import { deviceClasses, resourceClaims } from '../../../api/resource/v1/index.ts';
+import * as apierrors from '../../../machinery/apierrors.ts';
+import { type CycleState, type StateKey, stateKey } from '../../framework/cycle-state.ts';
+import type { ClusterEventWithHint } from '../../framework/events.ts';
+import type { Handle, PluginRegistration } from '../../framework/handle.ts';
+import type { NodeInfo } from '../../framework/node-info.ts';
+import type { Node } from '../../framework/objects.ts';
+import type {
+  Answer,
+  FilterPlugin,
+  PostFilterPlugin,
+  PostFilterResult,
+  PreBindPlugin,
+  PreEnqueuePlugin,
+  PreFilterPlugin,
+  PreScorePlugin,
+  ReservePlugin,
+  ScorePlugin,
+} from '../../framework/plugin.ts';
+import type { PodInfo } from '../../framework/pod-info.ts';
+import { Status } from '../../framework/status.ts';
+import { compileNodeSelector, type NodeMatcher } from '../node-selector.ts';
+import { normalizeByGreatest } from '../normalize.ts';
+import { AllocationError, AllocationTimeout, Allocator } from './allocator.ts';
+import { readDynamicResourcesArgs, type DynamicResourcesArgs } from './args.ts';
+import { bindClaim, untilReady } from './binding.ts';
+import { Claims } from './claims.ts';
+import { isOverdue, readiness } from './conditions.ts';
+import { claimEvents } from './hints.ts';
+import { type Allocation, canBeReserved, claimsOfPod, claimText, isReservedFor, type ResourceClaim } from './objects.ts';
+import { Pools } from './pools.ts';
+import { allocationOf } from './result.ts';
+
+const NAME = 'DynamicResources';
+const SKIP = new Status('Skip', [], NAME);
+const refused = (why: string): Status => new Status('UnschedulableAndUnresolvable', [why], NAME);
+const CANNOT_ALLOCATE = refused('cannot allocate all claims');
+const NOT_HERE = refused('resourceclaim not available on the node');
+const TIMED_OUT = refused('timed out trying to allocate devices');
+const unhelpful = (why: string): PostFilterResult => ({ status: new Status('Unschedulable', [why], NAME) });
+
+/** Of alternatives, the first scores this much, the next one less. */
+const MAX_ALTERNATIVES = 8;
+
+/** A pod's claims in one cycle. */
+interface PodClaims {
+  readonly claims: readonly ResourceClaim[];
+  /** Where the devices of those that have some can be used; undefined: everywhere. Parallel to `claims`. */
+  readonly usable: readonly (NodeMatcher | undefined)[];
+  /** Those without devices. */
+  readonly open: readonly ResourceClaim[];
+  readonly allocator: Allocator;
+  /** By node: devices for `open`. */
+  readonly found: Map<string, readonly Allocation[]>;
+  /** Those whose devices some node could not use. */
+  readonly elsewhere: Set<ResourceClaim>;
+}
+
+const CLAIMS: StateKey<PodClaims> = stateKey(`${NAME}/claims`);
+/** What was promised to the pod's claims on the node that was chosen. */
+const PROMISED: StateKey<ReadonlyMap<ResourceClaim, Allocation>> = stateKey(`${NAME}/promised`);
+
+type Plugins = PreEnqueuePlugin &
+  PreFilterPlugin &
+  FilterPlugin &
+  PostFilterPlugin &
+  PreScorePlugin &
+  ScorePlugin &
+  ReservePlugin &
+  PreBindPlugin;
+
+class DynamicResources implements Plugins {
+  readonly name = NAME;
+  readonly #args: DynamicResourcesArgs;
+  readonly #handle: Handle;
+  readonly #claims: Claims;
+  readonly #pools: Pools;
+  readonly #classes;
+
+  constructor(args: DynamicResourcesArgs, handle: Handle) {
+    this.#args = args;
+    this.#handle = handle;
+    this.#claims = new Claims(handle);
+    this.#pools = new Pools(handle);
+    this.#classes = handle.informers.informerFor(deviceClasses).lister;
+  }
+
+  eventsToRegister(): readonly ClusterEventWithHint[] {
+    return claimEvents((key) => this.#claims.get(key));
+  }
+
+  preEnqueue({ pod }: PodInfo): Answer {
+    if (pod.spec.resourceClaims === undefined) return undefined;
+    const claims = claimsOfPod(pod, (key) => this.#claims.get(key));
+    return typeof claims === 'string' ? refused(claims) : undefined;
+  }
+
+  preFilter(state: CycleState, { pod }: PodInfo): Status | undefined {
+    if (pod.spec.resourceClaims === undefined) return SKIP;
+    const claims = claimsOfPod(pod, (key) => this.#claims.get(key));
+    if (typeof claims === 'string') return refused(claims);
+    if (claims.length === 0) return SKIP;
+    const open: ResourceClaim[] = [];
+    for (const claim of claims) {
+      if (claim.status.allocation !== undefined) {
+        // Somebody else has it, and no room for another.
+        if (!isReservedFor(claim, pod) && !canBeReserved(claim)) return refused('resourceclaim in use');
+        continue;
+      }
+      if (this.#claims.isPending(claim)) {
+        return refused(`resource claim ${claimText(claim)} is in the process of being allocated`);
+      }
+      const why = this.#missingClass(claim);
+      if (why !== undefined) return refused(why);
+      open.push(claim);
+    }
+    state.write(CLAIMS, {
+      claims,
+      usable: claims.map(({ status }) => {
+        const selector = status.allocation?.nodeSelector;
+        return selector === undefined ? undefined : compileNodeSelector(selector);
+      }),
+      open,
+      allocator: new Allocator({
+        inUse: this.#claims.inUse,
+        classOf: (name) => this.#classes.get('', name),
+        now: () => this.#handle.clock.monotonic(),
+      }),
+      found: new Map(),
+      elsewhere: new Set<ResourceClaim>(),
+    });
+    return undefined;
+  }
+
+  filter(state: CycleState, _pod: PodInfo, { node }: NodeInfo): Answer {
+    const pod = state.read(CLAIMS);
+    if (pod === undefined || node === undefined) return undefined;
+    const elsewhere = pod.claims.filter((claim, i) => pod.usable[i]?.(node) === false || this.#hasFailed(claim));
+    if (elsewhere.length > 0) {
+      for (const claim of elsewhere) pod.elsewhere.add(claim);
+      return NOT_HERE;
+    }
+    if (pod.open.length === 0) return undefined;
+    const found = this.#allocate(pod, node);
+    if (found instanceof Status) return found;
+    pod.found.set(node.metadata.name, found);
+    return undefined;
+  }
+
+  filterTemplate({ pod }: PodInfo): string | undefined {
+    return pod.spec.resourceClaims === undefined ? '' : undefined;
+  }
+
+  /** Devices that are of no use where the pod could run are given back, if nobody else uses them. */
+  async postFilter(state: CycleState, { pod }: PodInfo): Promise<PostFilterResult> {
+    const claims = state.read(CLAIMS);
+    if (claims === undefined) return unhelpful('no new claims to deallocate');
+    for (const claim of claims.elsewhere) {
+      const { allocation: _devices, reservedFor = [], devices: _told, ...status } = claim.status;
+      if (reservedFor.some(({ uid }) => uid !== pod.metadata.uid)) continue;
+      try {
+        const resource = this.#handle.client.resource(resourceClaims).namespace(claim.metadata.namespace ?? '');
+        this.#claims.written(await resource.updateStatus({ ...claim, status }, { signal: this.#handle.ended }));
+      } catch (err) {
+        return { status: Status.error(err, NAME) };
+      }
+      return unhelpful('deallocation of ResourceClaim completed');
+    }
+    return unhelpful('still not schedulable');
+  }
+
+  preScore(state: CycleState): Answer {
+    const open = state.read(CLAIMS)?.open ?? [];
+    return open.some(({ spec }) => (spec.devices.requests ?? []).some(({ firstAvailable }) => firstAvailable !== undefined))
+      ? undefined
+      : SKIP;
+  }
+
+  /** Nodes where earlier alternatives can be had are better. */
+  score(state: CycleState, _pod: PodInfo, node: NodeInfo): number {
+    const pod = state.read(CLAIMS);
+    let score = 0;
+    pod?.found.get(node.name)?.forEach(({ devices }, i) => {
+      const taken = new Set((devices.results ?? []).map(({ request }) => request));
+      for (const { name, firstAvailable = [] } of pod.open[i]?.spec.devices.requests ?? []) {
+        firstAvailable.forEach((alternative, j) => {
+          if (taken.has(`${name}/${alternative.name}`)) score += MAX_ALTERNATIVES - j;
+        });
+      }
+    });
+    return score;
+  }
+
+  normalizeScore(_state: CycleState, _pod: PodInfo, scores: number[]): Answer {
+    normalizeByGreatest(scores, false);
+    return undefined;
+  }
+
+  reserve(state: CycleState, _pod: PodInfo, node: string): Answer {
+    const pod = state.read(CLAIMS);
+    if (pod === undefined || pod.open.length === 0) return undefined;
+    const found = pod.found.get(node);
+    if (found === undefined) return Status.error(`no devices were found on node ${node}`, NAME);
+    const promised = new Map(pod.open.map((claim, i) => [claim, found[i] as Allocation]));
+    for (const [claim, allocation] of promised) this.#claims.setPending(claim, allocation);
+    state.write(PROMISED, promised);
+    return undefined;
+  }
+
+  unreserve(state: CycleState, { pod }: PodInfo): void {
+    for (const claim of state.read(PROMISED)?.keys() ?? []) this.#claims.clearPending(claim);
+    state.delete(PROMISED);
+    for (const { metadata } of state.read(CLAIMS)?.claims ?? []) {
+      const now = this.#claims.get(`${metadata.namespace ?? ''}/${metadata.name}`);
+      if (now !== undefined && now.status.allocation !== undefined && isReservedFor(now, pod))
+        void this.#giveUp(now, pod.metadata.uid);
+    }
+  }
+
+  preBindPreFlight(state: CycleState): Answer {
+    return state.read(CLAIMS) === undefined ? SKIP : undefined;
+  }
+
+  async preBind(state: CycleState, { pod }: PodInfo, _node: string, signal: AbortSignal): Promise<Answer> {
+    const { claims } = state.read(CLAIMS) ?? { claims: [] };
+    const promised = state.read(PROMISED);
+    const bound: ResourceClaim[] = [];
+    try {
+      for (const claim of claims) {
+        const written = isReservedFor(claim, pod)
+          ? claim
+          : await bindClaim(this.#handle, claim, promised?.get(claim), pod, signal);
+        if (written !== claim) this.#claims.written(written);
+        bound.push(written);
+      }
+      await untilReady(this.#handle, this.#claims, bound, this.#args.bindingTimeoutMs, signal);
+      return undefined;
+    } catch (err) {
+      return Status.error(err, NAME);
+    }
+  }
+
+  #missingClass({ spec }: ResourceClaim): string | undefined {
+    for (const { name, exactly, firstAvailable } of spec.devices.requests ?? []) {
+      const asked =
+        exactly !== undefined
+          ? [[name, exactly.deviceClassName] as const]
+          : (firstAvailable ?? []).map((one) => [`${name}/${one.name}`, one.deviceClassName] as const);
+      if (asked.length === 0) return `request ${name}: unknown request type`;
+      for (const [request, className] of asked) {
+        if (this.#classes.get('', className) === undefined) return `request ${request}: device class ${className} does not exist`;
+      }
+    }
+    return undefined;
+  }
+
+  /** Its devices were not made ready in time, or never will be. */
+  #hasFailed(claim: ResourceClaim): boolean {
+    if (claim.status.allocation === undefined) return false;
+    const ready = readiness(claim);
+    if (typeof ready === 'string') return true;
+    return !ready && isOverdue(claim, this.#handle.clock.now(), this.#args.bindingTimeoutMs);
+  }
+
+  #allocate({ open, allocator }: PodClaims, node: Node): readonly Allocation[] | Status {
+    const { clock, random } = this.#handle;
+    const { filterTimeoutMs } = this.#args;
+    const deadline = filterTimeoutMs === 0 ? Infinity : clock.monotonic() + filterTimeoutMs;
+    try {
+      const picks = allocator.allocate(node, this.#pools.of(node), open, deadline);
+      if (picks === undefined) return CANNOT_ALLOCATE;
+      return open.map((claim, i) => allocationOf(claim, picks[i] ?? [], node.metadata.name, () => random.uuid()));
+    } catch (err) {
+      if (err instanceof AllocationTimeout) return TIMED_OUT;
+      if (!(err instanceof AllocationError)) throw err;
+      return err.onNode ? refused(err.message) : Status.error(err, NAME);
+    }
+  }
+
+  /** The pod will not use the claim after all. Never rejects. */
+  async #giveUp({ metadata }: ResourceClaim, uid: string): Promise<void> {
+    const { client, ended: signal, logger } = this.#handle;
+    const patch = { metadata: { uid: metadata.uid }, status: { reservedFor: [{ $patch: 'delete', uid }] } };
+    try {
+      const resource = client.resource(resourceClaims).namespace(metadata.namespace ?? '');
+      const options = { subresource: 'status', signal };
+      this.#claims.written(await resource.patch(metadata.name, 'application/strategic-merge-patch+json', patch, options));
+    } catch (err) {
+      if (apierrors.isNotFound(err) || apierrors.isConflict(err) || signal.aborted) return;
+      logger.warn('a claim stays reserved for a pod that was not bound', {
+        claim: `${metadata.namespace}/${metadata.name}`,
+        err,
+      });
+    }
+  }
+}
+
+export const dynamicResources: PluginRegistration = {
+  name: NAME,
+  create: (args, handle) => new DynamicResources(readDynamicResourcesArgs(NAME, args), handle),
+};

@@ -1,0 +1,81 @@
+// Claims to devices and what offers devices, as informers hand them out.
+
+import type {
+  AllocationResult,
+  Device as ApiDevice,
+  DeviceClass as ApiDeviceClass,
+  DeviceRequestAllocationResult,
+  ResourceClaim as ApiResourceClaim,
+  ResourceSlice as ApiResourceSlice,
+} from '../../../api/resource/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import { quote } from '../../../machinery/go-format.ts';
+import type { Pod } from '../../framework/objects.ts';
+
+export type ResourceClaim = Immutable<ApiResourceClaim>;
+export type DeviceClass = Immutable<ApiDeviceClass>;
+export type ResourceSlice = Immutable<ApiResourceSlice>;
+export type Device = Immutable<ApiDevice>;
+export type Allocation = Immutable<AllocationResult>;
+export type AllocatedDevice = Immutable<DeviceRequestAllocationResult>;
+
+/** One device in the cluster. */
+export function deviceKey({
+  driver,
+  pool,
+  device,
+}: {
+  readonly driver: string;
+  readonly pool: string;
+  readonly device: string;
+}): string {
+  return `${driver}/${pool}/${device}`;
+}
+
+export function claimText({ metadata }: ResourceClaim): string {
+  return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+}
+
+/** Of a claim, so many pods can use it at once. */
+const MAX_RESERVED = 256;
+
+export function isReservedFor(claim: ResourceClaim, pod: Pod): boolean {
+  return claim.status.reservedFor?.some(({ uid }) => uid === pod.metadata.uid) === true;
+}
+
+export function canBeReserved({ status }: ResourceClaim): boolean {
+  return (status.reservedFor?.length ?? 0) < MAX_RESERVED;
+}
+
+/**
+ * The pod's claims, or why they are not there yet. `get`: by 'namespace/name'. A claim that was found unnecessary for the pod is
+ * left out.
+ */
+export function claimsOfPod(pod: Pod, get: (key: string) => ResourceClaim | undefined): readonly ResourceClaim[] | string {
+  const { namespace = '', name: podName = '' } = pod.metadata;
+  const claims: ResourceClaim[] = [];
+  for (const { name, resourceClaimName, resourceClaimTemplateName } of pod.spec.resourceClaims ?? []) {
+    let claimName = resourceClaimName;
+    if (claimName === undefined) {
+      if (resourceClaimTemplateName === undefined) {
+        return `pod ${quote(`${namespace}/${podName}`)}, spec.resourceClaim ${quote(name)}: none of the supported fields are set`;
+      }
+      const made = pod.status.resourceClaimStatuses?.find((status) => status.name === name);
+      if (made === undefined) return `pod ${quote(`${namespace}/${podName}`)}: ResourceClaim not created yet`;
+      if (made.resourceClaimName === undefined) continue;
+      claimName = made.resourceClaimName;
+    }
+    const claim = get(`${namespace}/${claimName}`);
+    if (claim === undefined) return `resourceclaim.resource.k8s.io ${quote(claimName)} not found`;
+    if (claim.metadata.deletionTimestamp !== undefined) return `resourceclaim ${quote(claimName)} is being deleted`;
+    const owners = claim.metadata.ownerReferences ?? [];
+    if (
+      resourceClaimName === undefined &&
+      !owners.some(({ controller, uid }) => controller === true && uid === pod.metadata.uid)
+    ) {
+      return `ResourceClaim ${claimText(claim)} was not created for pod ${namespace}/${podName} (pod is not owner)`;
+    }
+    claims.push(claim);
+  }
+  return claims;
+}

@@ -1,0 +1,115 @@
+// CEL selectors of devices: `device.driver == "gpu.example.com" && device.capacity["gpu.example.com"].memory.isGreaterThan(…)`.
+
+import { AbstractMap, allLibraries, Environment, type Program, types, type Value } from '../../../cel/index.ts';
+import { QUANTITY, QuantityValue } from '../../../cel/library/quantity.ts';
+import { tryParseSemver } from '../../../cel/library/semver.ts';
+import type { DeviceAttribute } from '../../../api/resource/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import { parseQuantity } from '../../../machinery/quantity.ts';
+import type { Device } from './objects.ts';
+
+const device = types.object('kubernetes.DRADevice', {
+  driver: types.STRING,
+  attributes: types.map(types.STRING, types.map(types.STRING, types.DYN)),
+  capacity: types.map(types.STRING, types.map(types.STRING, QUANTITY)),
+  allowMultipleAllocations: types.BOOL,
+});
+const environment = new Environment({ variables: { device }, libraries: allLibraries });
+
+/** Expressions are few: those of classes, and those that claims repeat. Bounded, since users write them. */
+const MAX_PROGRAMS = 1000;
+const programs = new Map<string, Program | Error>();
+
+/** What went wrong with a selector; the message begins with what kind of thing. */
+export class SelectorError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'SelectorError';
+  }
+}
+
+function programOf(expression: string): Program | Error {
+  let program = programs.get(expression);
+  if (program === undefined) {
+    const compiled = environment.compile(expression, { resultType: types.BOOL });
+    program = compiled.program ?? compiled.error;
+    if (programs.size >= MAX_PROGRAMS) programs.clear();
+    programs.set(expression, program);
+  }
+  return program;
+}
+
+/** By device (which never changes: another version is another object) and expression. */
+const answers = new WeakMap<Device, Map<string, boolean | SelectorError>>();
+
+/** Throws SelectorError. */
+export function selects(expression: string, driver: string, of: Device): boolean {
+  let known = answers.get(of);
+  if (known === undefined) {
+    known = new Map();
+    answers.set(of, known);
+  }
+  let answer = known.get(expression);
+  if (answer === undefined) {
+    answer = evaluate(expression, driver, of);
+    known.set(expression, answer);
+  }
+  if (answer instanceof SelectorError) throw answer;
+  return answer;
+}
+
+function evaluate(expression: string, driver: string, of: Device): boolean | SelectorError {
+  const program = programOf(expression);
+  if (program instanceof Error) return new SelectorError(`CEL compile error: ${program.message}`);
+  const { value, error } = program.evaluate({ device: asSeen(driver, of) });
+  if (error !== undefined) return new SelectorError(`CEL runtime error: ${error.message}`);
+  return value === true;
+}
+
+/** Names without a domain are of the driver's. */
+function asSeen(driver: string, { attributes, capacity, allowMultipleAllocations }: Device) {
+  return {
+    driver,
+    attributes: new Domains(driver, attributes ?? {}, valueOf),
+    capacity: new Domains(driver, capacity ?? {}, ({ value }) => new QuantityValue(parseQuantity(value))),
+    allowMultipleAllocations: allowMultipleAllocations ?? false,
+  };
+}
+
+function valueOf({ int, bool, string, version }: Immutable<DeviceAttribute>): Value {
+  return int ?? bool ?? string ?? (version === undefined ? undefined : tryParseSemver(version)) ?? null;
+}
+
+const NOTHING: Readonly<Record<string, Value>> = {};
+
+/** By domain, then by name. A domain that the device says nothing of is empty, so that asking for it is no error. */
+class Domains<T> extends AbstractMap {
+  readonly #byDomain = new Map<string, Record<string, Value>>();
+
+  constructor(driver: string, entries: Readonly<Record<string, T>>, value: (entry: T) => Value) {
+    super();
+    for (const [qualified, entry] of Object.entries(entries)) {
+      const slash = qualified.indexOf('/');
+      const domain = slash < 0 ? driver : qualified.slice(0, slash);
+      const names = this.#byDomain.get(domain) ?? {};
+      Object.defineProperty(names, qualified.slice(slash + 1), { value: value(entry), enumerable: true, configurable: true });
+      this.#byDomain.set(domain, names);
+    }
+  }
+
+  get size(): number {
+    return this.#byDomain.size;
+  }
+
+  get(key: Value): Value {
+    return typeof key === 'string' ? (this.#byDomain.get(key) ?? NOTHING) : undefined;
+  }
+
+  override has(key: Value): boolean {
+    return typeof key === 'string' && this.#byDomain.has(key);
+  }
+
+  keys(): Iterable<Value> {
+    return this.#byDomain.keys();
+  }
+}

@@ -1,0 +1,20 @@
+// Devices that their drivers keep from being used, unless a request says that it does not mind.
+
+import type { DeviceTaint, DeviceToleration } from '../../../api/resource/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type { Device } from './objects.ts';
+
+export function isTolerated({ taints }: Device, tolerations: readonly Immutable<DeviceToleration>[]): boolean {
+  return (taints ?? []).every(
+    (taint) =>
+      (taint.effect !== 'NoSchedule' && taint.effect !== 'NoExecute') ||
+      tolerations.some((toleration) => tolerates(toleration, taint)),
+  );
+}
+
+function tolerates(toleration: Immutable<DeviceToleration>, taint: Immutable<DeviceTaint>): boolean {
+  if (toleration.effect && toleration.effect !== taint.effect) return false;
+  if (toleration.key && toleration.key !== taint.key) return false;
+  if ((toleration.operator || 'Equal') === 'Exists') return true;
+  return (toleration.value ?? '') === (taint.value ?? '');
+}
