@@ -45,7 +45,7 @@ export function podSpec(spec: PodSpec, at: FieldPath, owner: VolumeOwner = IN_TE
     ...oneOf(spec.dnsPolicy, DNS_POLICIES, at.child('dnsPolicy')),
     ...validation.validateLabels(spec.nodeSelector, at.child('nodeSelector')),
     ...podSecurityContext(spec, at.child('securityContext')),
-    ...affinity(spec.affinity, at.child('affinity')),
+    ...affinity(spec.affinity, at.child('affinity'), { anyValues: owner.anyNodeValues === true }),
     ...dnsConfig(spec.dnsConfig, spec.dnsPolicy, at.child('dnsConfig')),
     ...(spec.readinessGates ?? []).flatMap(({ conditionType }, index) =>
       invalidEach(

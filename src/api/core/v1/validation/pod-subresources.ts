@@ -19,7 +19,7 @@ export function validatePodEphemeralContainersUpdate(pod: Pod, old: Pod): FieldE
   // A patch does not keep their order.
   const now = new Map((pod.spec.ephemeralContainers ?? []).map((container) => [container.name, container]));
   return [
-    ...anyPod(pod),
+    ...anyPod(pod, old),
     ...podAnnotationsUpdate(pod.metadata.annotations, old.metadata.annotations, pod.spec, ANNOTATIONS),
     ...(old.spec.ephemeralContainers ?? []).flatMap((before) => {
       const name = JSON.stringify(before.name);
@@ -38,7 +38,7 @@ const ONLY_CPU_AND_MEMORY = 'only cpu and memory resources are mutable';
 export function validatePodResize(pod: Pod, old: Pod): FieldErrorList {
   if (isMirrorPod(old.metadata.annotations)) return [field.forbidden(WHOLE, 'static pods cannot be resized')];
   if (old.spec.os?.name === 'windows') return [field.forbidden(WHOLE, 'windows pods cannot be resized')];
-  const errors = anyPod(pod);
+  const errors = anyPod(pod, old);
   if ((old.status.qosClass ?? podQosClass(old.spec)) !== podQosClass(pod.spec)) {
     errors.push(field.invalid(SPEC, pod.status.qosClass ?? '', 'Pod QOS Class may not change as a result of resizing'));
   }

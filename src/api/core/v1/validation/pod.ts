@@ -10,7 +10,7 @@ import { invalidEach, MAX_INT32 } from './common.ts';
 import { containersOfPod, image } from './containers.ts';
 import { podSpec } from './pod-spec.ts';
 import { profilesMatch } from './profile-annotations.ts';
-import { tolerations } from './scheduling.ts';
+import { asksForImpossibleValues, tolerations } from './scheduling.ts';
 
 const SPEC = new field.FieldPath('spec');
 const ANNOTATIONS = new field.FieldPath('metadata', 'annotations');
@@ -27,11 +27,17 @@ export function validatePod(pod: Pod): FieldErrorList {
   return [...errors, ...profilesMatch(pod.metadata.annotations, spec, SPEC)];
 }
 
-/** What holds of a pod at any time. */
-export function anyPod({ metadata, spec }: Pod): FieldErrorList {
+/** What holds of a pod at any time. `old`: the pod before, if it changes. */
+export function anyPod({ metadata, spec }: Pod, old?: Pod): FieldErrorList {
+  const required = old?.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return [
     ...podAnnotations(metadata.annotations, spec, ANNOTATIONS),
-    ...podSpec(spec, SPEC, { podName: metadata.name ?? '', isPod: true, isMirror: isMirrorPod(metadata.annotations) }),
+    ...podSpec(spec, SPEC, {
+      podName: metadata.name ?? '',
+      isPod: true,
+      isMirror: isMirrorPod(metadata.annotations),
+      anyNodeValues: asksForImpossibleValues(required),
+    }),
     ...tokensWithoutAccount(spec),
     ...containersOfPod(spec.containers, SPEC.child('containers')),
     ...containersOfPod(spec.initContainers, SPEC.child('initContainers')),
@@ -56,7 +62,7 @@ const UPDATE_MESSAGE =
 export function validatePodUpdate(pod: Pod, old: Pod): FieldErrorList {
   const { spec } = pod;
   const errors = [
-    ...anyPod(pod),
+    ...anyPod(pod, old),
     // Says again what is wrong with them: a cause for each.
     ...podAnnotationsUpdate(pod.metadata.annotations, old.metadata.annotations, spec, ANNOTATIONS),
   ];

@@ -20,10 +20,10 @@ import { invalidEach, oneOf, optionalOneOf } from './common.ts';
 
 const TAINT_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
-export function affinity(value: Affinity | undefined, at: FieldPath): FieldErrorList {
+export function affinity(value: Affinity | undefined, at: FieldPath, rules = STRICT): FieldErrorList {
   if (value === undefined) return [];
   const errors: FieldErrorList = [];
-  if (value.nodeAffinity !== undefined) errors.push(...nodeAffinity(value.nodeAffinity, at.child('nodeAffinity')));
+  if (value.nodeAffinity !== undefined) errors.push(...nodeAffinity(value.nodeAffinity, at.child('nodeAffinity'), rules));
   for (const name of ['podAffinity', 'podAntiAffinity'] as const) {
     const pods = value[name];
     const path = at.child(name);
@@ -41,11 +41,11 @@ export function affinity(value: Affinity | undefined, at: FieldPath): FieldError
   return errors;
 }
 
-function nodeAffinity(value: NodeAffinity, at: FieldPath): FieldErrorList {
+function nodeAffinity(value: NodeAffinity, at: FieldPath, rules: ValueRules): FieldErrorList {
   const required = value.requiredDuringSchedulingIgnoredDuringExecution;
   const preferredPath = at.child('preferredDuringSchedulingIgnoredDuringExecution');
   return [
-    ...(required === undefined ? [] : nodeSelector(required, at.child('requiredDuringSchedulingIgnoredDuringExecution'))),
+    ...(required === undefined ? [] : nodeSelector(required, at.child('requiredDuringSchedulingIgnoredDuringExecution'), rules)),
     ...(value.preferredDuringSchedulingIgnoredDuringExecution ?? []).flatMap((term, index) => [
       ...weight(term.weight, preferredPath.index(index).child('weight')),
       // A preference for a label that no node can have does no harm.

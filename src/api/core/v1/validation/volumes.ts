@@ -23,6 +23,8 @@ export interface VolumeOwner {
   readonly isPod: boolean;
   /** The API's copy of a pod that a node has from a file. */
   readonly isMirror: boolean;
+  /** It was stored when it might still ask for nodes of labels that none can have. */
+  readonly anyNodeValues?: boolean;
 }
 
 export function volumes(list: readonly Volume[] | undefined, owner: VolumeOwner, at: FieldPath): ValidatedVolumes {
