@@ -51,7 +51,7 @@ function makeAdapter(type: Type): Adapter {
     case 'wrapper':
       return adapterOf(type.of);
     case 'list':
-      return scalar((raw) => (Array.isArray(raw) ? new AdaptedList(raw, adapterOf(type.element)) : raw));
+      return scalar((raw) => (Array.isArray(raw) ? new AdaptedList(raw, adapterOf(type.element), type.setBy) : raw));
     case 'map':
       return scalar((raw) => (isPlainObject(raw) ? new AdaptedMap(raw, adapterOf(type.value)) : raw));
     case 'object':
@@ -80,7 +80,7 @@ function isPlain(type: Type, open: Set<string>): boolean {
     case 'wrapper':
       return isPlain(type.of, open);
     case 'list':
-      return isPlain(type.element, open);
+      return type.setBy === undefined && isPlain(type.element, open);
     case 'map':
       return isPlain(type.value, open);
     case 'object': {
@@ -90,7 +90,7 @@ function isPlain(type: Type, open: Set<string>): boolean {
       open.add(type.name);
       return names.every((name) => {
         const field = type.field(name) as FieldType;
-        return field.default === undefined && isPlain(field.type, open);
+        return field.default === undefined && field.property === undefined && isPlain(field.type, open);
       });
     }
     default:
@@ -101,11 +101,13 @@ function isPlain(type: Type, open: Set<string>): boolean {
 class AdaptedList extends ListValue {
   readonly #raw: readonly unknown[];
   readonly #adapt: Adapter;
+  override readonly setBy: readonly string[] | undefined;
 
-  constructor(raw: readonly unknown[], adapt: Adapter) {
+  constructor(raw: readonly unknown[], adapt: Adapter, setBy: readonly string[] | undefined) {
     super();
     this.#raw = raw;
     this.#adapt = adapt;
+    this.setBy = setBy;
   }
 
   get size(): number {
@@ -156,23 +158,31 @@ class AdaptedObject extends AbstractMap {
   }
 
   get size(): number {
-    return Object.keys(this.#raw).length;
+    return this.#names().length;
   }
 
   get(key: Value): Value {
     if (typeof key !== 'string') return undefined;
     const field = this.#type.field(key);
     if (field === undefined) return undefined;
-    if (!Object.hasOwn(this.#raw, key) || this.#raw[key] === undefined) return field.default;
-    return adapterOf(field.type)(this.#raw[key]);
+    const property = field.property ?? key;
+    if (!Object.hasOwn(this.#raw, property) || this.#raw[property] === undefined) return field.default;
+    return adapterOf(field.type)(this.#raw[property]);
   }
 
   override has(key: Value): boolean {
-    return typeof key === 'string' && this.#raw[key] !== undefined && Object.hasOwn(this.#raw, key);
+    if (typeof key !== 'string') return false;
+    const property = this.#type.field(key)?.property ?? key;
+    return Object.hasOwn(this.#raw, property) && this.#raw[property] !== undefined;
   }
 
   keys(): Iterable<Value> {
-    return mapKeys(this.#raw);
+    return this.#names();
+  }
+
+  /** As expressions write them; what the type does not know is not seen. */
+  #names(): string[] {
+    return (this.#type.fieldNames?.() ?? Object.keys(this.#raw)).filter((name) => this.has(name));
   }
 }
 

@@ -36,11 +36,10 @@ export interface EnvironmentConfig {
 }
 
 export interface CompileOptions {
-  /**
-   * What the expression must evaluate to: exactly one of these, so that an expression whose type only evaluation can tell is none
-   * of them. dyn among them, or no list: anything.
-   */
+  /** What the expression must evaluate to: one of these, or something that only evaluation can tell. Absent: anything. */
   readonly resultType?: Type | readonly Type[];
+  /** What only evaluation can tell is not enough, as for admission policies. Default: false. */
+  readonly exactResult?: boolean;
   /** Skips the type checker: everything is decided at run time. Default: false. */
   readonly unchecked?: boolean;
 }
@@ -146,7 +145,7 @@ export class Environment {
     const unreadable = options.unchecked === true ? [] : checkLiterals(expression);
     if (unreadable.length > 0) return fail(unreadable);
     const resultType = checked.types.get(expression) ?? DYN;
-    const wrong = wrongResult(resultType, options.resultType);
+    const wrong = wrongResult(resultType, options);
     if (wrong !== undefined) return fail([{ offset: expression.offset, message: wrong }], 'resultType');
     const planned = plan(expression, {
       checked,
@@ -161,10 +160,10 @@ export class Environment {
   }
 }
 
-function wrongResult(actual: Type, wanted: Type | readonly Type[] | undefined): string | undefined {
-  if (wanted === undefined) return undefined;
-  const types = 'kind' in wanted ? [wanted] : wanted;
-  if (types.some((type) => isDyn(type) || sameType(actual, type))) return undefined;
+function wrongResult(actual: Type, { resultType, exactResult }: CompileOptions): string | undefined {
+  if (resultType === undefined || (isDyn(actual) && exactResult !== true)) return undefined;
+  const types = 'kind' in resultType ? [resultType] : resultType;
+  if (types.some((type) => sameType(actual, type))) return undefined;
   const names = types.map(formatType);
   return names.length === 1 ? `must evaluate to ${names[0]}` : `must evaluate to one of [${names.join(' ')}]`;
 }

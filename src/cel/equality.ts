@@ -1,6 +1,7 @@
 // Equality and order across types: numbers compare by what they mean, values of other types are simply not equal.
 
 import { noSuchOverload } from './errors.ts';
+import { sameItems } from './set-lists.ts';
 import { compareText } from './text.ts';
 import {
   adaptDynamic,
@@ -11,6 +12,7 @@ import {
   isMap,
   listItem,
   listSize,
+  ListValue,
   mapGet,
   mapKeys,
   mapSize,
@@ -58,9 +60,14 @@ export function equals(a: Value, b: Value): boolean {
   return b instanceof CelObject && objectsEqual(a as CelObject, b);
 }
 
+const setByOf = (list: Parameters<typeof listSize>[0]): readonly string[] | undefined =>
+  list instanceof ListValue ? list.setBy : undefined;
+
 function listsEqual(a: Parameters<typeof listSize>[0], b: Parameters<typeof listSize>[0]): boolean {
   const size = listSize(a);
   if (size !== listSize(b)) return false;
+  const setBy = setByOf(a) ?? setByOf(b);
+  if (setBy !== undefined) return sameItems(a, b, setBy, equals);
   for (let index = 0; index < size; index++) if (!equals(listItem(a, index), listItem(b, index))) return false;
   return true;
 }

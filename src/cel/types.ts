@@ -16,7 +16,7 @@ export type SimpleKind =
   | 'duration';
 
 export type Type =
-  | { readonly kind: SimpleKind }
+  | SimpleType
   | ListType
   | MapType
   | ObjectType
@@ -28,11 +28,19 @@ export type Type =
   /** A parameter of a function's declaration, or a variable that the checker is to find. */
   | { readonly kind: 'parameter'; readonly name: string };
 
+export interface SimpleType {
+  readonly kind: SimpleKind;
+  /** Text has at most so many bytes; absent: not known. For the estimate of costs only. */
+  readonly maxLength?: number;
+}
+
 export interface ListType {
   readonly kind: 'list';
   readonly element: Type;
   /** At most so many items; absent: not known. For the estimate of costs only. */
   readonly maxItems?: number;
+  /** Its order does not matter, and items that agree in these fields are one; none: items that are equal. */
+  readonly setBy?: readonly string[];
 }
 
 export interface MapType {
@@ -46,6 +54,8 @@ export interface FieldType {
   readonly type: Type;
   /** What selecting the field gives where it is absent; without one that is an error ("no such key"). */
   readonly default?: unknown;
+  /** What the field is called in the object, where expressions have to call it otherwise. */
+  readonly property?: string;
 }
 
 /** A struct. Fields are looked up, so that types may contain themselves. */
@@ -60,7 +70,7 @@ export interface ObjectType {
   readonly construct?: (fields: ReadonlyMap<string, unknown>) => unknown;
 }
 
-const simple = (kind: SimpleKind): Type => ({ kind });
+const simple = (kind: SimpleKind): SimpleType => ({ kind });
 
 export const DYN = simple('dyn');
 export const ANY = simple('any');

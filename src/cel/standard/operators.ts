@@ -18,6 +18,7 @@ import { comparesTwo, sizeOf, traversal } from '../cost.ts';
 import { global, member, type Functions, type Overload } from '../declarations.ts';
 import { compare, equals } from '../equality.ts';
 import { evaluationError, noSuchKey, noSuchOverload } from '../errors.ts';
+import { unite } from '../set-lists.ts';
 import { codePointLength } from '../text.ts';
 import { BOOL, BYTES, DOUBLE, DURATION, INT, list, map, parameter, STRING, TIMESTAMP, UINT, type Type } from '../types.ts';
 import {
@@ -29,7 +30,7 @@ import {
   mapGet,
   mapSize,
   type AbstractMap,
-  type ListValue,
+  ListValue,
   type Value,
 } from '../values.ts';
 
@@ -73,6 +74,7 @@ function ordering(name: string, crossTypes: boolean, holds: (order: -1 | 0 | 1) 
 }
 
 function concatenate(a: List, b: List): Value {
+  if (a instanceof ListValue && a.setBy !== undefined) return unite(a, b, equals);
   return [...listItems(a), ...listItems(b)];
 }
 
