@@ -125,7 +125,14 @@ async function endToEnd(nodeCount: number, podCount: number, requests: Readonly<
   const clock = systemClock;
   const logger = new RecordingLogger();
   const storage = createMemoryStorage({ clock, logger });
-  const server = new ApiServer({ random: new SeededRandom(1), logger, port: 0, clock, storage });
+  const server = new ApiServer({
+    random: new SeededRandom(1),
+    logger,
+    port: 0,
+    clock,
+    storage,
+    disableAdmissionPlugins: ['TaintNodesByCondition'],
+  });
   await server.start();
   const clientOf = (name: string, groups: readonly string[]) =>
     createClient(createInProcessTransport({ handler: server.inProcess({ name, groups }) }));

@@ -66,7 +66,6 @@ export const deduced: MergeType = {
 
 const deducedMap: MapShape = { atomic: false, fields: NO_FIELDS, values: deduced };
 
-/** runtime.RawExtension and its like: a map of anything. */
 const freeFormMap: MergeType = { map: { atomic: false, fields: NO_FIELDS, values: deduced } };
 
 const scalarTypes: Readonly<Record<Scalar, MergeType>> = {
@@ -84,7 +83,7 @@ const scalarTypes: Readonly<Record<Scalar, MergeType>> = {
   intOrString: untypedScalar,
   time: untypedScalar,
   microTime: untypedScalar,
-  rawExtension: freeFormMap,
+  rawExtension: untypedAtomic,
   fieldsV1: freeFormMap,
   json: deduced,
 };

@@ -18,6 +18,7 @@ import { ResourceQuotaAdmission } from './resource-quota/index.ts';
 import { RuntimeClassAdmission } from './runtime-class/index.ts';
 import { ServiceAccount } from './service-account.ts';
 import { StorageObjectInUseProtection } from './storage-object-in-use-protection.ts';
+import { TaintNodesByCondition } from './taint-nodes-by-condition.ts';
 
 export interface AdmissionServices {
   readonly find: Find;
@@ -41,6 +42,7 @@ export function defaultAdmissionPlugins(services: AdmissionServices, disabled: r
     new Priority(services),
     new DefaultTolerationSeconds(),
     new NodeRestriction(services),
+    new TaintNodesByCondition(),
     new DefaultStorageClass(services),
     new StorageObjectInUseProtection(),
     new PersistentVolumeClaimResize(services),

@@ -25,13 +25,13 @@ export function inNamespace<T extends KubeObject>(object: T, requested: string):
 const NAMESPACE_MISMATCH = 'the namespace of the provided object does not match the namespace sent on the request';
 
 /** What a new object begins with. Marks of deletion are not taken from the client. */
-export function fillForCreate<T extends KubeObject>(object: T, now: number, random: Random, hasGeneration: boolean): T {
+export function fillForCreate<T extends KubeObject>(object: T, now: number, random: Random, generation: number | undefined): T {
   const metadata: Record<string, unknown> = {};
   const given = object.metadata as object as Readonly<Record<string, unknown>>;
   for (const key in given) if (!NOT_FROM_CLIENTS.has(key)) metadata[key] = given[key];
   metadata['uid'] = random.uuid();
   metadata['creationTimestamp'] = formatTime(now);
-  if (hasGeneration) metadata['generation'] = 1;
+  if (generation !== undefined) metadata['generation'] = generation;
   return { ...object, metadata };
 }
 

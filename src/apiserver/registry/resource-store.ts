@@ -174,9 +174,6 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   }
 
   async create(context: RequestContext, _parent: string, object: KubeObject, options: CreateOptions): Promise<EncodedObject> {
-    if ((object.metadata.resourceVersion ?? '') !== '' && object.metadata.resourceVersion !== '0') {
-      throw apierrors.badRequest('resourceVersion should not be set on objects to be created');
-    }
     const strategyContext = this.#strategyContext(context, options.dryRun);
     const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
     for (let attempt = 1; ; attempt++) {
@@ -187,6 +184,10 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
           }
         : object;
       const prepared = await this.#prepareCreate(context, named as T, strategyContext, options);
+      if ((object.metadata.resourceVersion ?? '') !== '' && object.metadata.resourceVersion !== '0') {
+        await prepared.rollback();
+        throw apierrors.badRequest('resourceVersion should not be set on objects to be created');
+      }
       try {
         return await this.#insert(prepared, strategyContext);
       } catch (error) {
@@ -206,7 +207,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   ): Promise<Reservation<T>> {
     const { strategy } = this;
     let prepared = inNamespace(object, context.namespace);
-    prepared = fillForCreate(prepared, strategyContext.now, this.#random, Boolean(strategy.generation));
+    const generation = Boolean(strategy.generation) && (strategy.initialGeneration ?? 1);
+    prepared = fillForCreate(prepared, strategyContext.now, this.#random, generation || undefined);
     if (strategy.prepareForCreate !== undefined) prepared = strategy.prepareForCreate(prepared, strategyContext);
     const reservation = (await strategy.reserveForCreate?.(prepared, strategyContext)) ?? nothingReserved(prepared);
     prepared = reservation.object;

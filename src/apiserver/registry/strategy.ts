@@ -94,6 +94,8 @@ export interface ResourceStrategy<T extends KubeObject> extends CreateStrategy<T
    * outside metadata and status; a function decides by itself. Default: false (no generation).
    */
   readonly generation?: boolean | ((object: T, old: T) => boolean);
+  /** Where it begins. 0: an object that has never changed has none. Default: 1. */
+  readonly initialGeneration?: 0 | 1;
   /**
    * Field paths that field selectors may use beside metadata.name and metadata.namespace, and how an object answers them
    * (bools as 'true' and 'false', absent as ''). The keys of what it answers are the same for every object.

@@ -55,8 +55,8 @@ export async function startTestServer(config: TestServerConfig = {}): Promise<Te
     logger,
     port: 0,
     detectMutations: true,
-    // Nobody makes default accounts here, so pods need none.
-    disableAdmissionPlugins: ['ServiceAccount'],
+    // Nobody makes default accounts here, so pods need none; nobody sees that nodes are ready.
+    disableAdmissionPlugins: ['ServiceAccount', 'TaintNodesByCondition'],
     ...config,
     clock,
     storage,

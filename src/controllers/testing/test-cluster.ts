@@ -45,7 +45,8 @@ export async function startTestCluster({ startMs }: { readonly startMs?: number 
   const random = new SeededRandom(1);
   const logger = recordingLogger();
   const storage = createMemoryStorage({ clock, logger });
-  const server = new ApiServer({ storage, clock, random, logger });
+  // A node in a test is ready as soon as it is there, unless the test says otherwise.
+  const server = new ApiServer({ storage, clock, random, logger, disableAdmissionPlugins: ['TaintNodesByCondition'] });
   await server.start();
   const handler = server.inProcess({ name: 'system:admin', groups: ['system:masters', 'system:authenticated'] });
   const transport = createInProcessTransport({ handler });

@@ -15,7 +15,6 @@ type FlowSchema = Immutable<flowcontrol.FlowSchema>;
 
 export const flowSchemaStrategy: ResourceStrategy<FlowSchema> = {
   generation: true,
-  allowUnconditionalUpdate: false,
   prepareForCreate: (object) => ({ ...object, status: {} }),
   validate: (object) => validateFlowSchema(object),
   prepareForUpdate: (object, old) => ({ ...object, status: old.status }),
@@ -23,7 +22,6 @@ export const flowSchemaStrategy: ResourceStrategy<FlowSchema> = {
 };
 
 export const flowSchemaStatusStrategy: SubresourceStrategy<FlowSchema> = {
-  allowUnconditionalUpdate: false,
   resetFields: [['metadata'], ['spec']],
   prepareForUpdate: (object, old) => ({ ...withMetadataForStatus(object, old), spec: old.spec }),
   validateUpdate: (object) => validateFlowControlStatus(object),

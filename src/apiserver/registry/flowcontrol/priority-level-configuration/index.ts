@@ -15,7 +15,6 @@ type PriorityLevelConfiguration = Immutable<flowcontrol.PriorityLevelConfigurati
 
 export const priorityLevelConfigurationStrategy: ResourceStrategy<PriorityLevelConfiguration> = {
   generation: true,
-  allowUnconditionalUpdate: false,
   prepareForCreate: (object) => ({ ...object, status: {} }),
   validate: (object) => validatePriorityLevelConfiguration(object),
   prepareForUpdate: (object, old) => ({ ...object, status: old.status }),
@@ -23,7 +22,6 @@ export const priorityLevelConfigurationStrategy: ResourceStrategy<PriorityLevelC
 };
 
 export const priorityLevelConfigurationStatusStrategy: SubresourceStrategy<PriorityLevelConfiguration> = {
-  allowUnconditionalUpdate: false,
   resetFields: [['metadata'], ['spec']],
   prepareForUpdate: (object, old) => ({ ...withMetadataForStatus(object, old), spec: old.spec }),
   validateUpdate: (object) => validateFlowControlStatus(object),

@@ -16,7 +16,8 @@ type PriorityClass = Immutable<scheduling.PriorityClass>;
 
 export const priorityClassStrategy: ResourceStrategy<PriorityClass> = {
   allowCreateOnUpdate: true,
-  generation: true,
+  // It has one, which never changes.
+  generation: () => false,
   validate: (priorityClass) => validatePriorityClass(priorityClass),
   validateUpdate: (priorityClass, old) => validatePriorityClassUpdate(priorityClass, old),
   validateDelete({ metadata: { name } }) {

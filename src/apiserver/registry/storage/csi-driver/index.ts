@@ -22,6 +22,7 @@ function withoutDisabledFields(driver: CSIDriver, old?: CSIDriver): CSIDriver {
 
 export const csiDriverStrategy: ResourceStrategy<CSIDriver> = {
   generation: true,
+  initialGeneration: 0,
   returnDeletedObject: true,
   allowUnconditionalUpdate: false,
   prepareForCreate: (driver) => withoutDisabledFields(driver),

@@ -1,0 +1,25 @@
+// A node that has just been registered takes no pods until somebody has seen that it is ready: it begins with the taint that says so,
+// which the node controller takes away.
+
+import type { Node } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { KubeObject } from '../../client/client.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from './plugin.ts';
+
+const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' } as const;
+
+export class TaintNodesByCondition implements AdmissionPlugin {
+  readonly name = 'TaintNodesByCondition';
+
+  handles({ operation, resource, subresource }: AdmissionAttributes): boolean {
+    return operation === 'CREATE' && resource.group === '' && resource.resource === 'nodes' && subresource === '';
+  }
+
+  admit({ object }: AdmissionAttributes & { readonly object: KubeObject }): KubeObject {
+    const node = object as Immutable<Node>;
+    const taints = node.spec.taints ?? [];
+    if (taints.some(({ key, effect }) => key === NOT_READY.key && effect === NOT_READY.effect)) return object;
+    const tainted: Immutable<Node> = { ...node, spec: { ...node.spec, taints: [...taints, NOT_READY] } };
+    return tainted;
+  }
+}
