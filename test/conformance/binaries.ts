@@ -81,6 +81,25 @@ export function ensureBinaries(progress: (text: string) => void): Binaries {
   return binaries;
 }
 
+/** Builds a program of upstream's. Throws a UserError if that fails. */
+export function goBuild(packagePath: string, output: string): void {
+  const { status } = spawnSync('go', ['build', '-p', '1', '-ldflags', '-s -w', '-o', output, packagePath], {
+    cwd: moduleDir,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  if (status !== 0) throw new UserError(`go could not build ${packagePath}`);
+}
+
+/** The folder of upstream's sources in Go's cache. */
+export function moduleSource(): string {
+  const { status, stdout, stderr } = spawnSync('go', ['list', '-m', '-f', '{{.Dir}}', 'k8s.io/kubernetes'], {
+    cwd: moduleDir,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new UserError(`go does not find the sources of k8s.io/kubernetes: ${stderr}`);
+  return stdout.trim();
+}
+
 /** The names of the suite's conformance tests, sorted. */
 export function conformanceTests({ suite }: Binaries): string[] {
   const { stdout, status, stderr } = spawnSync(suite, ['--list-tests'], { encoding: 'utf8', maxBuffer: 64 << 20 });

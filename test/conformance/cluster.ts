@@ -12,6 +12,8 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 export interface RunningCluster {
   readonly kubeconfig: string;
+  /** Of the containerd that runs its containers, if any does. */
+  readonly containerdSocket: string;
   stop(): Promise<void>;
 }
 
@@ -55,5 +57,5 @@ export async function startCluster(simulated: boolean, logFile: string): Promise
     await stop();
     throw err;
   }
-  return { kubeconfig: join(dataDir, 'kubeconfig'), stop };
+  return { kubeconfig: join(dataDir, 'kubeconfig'), containerdSocket: join(dataDir, 'containerd', 'containerd.sock'), stop };
 }

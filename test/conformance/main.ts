@@ -5,8 +5,9 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { UserError } from '../../src/cluster/user-error.ts';
-import { builtBinaries, conformanceTests, ensureBinaries, type Binaries } from './binaries.ts';
+import { builtBinaries, cacheDir, conformanceTests, ensureBinaries, type Binaries } from './binaries.ts';
 import { startCluster } from './cluster.ts';
+import { ensureImages, importImages } from './images.ts';
 import { conformanceDocument, parseCauses } from './document.ts';
 import { readNeeds, runsSimulated, testKey } from './needs.ts';
 import { formatResult, mergeResults, parseResults, type TestResult } from './results.ts';
@@ -22,6 +23,7 @@ const usage = `usage: npm run conformance -- [flags]
   --set A,C,S,P,K,N  only tests that need this: A the API server, C controllers, S the scheduler, P pod status, K containers, N network
   --parallel N       so many tests at a time (default 4); serial ones follow alone
   --kubeconfig FILE  run against that cluster instead of one of our own
+  --pull             let the published images be pulled, rather than make them here (needs a network)
   --output DIR       where logs and reports go (default .cache/conformance)
   --list             say which tests would run, and end
   --record           keep the results in docs/conformance.tsv and make docs/conformance.md from them
@@ -39,6 +41,7 @@ async function main(): Promise<void> {
       parallel: { type: 'string', default: '4' },
       kubeconfig: { type: 'string' },
       output: { type: 'string', default: join(root, '.cache', 'conformance') },
+      pull: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
       record: { type: 'boolean', default: false },
       'if-built': { type: 'boolean', default: false },
@@ -80,6 +83,7 @@ async function main(): Promise<void> {
       binaries,
       parallel,
       kubeconfig: flags.kubeconfig,
+      pull: flags.pull,
       output: resolve(flags.output),
       signal: stop.signal,
     });
@@ -108,6 +112,8 @@ interface Group {
   readonly binaries: Binaries;
   readonly parallel: number;
   readonly kubeconfig: string | undefined;
+  /** The published images are pulled; else they are made here. */
+  readonly pull: boolean;
   readonly output: string;
   readonly signal: AbortSignal;
 }
@@ -116,8 +122,11 @@ async function runGroup(group: Group): ReturnType<typeof runSuite> {
   const { tests, simulated, kubeconfig } = group;
   const outputDir = join(group.output, simulated ? 'simulated' : 'containers');
   mkdirSync(outputDir, { recursive: true });
+  const archives =
+    kubeconfig === undefined && !simulated && !group.pull ? await ensureImages(cacheDir(group.binaries.version), say) : [];
   const cluster = kubeconfig === undefined ? await startCluster(simulated, join(outputDir, 'cluster.log')) : undefined;
   try {
+    if (cluster !== undefined) importImages(cluster.containerdSocket, archives);
     say(
       `${tests.length} tests on ${cluster === undefined ? kubeconfig : simulated ? 'simulated nodes' : 'containerd'}, ${group.parallel} at a time`,
     );

@@ -1,0 +1,241 @@
+// The images that the suite's pods name, made on this machine, since a registry can often not be reached: one root file system of Debian
+// packages, upstream's own test programs on top of it, and the names and entry points that the tests expect.
+
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { findProgram } from '../../src/cluster/install.ts';
+import { UserError } from '../../src/cluster/user-error.ts';
+import { writeBusyboxArchive } from '../fixtures/images/build.ts';
+import { goBuild, moduleSource } from './binaries.ts';
+
+const REGISTRY = 'registry.k8s.io/e2e-test-images';
+
+/** What the tests do inside of their containers, by hand or through agnhost, needs these. */
+const PACKAGES = [
+  'ca-certificates',
+  'curl',
+  'dnsutils',
+  'iproute2',
+  'netcat-openbsd',
+  'procps',
+  'busybox-static',
+  'perl-base',
+  'nginx-light',
+  'iperf',
+  'util-linux',
+  'bsdextrautils',
+  'stress',
+];
+
+/** Users and groups that tests of supplementary groups ask for. */
+const USERS = 'user-defined-in-image:x:1000:1000::/home/user-defined-in-image:/bin/sh\n';
+const GROUPS = 'user-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n';
+
+const BUSYBOX_NAMES = ['busybox:1.37.0-1', 'busybox:1.36.1-1'].map((name) => `${REGISTRY}/${name}`);
+
+interface Image {
+  readonly names: readonly string[];
+  /** Of LAYERS, from below. */
+  readonly layers: readonly string[];
+  readonly entrypoint?: readonly string[];
+  readonly cmd: readonly string[];
+  readonly user?: string;
+}
+
+const AGNHOST = ['base', 'agnhost'];
+
+const IMAGES: readonly Image[] = [
+  {
+    names: [`${REGISTRY}/agnhost:2.63.0`, `${REGISTRY}/agnhost:2.55`],
+    layers: AGNHOST,
+    entrypoint: ['/agnhost'],
+    cmd: ['pause'],
+  },
+  { names: ['registry.k8s.io/pause:3.10.2'], layers: AGNHOST, entrypoint: ['/agnhost', 'pause'], cmd: [] },
+  {
+    names: [`${REGISTRY}/nautilus:1.8`],
+    layers: [...AGNHOST, 'nautilus'],
+    entrypoint: ['/agnhost'],
+    cmd: ['test-webserver'],
+  },
+  { names: [`${REGISTRY}/kitten:1.8`], layers: [...AGNHOST, 'kitten'], entrypoint: ['/agnhost'], cmd: ['test-webserver'] },
+  { names: [`${REGISTRY}/nonewprivs:1.4`], layers: ['base', 'nonewprivs'], cmd: ['nnp'] },
+  { names: [`${REGISTRY}/resource-consumer:1.14`], layers: ['base', 'resource-consumer'], entrypoint: ['/consumer'], cmd: [] },
+  { names: [`${REGISTRY}/nonroot:1.5`], layers: ['base'], cmd: ['bash'], user: '1234' },
+  {
+    names: [`${REGISTRY}/glibc-dns-testing:2.0.0`, `${REGISTRY}/ipc-utils:1.4`, `${REGISTRY}/perl:5.26`],
+    layers: ['base'],
+    cmd: ['bash'],
+  },
+  {
+    names: [`${REGISTRY}/nginx:1.27-0`, `${REGISTRY}/nginx:1.15-4`],
+    layers: ['base'],
+    cmd: ['nginx', '-g', 'daemon off;'],
+  },
+];
+
+/** How each layer's files are put into a directory. */
+const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
+  base(dir) {
+    run('debootstrap', ['--variant=minbase', `--include=${PACKAGES.join(',')}`, 'stable', dir, 'http://deb.debian.org/debian']);
+    for (const path of ['var/cache/apt', 'var/lib/apt/lists', 'var/log', 'usr/share/doc', 'usr/share/man', 'usr/share/locale']) {
+      rmSync(join(dir, path), { recursive: true, force: true });
+    }
+    // nginx logs there.
+    mkdirSync(join(dir, 'var/log/nginx'), { recursive: true });
+    appendFileSync(join(dir, 'etc/passwd'), USERS);
+    appendFileSync(join(dir, 'etc/group'), GROUPS);
+  },
+  agnhost(dir) {
+    goBuild('k8s.io/kubernetes/test/images/agnhost', join(dir, 'agnhost'));
+    symlinkSync('agnhost', join(dir, 'agnhost-2'));
+    mkdirSync(join(dir, 'uploads'));
+    for (const file of ['localhost.crt', 'localhost.key']) copyFileSync(source(`agnhost/porter/${file}`), join(dir, file));
+  },
+  nautilus: (dir) => copyPage('nautilus', dir),
+  kitten: (dir) => copyPage('kitten', dir),
+  nonewprivs(dir) {
+    const program = join(dir, 'usr/local/bin/nnp');
+    mkdirSync(dirname(program), { recursive: true });
+    goBuild('k8s.io/kubernetes/test/images/nonewprivs', program);
+    chmodSync(program, 0o6755);
+  },
+  'resource-consumer'(dir) {
+    goBuild('k8s.io/kubernetes/test/images/resource-consumer', join(dir, 'consumer'));
+    goBuild('k8s.io/kubernetes/test/images/resource-consumer/consume-cpu', join(dir, 'consume-cpu'));
+  },
+};
+
+const source = (path: string): string => join(moduleSource(), 'test', 'images', path);
+
+function copyPage(animal: string, dir: string): void {
+  for (const file of [`${animal}.jpg`, 'data.json']) copyFileSync(source(`${animal}/html/${file}`), join(dir, file));
+}
+
+/**
+ * The archives of all images, for `ctr images import`; made and kept in `cache` if they are not there yet. Rejects with a UserError where a
+ * program that makes them is missing.
+ */
+export async function ensureImages(cache: string, progress: (text: string) => void): Promise<readonly string[]> {
+  const dir = join(cache, 'images');
+  const [programs, busybox] = [join(dir, 'programs.tar'), join(dir, 'busybox.tar')];
+  if (!existsSync(programs)) {
+    for (const [program, hint] of [
+      ['debootstrap', 'apt-get install debootstrap'],
+      ['go', 'install Go 1.26 or later (https://go.dev/dl)'],
+    ] as const) {
+      if (findProgram(program) === undefined) throw new UserError(`the images of the tests are made with ${program}: ${hint}`);
+    }
+    mkdirSync(dir, { recursive: true });
+    progress(`making the images of the tests in ${dir}; this takes some minutes, once`);
+    await writeLayout(dir, programs, progress);
+  }
+  if (!existsSync(busybox)) writeBusyboxArchive(busybox, BUSYBOX_NAMES);
+  return [busybox, programs];
+}
+
+/** Gives the archives to the containerd of a cluster. */
+export function importImages(socket: string, archives: readonly string[]): void {
+  for (const archive of archives) run('ctr', ['-a', socket, '-n', 'k8s.io', 'images', 'import', archive]);
+}
+
+/** One OCI layout of all images, which share their layers; at `output` once it is whole. */
+async function writeLayout(cache: string, output: string, progress: (text: string) => void): Promise<void> {
+  const layout = mkdtempSync(join(cache, 'layout-'));
+  try {
+    const blobs = join(layout, 'blobs', 'sha256');
+    mkdirSync(blobs, { recursive: true });
+    const layers = new Map<string, Descriptor>();
+    for (const [name, fill] of Object.entries(LAYERS)) {
+      progress(`layer ${name}`);
+      layers.set(name, await writeLayer(blobs, layout, fill));
+    }
+    const manifests = IMAGES.flatMap((image) => {
+      const manifest = writeManifest(blobs, image, layers);
+      return image.names.map((name) => ({ ...manifest, annotations: { 'io.containerd.image.name': name } }));
+    });
+    writeFileSync(join(layout, 'oci-layout'), JSON.stringify({ imageLayoutVersion: '1.0.0' }));
+    writeFileSync(join(layout, 'index.json'), JSON.stringify({ schemaVersion: 2, manifests }));
+    const partial = `${output}.partial`;
+    run('tar', ['-C', layout, '-cf', partial, 'oci-layout', 'index.json', 'blobs']);
+    renameSync(partial, output);
+  } finally {
+    rmSync(layout, { recursive: true, force: true });
+  }
+}
+
+interface Descriptor {
+  readonly mediaType: string;
+  readonly digest: string;
+  readonly size: number;
+}
+
+async function writeLayer(blobs: string, scratch: string, fill: (dir: string) => void): Promise<Descriptor> {
+  const dir = mkdtempSync(join(scratch, 'layer-'));
+  // The root directory of an image is everybody's to read.
+  chmodSync(dir, 0o755);
+  fill(dir);
+  const archive = `${dir}.tar`;
+  run('tar', ['-C', dir, '--numeric-owner', '--sort=name', '-cf', archive, '.']);
+  rmSync(dir, { recursive: true, force: true });
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(archive), hash);
+  const digest = hash.digest('hex');
+  renameSync(archive, join(blobs, digest));
+  const { size } = statSync(join(blobs, digest));
+  return { mediaType: 'application/vnd.oci.image.layer.v1.tar', digest: `sha256:${digest}`, size };
+}
+
+function writeManifest(blobs: string, image: Image, all: ReadonlyMap<string, Descriptor>): Descriptor {
+  const layers = image.layers.map((name) => {
+    const layer = all.get(name);
+    if (layer === undefined) throw new Error(`no layer ${name}`);
+    return layer;
+  });
+  const config = writeJson(blobs, 'application/vnd.oci.image.config.v1+json', {
+    architecture: process.arch === 'x64' ? 'amd64' : process.arch,
+    os: 'linux',
+    config: {
+      Env: ['PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'],
+      ...(image.entrypoint !== undefined && { Entrypoint: image.entrypoint }),
+      Cmd: image.cmd,
+      ...(image.user !== undefined && { User: image.user }),
+    },
+    rootfs: { type: 'layers', diff_ids: layers.map(({ digest }) => digest) },
+  });
+  return writeJson(blobs, 'application/vnd.oci.image.manifest.v1+json', {
+    schemaVersion: 2,
+    mediaType: 'application/vnd.oci.image.manifest.v1+json',
+    config,
+    layers,
+  });
+}
+
+function writeJson(blobs: string, mediaType: string, value: object): Descriptor {
+  const text = JSON.stringify(value);
+  const digest = createHash('sha256').update(text).digest('hex');
+  writeFileSync(join(blobs, digest), text);
+  return { mediaType, digest: `sha256:${digest}`, size: Buffer.byteLength(text) };
+}
+
+function run(program: string, args: readonly string[]): void {
+  const { status, error, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', maxBuffer: 64 << 20 });
+  if (error !== undefined) throw new UserError(`${program} could not be run: ${error.message}`);
+  if (status !== 0) throw new UserError(`${program} ${args.join(' ')} ended with ${status}:\n${(stderr || stdout).slice(-2000)}`);
+}
