@@ -63,6 +63,11 @@ export class HorizontalPodAutoscalerController implements Controller {
   readonly #recorder: EventRecorder;
   /** By the autoscaler's key; dropped with it. */
   readonly #past = new Map<string, Past>();
+  /**
+   * What was wrong the last time, and what is wrong this time, by the autoscaler's key. A trouble is told when it begins: one that
+   * lasts is in the conditions, and a cluster at rest need not write it every quarter of a minute.
+   */
+  readonly #troubles = new Map<string, { readonly before: ReadonlySet<string>; readonly now: Set<string> }>();
   /** The pods that each selected when it was last looked at; two must not select the same. */
   readonly #selectors = new Map<string, labels.Selector>();
 
@@ -83,6 +88,7 @@ export class HorizontalPodAutoscalerController implements Controller {
       },
       onDelete: (autoscaler) => {
         this.#past.delete(objectKey(autoscaler));
+        this.#troubles.delete(objectKey(autoscaler));
         this.#selectors.delete(objectKey(autoscaler));
       },
     });
@@ -99,6 +105,7 @@ export class HorizontalPodAutoscalerController implements Controller {
     const autoscaler = this.#autoscalers.lister.getByKey(key);
     if (autoscaler === undefined) return reconciled;
     const report = new Report(autoscaler, this.#config.clock.now());
+    this.#troubles.set(key, { before: this.#troubles.get(key)?.now ?? new Set(), now: new Set() });
     try {
       await this.#autoscale(key, autoscaler, report, signal);
     } catch (err) {
@@ -299,7 +306,14 @@ export class HorizontalPodAutoscalerController implements Controller {
     await client.updateStatus({ ...autoscaler, status }, { signal });
   }
 
-  #tell({ metadata }: Autoscaler, type: EventType, reason: string, message: string): void {
+  #tell(autoscaler: Autoscaler, type: EventType, reason: string, message: string): void {
+    const { metadata } = autoscaler;
+    if (type === 'Warning') {
+      const troubles = this.#troubles.get(objectKey(autoscaler));
+      const trouble = `${metadata.uid} ${reason} ${message}`;
+      troubles?.now.add(trouble);
+      if (troubles?.before.has(trouble)) return;
+    }
     this.#recorder.event({ ...IDENTITY, metadata }, type, reason, message);
   }
 }
