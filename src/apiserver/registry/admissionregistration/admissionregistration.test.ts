@@ -93,7 +93,7 @@ test('validating policies', async () => {
 
 test('mutating policies', async () => {
   const policies = on('mutatingadmissionpolicies');
-  const mutations = [{ patchType: 'JSONPatch', jsonPatch: { expression: '[]' } }];
+  const mutations = [{ patchType: 'JSONPatch', jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/a"}]' } }];
   const spec = {
     paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
     matchConstraints: { resourceRules: [rule] },

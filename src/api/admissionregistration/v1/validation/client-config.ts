@@ -9,6 +9,9 @@ import type * as admission from '../types.ts';
 
 const FORM = '; desired format: https://host[/path]';
 const URL_PARTS = /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s;
+/** As Go's net/url has it. */
+// oxlint-disable-next-line no-control-regex -- what is ASCII
+const NOT_IN_HOSTS = /[^\u0080-\u{10ffff}A-Za-z0-9\-_.~!$&'()*+,;=:[\]<>"%]/u;
 
 export function clientConfig(config: Immutable<admission.WebhookClientConfig>, at: FieldPath): FieldErrorList {
   const { url, service } = config;
@@ -44,8 +47,11 @@ function urlProblem(url: string): string | undefined {
   if (scheme === undefined && authority === undefined && (path.split('/')[0] ?? '').includes(':')) {
     return 'first path segment in URL cannot contain colon';
   }
-  const port = /:([^\]]*)$/.exec((authority ?? '').replace(/^.*@/, ''));
+  const host = (authority ?? '').replace(/^.*@/, '');
+  const port = /:([^\]]*)$/.exec(host);
   if (port !== null && !/^\d*$/.test(port[1] ?? '')) return `invalid port ${quote(port[0])} after host`;
+  const character = NOT_IN_HOSTS.exec(host)?.[0];
+  if (character !== undefined) return `invalid character ${quote(character)} in host name`;
   if (/%(?![0-9A-Fa-f]{2})/.test(path)) return `invalid URL escape ${quote(/%.{0,2}/.exec(path)?.[0] ?? '%')}`;
   return undefined;
 }

@@ -1,4 +1,4 @@
-// Rules of admission policies and their bindings. That expressions compile is not looked into: CEL is not there yet.
+// Rules of admission policies and their bindings. Messages and paths are Kubernetes' own (pkg/apis/admissionregistration/validation).
 
 import { deepEqual } from '../../../../machinery/deep.ts';
 import * as field from '../../../../machinery/field.ts';
@@ -8,8 +8,10 @@ import * as validation from '../../../../machinery/validation.ts';
 import { invalidEach, nonEmpty, optionalOneOf } from '../../../core/v1/validation/common.ts';
 import { validateConditions } from '../../../meta/v1/conditions.ts';
 import type { Immutable } from '../../../meta/v1/index.ts';
+import { ExpressionCompiler } from '../expressions.ts';
 import type * as admission from '../types.ts';
 import {
+  compiled,
   FAILURE_POLICIES,
   matchConditions,
   matchConstraints,
@@ -44,7 +46,8 @@ const RESERVED: ReadonlySet<string> = new Set(
 /** `old`: absent when it is created. */
 export function validateValidatingAdmissionPolicy(policy: ValidatingPolicy, old?: ValidatingPolicy): FieldErrorList {
   const { validations = [], auditAnnotations = [] } = policy.spec;
-  const errors = commonRules(policy, old);
+  const compiler = compilerOf(policy);
+  const errors = commonRules(policy, old, compiler);
   if (validations.length === 0 && auditAnnotations.length === 0) {
     return [
       ...errors,
@@ -52,14 +55,14 @@ export function validateValidatingAdmissionPolicy(policy: ValidatingPolicy, old?
       field.required(SPEC.child('auditAnnotations'), NOTHING),
     ];
   }
-  errors.push(...validations.flatMap((each, index) => oneValidation(each, SPEC.child('validations').index(index))));
+  errors.push(...validations.flatMap((each, index) => oneValidation(each, compiler, SPEC.child('validations').index(index))));
   const at = SPEC.child('auditAnnotations');
   if (auditAnnotations.length > MAX_AUDIT_ANNOTATIONS) {
     errors.push(field.invalid(at, auditAnnotations, `must not have more than ${MAX_AUDIT_ANNOTATIONS} auditAnnotations`));
   }
   const keys = new Set<string>();
   auditAnnotations.forEach((annotation, index) => {
-    errors.push(...auditAnnotation(annotation, policy.metadata.name, at.index(index)));
+    errors.push(...auditAnnotation(annotation, policy.metadata.name, compiler, at.index(index)));
     if (keys.has(annotation.key)) errors.push(field.duplicate(at.index(index).child('key'), annotation.key));
     keys.add(annotation.key);
   });
@@ -68,18 +71,23 @@ export function validateValidatingAdmissionPolicy(policy: ValidatingPolicy, old?
 
 export function validateMutatingAdmissionPolicy(policy: MutatingPolicy, old?: MutatingPolicy): FieldErrorList {
   const { mutations = [], reinvocationPolicy = '', matchConstraints: constraints } = policy.spec;
-  const errors = commonRules(policy, old);
+  const compiler = compilerOf(policy);
+  const errors = commonRules(policy, old, compiler);
   if (constraints !== undefined) errors.push(...mutableOperations(constraints, SPEC.child('matchConstraints')));
   const at = SPEC.child('mutations');
   if (mutations.length === 0) errors.push(field.required(at, 'mutations must contain at least one item'));
-  errors.push(...mutations.flatMap((each, index) => mutation(each, at.index(index))));
+  errors.push(...mutations.flatMap((each, index) => mutation(each, compiler, at.index(index))));
   const path = SPEC.child('reinvocationPolicy');
   if (reinvocationPolicy === '') errors.push(field.required(path));
   else errors.push(...optionalOneOf(reinvocationPolicy, ['Never', 'IfNeeded'], path));
   return errors;
 }
 
-function commonRules({ spec }: Policy, old: Policy | undefined): FieldErrorList {
+function compilerOf({ spec }: Policy): ExpressionCompiler {
+  return new ExpressionCompiler({ hasParams: spec.paramKind !== undefined, hasVariables: (spec.variables ?? []).length > 0 });
+}
+
+function commonRules({ spec }: Policy, old: Policy | undefined, compiler: ExpressionCompiler): FieldErrorList {
   // What was allowed once under the same circumstances stays so.
   const sameConditions =
     old !== undefined &&
@@ -89,8 +97,8 @@ function commonRules({ spec }: Policy, old: Policy | undefined): FieldErrorList 
     ...requiredOneOf(spec.failurePolicy, FAILURE_POLICIES, SPEC.child('failurePolicy')),
     ...(spec.paramKind === undefined ? [] : paramKind(spec.paramKind, SPEC.child('paramKind'))),
     ...matchConstraints(spec.matchConstraints, SPEC.child('matchConstraints')),
-    ...(sameConditions ? [] : matchConditions(spec.matchConditions ?? [], SPEC.child('matchConditions'))),
-    ...(spec.variables ?? []).flatMap((each, index) => variable(each, SPEC.child('variables').index(index))),
+    ...(sameConditions ? [] : matchConditions(spec.matchConditions ?? [], compiler, SPEC.child('matchConditions'))),
+    ...(spec.variables ?? []).flatMap((each, index) => variable(each, compiler, SPEC.child('variables').index(index))),
   ];
 }
 
@@ -121,23 +129,32 @@ function groupVersion(apiVersion: string, at: FieldPath): FieldErrorList {
   ];
 }
 
-function variable({ name, expression }: Immutable<admission.Variable>, at: FieldPath): FieldErrorList {
+function variable(
+  { name, expression }: Immutable<admission.Variable>,
+  compiler: ExpressionCompiler,
+  at: FieldPath,
+): FieldErrorList {
   const errors: FieldErrorList = [];
   if (name.trim() === '') errors.push(field.required(at.child('name'), 'name is not specified'));
   else if (!IDENTIFIER.test(name) || RESERVED.has(name)) {
     errors.push(field.invalid(at.child('name'), name, 'name is not a valid CEL identifier'));
   }
-  if (expression.trim() === '') errors.push(field.required(at.child('expression'), 'expression is not specified'));
+  const path = at.child('expression');
+  if (expression.trim() === '') errors.push(field.required(path, 'expression is not specified'));
+  else errors.push(...compiled(compiler.compileVariable(name, expression), expression, path));
   return errors;
 }
 
-function oneValidation(each: Immutable<admission.Validation>, at: FieldPath): FieldErrorList {
+function oneValidation(each: Immutable<admission.Validation>, compiler: ExpressionCompiler, at: FieldPath): FieldErrorList {
   const { expression, message = '', messageExpression = '', reason } = each;
   const errors: FieldErrorList = [];
-  if (expression.trim() === '') errors.push(field.required(at.child('expression'), 'expression is not specified'));
-  if (messageExpression !== '' && messageExpression.trim() === '') {
-    errors.push(field.invalid(at.child('messageExpression'), messageExpression, 'must be non-empty if specified'));
-  }
+  const path = at.child('expression');
+  if (expression.trim() === '') errors.push(field.required(path, 'expression is not specified'));
+  else errors.push(...compiled(compiler.compile(expression, 'validation'), expression, path));
+  const place = at.child('messageExpression');
+  if (messageExpression.trim() !== '') {
+    errors.push(...compiled(compiler.compile(messageExpression, 'message'), messageExpression, place));
+  } else if (messageExpression !== '') errors.push(field.invalid(place, messageExpression, 'must be non-empty if specified'));
   if (message !== '' && message.trim() === '') {
     errors.push(field.invalid(at.child('message'), message, 'message must be non-empty if specified'));
   } else if (/[\n\r]/.test(message.trim())) {
@@ -149,6 +166,7 @@ function oneValidation(each: Immutable<admission.Validation>, at: FieldPath): Fi
 function auditAnnotation(
   { key, valueExpression }: Immutable<admission.AuditAnnotation>,
   policyName: string | undefined,
+  compiler: ExpressionCompiler,
   at: FieldPath,
 ): FieldErrorList {
   const errors =
@@ -160,11 +178,11 @@ function auditAnnotation(
   if (expression === '') errors.push(field.required(path, 'valueExpression is not specified'));
   else if (Buffer.byteLength(expression) > MAX_AUDIT_EXPRESSION) {
     errors.push(field.required(path, `must not exceed ${MAX_AUDIT_EXPRESSION} bytes in length`));
-  }
+  } else errors.push(...compiled(compiler.compile(expression, 'auditAnnotation'), valueExpression, path));
   return errors;
 }
 
-function mutation(each: Immutable<admission.Mutation>, at: FieldPath): FieldErrorList {
+function mutation(each: Immutable<admission.Mutation>, compiler: ExpressionCompiler, at: FieldPath): FieldErrorList {
   const patchType: string = each.patchType;
   if (patchType === '') return [field.required(at.child('patchType'))];
   const ways = { ApplyConfiguration: 'applyConfiguration', JSONPatch: 'jsonPatch' } as const;
@@ -180,9 +198,13 @@ function mutation(each: Immutable<admission.Mutation>, at: FieldPath): FieldErro
     errors.push(field.invalid(at.child(other), `{${other}}`, `must not be specified when patchType is ${patchType}`));
   }
   const way = each[wanted];
-  if (way === undefined) errors.push(field.required(at.child(wanted), `must be specified when patchType is ${patchType}`));
-  else errors.push(...nonEmpty((way.expression ?? '').trim(), at.child(wanted, 'expression')));
-  return errors;
+  if (way === undefined) {
+    return [...errors, field.required(at.child(wanted), `must be specified when patchType is ${patchType}`)];
+  }
+  const expression = (way.expression ?? '').trim();
+  const path = at.child(wanted, 'expression');
+  if (expression === '') return [...errors, field.required(path)];
+  return [...errors, ...compiled(compiler.compile(expression, wanted), expression, path)];
 }
 
 export function validateValidatingAdmissionPolicyStatus({ status }: ValidatingPolicy): FieldErrorList {

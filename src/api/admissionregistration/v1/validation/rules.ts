@@ -7,6 +7,7 @@ import { validateLabelSelector } from '../../../../machinery/labels.ts';
 import * as validation from '../../../../machinery/validation.ts';
 import { invalidEach, nonEmpty, optionalOneOf } from '../../../core/v1/validation/common.ts';
 import type { Immutable } from '../../../meta/v1/index.ts';
+import type { CompiledExpression, ExpressionCompiler } from '../expressions.ts';
 import type * as admission from '../types.ts';
 
 type MatchCondition = Immutable<admission.MatchCondition>;
@@ -119,19 +120,25 @@ export function matchConstraints(match: MatchResources | undefined, at: FieldPat
   return errors;
 }
 
-/** That an expression compiles is not looked into: CEL is not there yet. */
-export function matchConditions(list: readonly MatchCondition[], at: FieldPath): FieldErrorList {
+export function matchConditions(list: readonly MatchCondition[], compiler: ExpressionCompiler, at: FieldPath): FieldErrorList {
   const errors: FieldErrorList = list.length > MAX_CONDITIONS ? [field.tooMany(at, list.length, MAX_CONDITIONS)] : [];
   const names = new Set<string>();
   list.forEach(({ name, expression }, index) => {
     const path = at.index(index);
-    errors.push(...nonEmpty(expression.trim(), path.child('expression')));
+    const trimmed = expression.trim();
+    if (trimmed === '') errors.push(field.required(path.child('expression')));
+    else errors.push(...compiled(compiler.compile(trimmed, 'matchCondition'), trimmed, path.child('expression')));
     if (name === '') errors.push(field.required(path.child('name')));
     else errors.push(...invalidEach(path.child('name'), name, validation.isQualifiedName(name)));
     if (name !== '' && names.has(name)) errors.push(field.duplicate(path.child('name'), name));
     names.add(name);
   });
   return errors;
+}
+
+/** `shown`: the expression as the error shows it. */
+export function compiled({ problem }: CompiledExpression, shown: string, at: FieldPath): FieldErrorList {
+  return problem === undefined ? [] : [field.invalid(at, shown, problem)];
 }
 
 export function requiredOneOf(value: string | undefined, known: readonly string[], at: FieldPath): FieldErrorList {

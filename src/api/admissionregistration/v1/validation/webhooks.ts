@@ -7,6 +7,7 @@ import { validateLabelSelector } from '../../../../machinery/labels.ts';
 import * as validation from '../../../../machinery/validation.ts';
 import { optionalOneOf } from '../../../core/v1/validation/common.ts';
 import type { Immutable } from '../../../meta/v1/index.ts';
+import { ExpressionCompiler } from '../expressions.ts';
 import type * as admission from '../types.ts';
 import { clientConfig } from './client-config.ts';
 import { FAILURE_POLICIES, MATCH_POLICIES, matchConditions, REINVOCATION_POLICIES, ruleWithOperations } from './rules.ts';
@@ -84,7 +85,9 @@ function webhook(each: Webhook, lenient: Leniency, at: FieldPath): FieldErrorLis
     errors.push(...optionalOneOf(each.reinvocationPolicy, REINVOCATION_POLICIES, at.child('reinvocationPolicy')));
   }
   errors.push(...clientConfig(each.clientConfig, at.child('clientConfig')));
-  if (!lenient.matchConditions) errors.push(...matchConditions(each.matchConditions ?? [], at.child('matchConditions')));
+  if (!lenient.matchConditions) {
+    errors.push(...matchConditions(each.matchConditions ?? [], new ExpressionCompiler(), at.child('matchConditions')));
+  }
   return errors;
 }
 

@@ -1,6 +1,7 @@
 // CEL selectors of devices: what an expression may use, and whether it compiles.
 
 import { Environment, kubernetesLibraries, QUANTITY, types } from '../../../../cel/index.ts';
+import type { Type } from '../../../../cel/index.ts';
 import { bindingsLibrary } from '../../../../cel/library/bindings.ts';
 import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
@@ -27,6 +28,13 @@ export function selectorExpression(expression: string, at: FieldPath): FieldErro
   const { resultType } = program;
   // What an attribute is only the device can tell.
   if (resultType.kind === 'bool' || resultType.kind === 'any') return [];
-  const message = `must evaluate to bool or the unknown type, not ${types.formatType(resultType)}`;
+  const message = `must evaluate to bool or the unknown type, not ${nameOf(resultType)}`;
   return [field.invalid(at, expression, message)];
+}
+
+/** The name by which a type is known while expressions run. */
+function nameOf(type: Type): string {
+  if (type.kind === 'list') return `list(${nameOf(type.element)})`;
+  if (type.kind === 'map') return `map(${nameOf(type.key)}, ${nameOf(type.value)})`;
+  return type.kind === 'any' ? 'google.protobuf.Any' : types.typeName(type);
 }
