@@ -29,7 +29,7 @@ import {
   listSize,
   mapGet,
   mapSize,
-  type AbstractMap,
+  AbstractMap,
   ListValue,
   type Value,
 } from '../values.ts';
@@ -106,7 +106,8 @@ function listContains(item: Value, list: List): boolean {
   return false;
 }
 
-const mapContains = (key: Value, map: Mapping): boolean => mapGet(map, key) !== undefined;
+const mapContains = (key: Value, map: Mapping): boolean =>
+  map instanceof AbstractMap ? map.has(key) : mapGet(map, key) !== undefined;
 
 const sizes: readonly [string, Type, (value: never) => number][] = [
   ['string', STRING, (text: string) => codePointLength(text)],
