@@ -1,0 +1,232 @@
+// Claims to devices through an API server: found, promised, written, waited for, given back.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { pods, type PodSpec } from '../api/core/v1/index.ts';
+import {
+  type AllocatedDeviceStatus,
+  type Device,
+  deviceClasses,
+  resourceClaims,
+  resourceSlices,
+  type ResourceClaimStatus,
+} from '../api/resource/v1/index.ts';
+import * as apierrors from '../machinery/apierrors.ts';
+import { startTestCluster, type TestCluster } from './testing/cluster.ts';
+import { DRIVER, makeDeviceClass, makeResourceClaim, makeSlice, request, using } from './testing/devices.ts';
+
+describe('claims to devices', () => {
+  let cluster: TestCluster;
+  beforeEach(async () => {
+    cluster = await startTestCluster();
+    await cluster.addNode('a');
+    await cluster.addNode('b');
+    await cluster.client.resource(deviceClasses).create(fresh(makeDeviceClass('gpu')));
+  });
+  afterEach(async () => {
+    await cluster.stop();
+  });
+
+  const fresh = <T extends { readonly metadata: object }>(object: T): T => {
+    const {
+      uid: _uid,
+      resourceVersion: _version,
+      creationTimestamp: _time,
+      ...metadata
+    } = object.metadata as Record<string, unknown>;
+    return { ...object, metadata };
+  };
+  const claims = () => cluster.client.resource(resourceClaims).namespace('default');
+  const addSlice = (name: string, node: string, ...devices: Device[]) =>
+    cluster.client.resource(resourceSlices).create(fresh(makeSlice(name, node, devices)));
+  const addClaim = (...args: Parameters<typeof makeResourceClaim>) => claims().create(fresh(makeResourceClaim(...args)));
+  const addPod = (name: string, spec: Partial<PodSpec>) => cluster.addPod(name, undefined, spec);
+  const devicesOf = async (claim: string) =>
+    ((await claims().get(claim)).status.allocation?.devices.results ?? []).map(({ device }) => device);
+
+  it('writes devices and pod into the claim, then binds the pod where they are', async () => {
+    await addSlice('on-b', 'b', { name: 'gpu-0' }, { name: 'gpu-1' });
+    await addClaim('one');
+    await addClaim('two');
+    await addClaim('three');
+    const { logger } = cluster.startScheduler();
+    const pod = await addPod('p', using('one', 'two'));
+    await cluster.untilBound('p');
+    expect(await cluster.nodeOf('p')).toBe('b');
+    const claim = await claims().get('one');
+    expect(claim.metadata.finalizers).toEqual(['resource.kubernetes.io/delete-protection']);
+    expect(claim.status).toEqual({
+      allocation: {
+        devices: { results: [{ request: 'r', driver: DRIVER, pool: 'on-b', device: 'gpu-0' }] },
+        nodeSelector: { nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['b'] }] }] },
+      },
+      reservedFor: [{ resource: 'pods', name: 'p', uid: pod.metadata.uid }],
+    });
+    expect(await devicesOf('two')).toEqual(['gpu-1']);
+    // There are no more.
+    await addPod('q', using('three'));
+    await cluster.clock.advance('5s');
+    expect((await cluster.condition('q'))?.message).toBe(
+      '0/2 nodes are available: 2 cannot allocate all claims. still not schedulable, ' +
+        'preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.',
+    );
+    await addSlice('on-a', 'a', { name: 'gpu-0' });
+    await cluster.untilBound('q');
+    expect(await cluster.nodeOf('q')).toBe('a');
+    expect(logger.problems).toEqual([]);
+  });
+
+  it('lets pods share a claim, where its devices are', async () => {
+    await addSlice('on-a', 'a', { name: 'gpu-0' });
+    await addClaim('shared');
+    cluster.startScheduler();
+    await addPod('p', using('shared'));
+    await addPod('q', using('shared'));
+    await cluster.untilBound('p', 'q');
+    expect([await cluster.nodeOf('p'), await cluster.nodeOf('q')]).toEqual(['a', 'a']);
+    expect((await claims().get('shared')).status.reservedFor?.map(({ name }) => name).sort()).toEqual(['p', 'q']);
+  });
+
+  it('waits for claims, classes and templates, and says so', async () => {
+    await addSlice('on-a', 'a', { name: 'gpu-0' }, { name: 'gpu-1' });
+    cluster.startScheduler();
+    await addClaim('other', [request('r', { deviceClassName: 'later' })]);
+    await addPod('p', using('other'));
+    await addPod('q', using('nope'));
+    await cluster.clock.advance('2s');
+    expect((await cluster.condition('p'))?.message).toMatch(
+      /^0\/2 nodes are available: request r: device class later does not exist\. no new claims to deallocate, /,
+    );
+    // It is not even tried.
+    expect(await cluster.condition('q')).toBeUndefined();
+    await cluster.client.resource(deviceClasses).create(fresh(makeDeviceClass('later')));
+    await addClaim('nope');
+    await cluster.untilBound('p', 'q');
+    const made = await addPod('made', { resourceClaims: [{ name: 'x', resourceClaimTemplateName: 't' }] });
+    await cluster.clock.advance('2s');
+    expect(await cluster.nodeOf('made')).toBeUndefined();
+    const owner = { apiVersion: 'v1', kind: 'Pod', name: 'made', uid: made.metadata.uid, controller: true };
+    const claim = fresh(makeResourceClaim('made-x', [request('r', { adminAccess: false })]));
+    await claims().create({ ...claim, metadata: { name: 'made-x', ownerReferences: [owner] } });
+    await addSlice('on-b', 'b', { name: 'gpu-0' });
+    const inDefault = cluster.client.resource(pods).namespace('default');
+    const status = { resourceClaimStatuses: [{ name: 'x', resourceClaimName: 'made-x' }] };
+    await inDefault.patch('made', 'application/merge-patch+json', { status }, { subresource: 'status' });
+    await cluster.untilBound('made');
+    expect(await cluster.nodeOf('made')).toBe('b');
+  });
+
+  it('gives devices back that are where the pod cannot run', async () => {
+    await addSlice('on-a', 'a', { name: 'gpu-0' });
+    await addSlice('on-b', 'b', { name: 'gpu-0' });
+    const nodeSelector = {
+      nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In' as const, values: ['a'] }] }],
+    };
+    const results = [{ request: 'r', driver: DRIVER, pool: 'on-a', device: 'gpu-0' }];
+    const claim = await addClaim('c');
+    await claims().updateStatus({ ...claim, status: { allocation: { devices: { results }, nodeSelector } } });
+    const { requests } = cluster.startScheduler();
+    await addPod('p', { ...using('c'), nodeSelector: { 'kubernetes.io/hostname': 'b' } });
+    await cluster.untilBound('p');
+    expect((await claims().get('c')).status.allocation?.devices.results?.[0]?.pool).toBe('on-b');
+    expect(
+      requests.filter((one) => one === 'PUT /apis/resource.k8s.io/v1/namespaces/default/resourceclaims/c/status'),
+    ).toHaveLength(2);
+  });
+
+  it('prefers nodes where the first alternative can be had', async () => {
+    await addSlice('on-a', 'a', { name: 'small', attributes: { large: { bool: false } } });
+    await addSlice('on-b', 'b', { name: 'large', attributes: { large: { bool: true } } });
+    const selectors = [{ cel: { expression: `device.attributes["${DRIVER}"].large` } }];
+    const firstAvailable = [
+      { name: 'large', deviceClassName: 'gpu', selectors, allocationMode: 'ExactCount', count: 1 },
+      { name: 'any', deviceClassName: 'gpu', allocationMode: 'ExactCount', count: 1 },
+    ];
+    for (const name of ['c1', 'c2']) await addClaim(name, [{ name: 'r', firstAvailable }]);
+    cluster.startScheduler();
+    await addPod('p1', using('c1'));
+    await cluster.untilBound('p1');
+    await addPod('p2', using('c2'));
+    await cluster.untilBound('p2');
+    expect([await cluster.nodeOf('p1'), await cluster.nodeOf('p2')]).toEqual(['b', 'a']);
+    expect((await claims().get('c2')).status.allocation?.devices.results?.[0]?.request).toBe('r/any');
+  });
+
+  it('takes its promise back if the pod cannot be bound', async () => {
+    await addSlice('on-a', 'a', { name: 'gpu-0' });
+    await addClaim('c');
+    const { setFault } = cluster.startScheduler();
+    setFault((one, send) =>
+      one.path.endsWith('/p/binding') ? Promise.reject(apierrors.forbidden({ group: '', resource: 'pods' }, 'p', 'no')) : send(),
+    );
+    await addPod('p', using('c'));
+    await cluster.clock.advance('500ms');
+    const claim = await claims().get('c');
+    expect([claim.status.reservedFor, claim.status.allocation?.devices.results?.length]).toEqual([undefined, 1]);
+    setFault(undefined);
+    await cluster.untilBound('p');
+    expect((await claims().get('c')).status.reservedFor).toHaveLength(1);
+  });
+
+  it('decides anew when a claim was changed while it was written', async () => {
+    await addSlice('on-a', 'a', { name: 'gpu-0' });
+    await addClaim('c');
+    const { setFault } = cluster.startScheduler();
+    let once = false;
+    setFault(async (one, send) => {
+      if (!once && one.path.endsWith('/resourceclaims/c')) {
+        once = true;
+        await claims().patch('c', 'application/merge-patch+json', { metadata: { labels: { touched: 'yes' } } });
+      }
+      return await send();
+    });
+    await addPod('p', using('c'));
+    await cluster.untilBound('p');
+    expect((await claims().get('c')).metadata.labels).toEqual({ touched: 'yes' });
+    expect(await devicesOf('c')).toEqual(['gpu-0']);
+  });
+
+  /** What a driver does: the condition is true of the device on node a. */
+  async function tell(name: string, type: string): Promise<void> {
+    const claim = await claims().get(name);
+    const device: AllocatedDeviceStatus = {
+      driver: DRIVER,
+      pool: 'on-a',
+      device: 'gpu-0',
+      conditions: [{ type, status: 'True', reason: 'Because', message: 'so', lastTransitionTime: '2026-01-01T00:00:00Z' }],
+    };
+    const status: ResourceClaimStatus = { ...(claim.status as ResourceClaimStatus), devices: [device] };
+    await claims().updateStatus({ ...claim, status });
+  }
+
+  it('waits until devices are made ready, and looks elsewhere if they cannot be', async () => {
+    const attached: Device = {
+      name: 'gpu-0',
+      bindsToNode: true,
+      bindingConditions: ['Attached'],
+      bindingFailureConditions: ['Broken'],
+    };
+    await addSlice('on-a', 'a', attached);
+    await addClaim('c');
+    cluster.startScheduler();
+    await addPod('p', using('c'));
+    await cluster.clock.advance('3s');
+    const { status } = await claims().get('c');
+    expect(status.allocation?.allocationTimestamp).toBe('2026-01-01T00:00:00Z');
+    expect(await cluster.nodeOf('p')).toBeUndefined();
+    await tell('c', 'Broken');
+    await cluster.clock.advance('100ms');
+    expect((await cluster.condition('p'))?.message).toBe(
+      'running PreBind plugin "DynamicResources": claim default/c binding failed: reason=Because, message="so"',
+    );
+    await addSlice('on-b', 'b', { name: 'gpu-0' });
+    await cluster.untilBound('p');
+    expect(await cluster.nodeOf('p')).toBe('b');
+    await addClaim('d');
+    await addPod('q', using('d'));
+    await cluster.clock.advance('3s');
+    expect(await cluster.nodeOf('q')).toBeUndefined();
+    await tell('d', 'Attached');
+    await cluster.untilBound('q');
+    expect(await cluster.nodeOf('q')).toBe('a');
+  });
+});
