@@ -12,6 +12,8 @@ import { Frame, PER_CALL_LIMIT } from './cost.ts';
 import type { Library, Overload } from './declarations.ts';
 import { CompileError, EvaluationError, Suspension, type CompileErrorReason, type Issue } from './errors.ts';
 import type { Macro } from './macros.ts';
+import { estimateCost } from './estimate.ts';
+import type { Range } from './estimate-range.ts';
 import { checkLiterals } from './literals.ts';
 import { parse, PARSER_LIMITS, type Parsed, type ParserLimits } from './parser.ts';
 import { plan, type Plan } from './planner.ts';
@@ -152,6 +154,18 @@ export class Environment {
       overloadsOf: (name) => this.#declarations.lookupFunction(name)?.overloads ?? [],
     });
     return { program: new Program(source, expression, resultType, planned, (name) => this.#names.get(name)?.type ?? DYN) };
+  }
+
+  /**
+   * What evaluating may cost, from least to most, as far as the types of the variables say how large they can be (those that
+   * `typeOfSchema` makes do). The source must compile.
+   */
+  estimateCost(source: string): Range {
+    const { expression, issues } = this.parse(source);
+    if (expression === undefined) throw new CompileError(source, issues);
+    const checked = this.check(expression);
+    if (checked.issues.length > 0) throw new CompileError(source, checked.issues);
+    return estimateCost(expression, checked);
   }
 
   /** References of an expression that is not checked: names that are declared. */

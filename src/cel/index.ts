@@ -14,6 +14,8 @@ export {
   type EvaluateOptions,
   type Evaluation,
 } from './environment.ts';
+export { STATIC_COST_LIMIT, STATIC_COST_TOTAL_LIMIT } from './estimate.ts';
+export type { Range } from './estimate-range.ts';
 export { CompileError, EvaluationError, evaluationError, formatIssues, type Issue } from './errors.ts';
 export {
   authorizerValue,
@@ -22,7 +24,7 @@ export {
   type AuthorizationDecision,
   type ExpressionAuthorizer,
 } from './library/authorizer.ts';
-export { allLibraries, extraLibraries, kubernetesLibraries, patchLibrary } from './library/index.ts';
+export { allLibraries, bindingsLibrary, extraLibraries, kubernetesLibraries, patchLibrary } from './library/index.ts';
 export { CIDR, CIDRValue, IP, IPValue } from './library/ip.ts';
 export { JSON_PATCH, misnamedObjects, OBJECT, ObjectValue } from './library/patch.ts';
 export { QUANTITY, QuantityValue } from './library/quantity.ts';

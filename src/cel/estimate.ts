@@ -1,0 +1,336 @@
+// What an expression may cost at most, told from its text and from what its variables' types say of their sizes: how upstream
+// decides whether a rule is too expensive to be accepted. Follows its reckoning, so that the same rules are.
+
+import { operators, type Call, type Comprehension, type Expression, type Select } from './ast.ts';
+import type { Checked } from './checker.ts';
+import { LIST_CREATE, MAP_CREATE, STRUCT_CREATE } from './cost.ts';
+import { estimateCall, type EstimatedNode } from './estimate-calls.ts';
+import { either, exactly, ONE, plus, times, UNKNOWN, upTo, ZERO, type Range } from './estimate-range.ts';
+import { codePointLength } from './text.ts';
+import { DYN, optionalOf, type Type } from './types.ts';
+
+/** Kubernetes' limit of one rule of a CustomResourceDefinition, and of all its rules together. */
+export const STATIC_COST_LIMIT = 10_000_000;
+export const STATIC_COST_TOTAL_LIMIT = 100_000_000;
+
+export function estimateCost(expression: Expression, checked: Checked): Range {
+  return new Estimator(checked).cost(expression);
+}
+
+/** How large the keys (or indices) and values of a container are that the expression makes itself. */
+interface EntrySize {
+  readonly container: 'list' | 'map';
+  readonly key: Range;
+  readonly value: Range;
+}
+
+interface Local {
+  readonly size: Range | undefined;
+  readonly entry: EntrySize | undefined;
+  /** It is part of a variable; then its type tells its size. */
+  readonly type: Type | undefined;
+}
+
+class Estimator {
+  readonly #checked: Checked;
+  readonly #sizes = new Map<Expression, Range>();
+  readonly #entries = new Map<Expression, EntrySize>();
+  /** The declared types of what is part of a variable: they alone say how large it can be. */
+  readonly #declared = new Map<Expression, Type>();
+  readonly #locals = new Map<string, Local[]>();
+  /** Macros use some trees twice; each counts each time, but is gone through once. */
+  readonly #costs = new Map<Expression, Range>();
+
+  constructor(checked: Checked) {
+    this.#checked = checked;
+  }
+
+  cost(node: Expression): Range {
+    const known = this.#costs.get(node);
+    if (known !== undefined) return known;
+    const cost = this.#costOf(node);
+    if (node.kind === 'call' || node.kind === 'comprehension') this.#costs.set(node, cost);
+    return cost;
+  }
+
+  #costOf(node: Expression): Range {
+    switch (node.kind) {
+      case 'literal':
+        return ZERO;
+      case 'identifier': {
+        const local = this.#local(node.name);
+        const declared = local === undefined ? this.#typeOf(node) : local.type;
+        if (declared !== undefined) this.#declared.set(node, declared);
+        return ONE;
+      }
+      case 'select':
+        return this.#select(node);
+      case 'call':
+        return this.#call(node);
+      case 'list': {
+        const costs = node.elements.map((element) => this.cost(element));
+        const value = this.#unionOf(node.elements);
+        this.#entries.set(node, { container: 'list', key: ONE, value });
+        return plus(...costs, exactly(LIST_CREATE));
+      }
+      case 'map': {
+        const costs = node.entries.flatMap(({ key, value }) => [this.cost(key), this.cost(value)]);
+        const key = this.#unionOf(node.entries.map((entry) => entry.key));
+        const value = this.#unionOf(node.entries.map((entry) => entry.value));
+        this.#entries.set(node, { container: 'map', key, value });
+        return plus(...costs, exactly(MAP_CREATE));
+      }
+      case 'struct':
+        return plus(...node.fields.map(({ value }) => this.cost(value)), exactly(STRUCT_CREATE));
+      case 'comprehension':
+        return isBind(node) ? this.#bind(node) : this.#comprehension(node);
+    }
+  }
+
+  #typeOf(node: Expression): Type {
+    return this.#checked.types.get(node) ?? DYN;
+  }
+
+  #unionOf(nodes: readonly Expression[]): Range {
+    const sizes = nodes.map((node) => this.#sizeOrUnknown(node));
+    return sizes.length === 0 ? ZERO : sizes.reduce(either);
+  }
+
+  #local(name: string): Local | undefined {
+    return this.#locals.get(name)?.at(-1);
+  }
+
+  #within<T>(locals: readonly (readonly [string, Local])[], run: () => T): T {
+    for (const [name, local] of locals) this.#locals.set(name, [...(this.#locals.get(name) ?? []), local]);
+    const result = run();
+    for (const [name] of locals) this.#locals.get(name)?.pop();
+    return result;
+  }
+
+  #select(node: Select): Range {
+    const reference = this.#checked.references.get(node);
+    if (reference?.kind === 'variable') {
+      this.#declared.set(node, this.#typeOf(node));
+      return ONE;
+    }
+    if (reference?.kind === 'constant') return ONE;
+    const operand = this.cost(node.operand);
+    // Asking whether there is something costs nothing, the way to it does.
+    if (node.testOnly) return operand;
+    const declared = this.#declared.get(node.operand);
+    const part = declared === undefined ? undefined : partOf(declared, node.field);
+    if (part !== undefined) this.#declared.set(node, part);
+    const { kind } = this.#typeOf(node.operand);
+    return kind === 'map' || kind === 'object' ? plus(operand, ONE) : operand;
+  }
+
+  #call(node: Call): Range {
+    const reference = this.#checked.references.get(node);
+    if (node.function === 'dyn' && node.target === undefined) {
+      const [argument] = node.arguments as [Expression];
+      const cost = this.cost(argument);
+      this.#copySizes(node, argument);
+      return plus(cost, ONE);
+    }
+    const costs = node.arguments.map((argument) => this.cost(argument));
+    if (reference?.kind !== 'function') return plus(...costs, node.function === operators.optionalSelect ? ONE : ZERO);
+    const args = node.arguments.map((argument) => this.#estimated(argument));
+    const isMember = node.target !== undefined && !reference.qualified;
+    const target = isMember ? (node.target) : undefined;
+    const targetCost = target === undefined ? ZERO : this.cost(target);
+    const receiver = target === undefined ? undefined : this.#estimated(target);
+    let total: Range | undefined;
+    let size: Range | undefined;
+    for (const { id } of reference.overloads) {
+      const estimate = this.#overload(node, reference.name, id, receiver, args, costs);
+      total = total === undefined ? estimate.cost : either(total, estimate.cost);
+      if (estimate.size !== undefined) size = size === undefined ? estimate.size : either(size, estimate.size);
+      if (id === 'index_list' || id === 'index_map') {
+        const [operand] = node.arguments as [Expression];
+        size = this.#entry(operand)?.value;
+        const declared = this.#declared.get(operand);
+        const part = declared === undefined ? undefined : valuesOf(declared);
+        if (part !== undefined) this.#declared.set(node, part);
+      }
+      size ??= this.#size(node);
+    }
+    if (size !== undefined) this.#sizes.set(node, size);
+    return plus(targetCost, total ?? ZERO);
+  }
+
+  #overload(
+    node: Call,
+    name: string,
+    overload: string,
+    target: EstimatedNode | undefined,
+    args: readonly EstimatedNode[],
+    costs: readonly Range[],
+  ): { readonly cost: Range; readonly size?: Range | undefined } {
+    const [first, second, third] = costs as [Range, Range, Range];
+    switch (overload) {
+      case 'logical_and':
+      case 'logical_or':
+        // The first may decide.
+        return { cost: { min: first.min, max: plus(first, second).max } };
+      case 'conditional': {
+        const [, yes, no] = node.arguments as [Expression, Expression, Expression];
+        this.#setEntry(node, this.#entry(yes), this.#entry(no));
+        return { cost: plus(first, either(second, third)), size: either(this.#sizeOrUnknown(yes), this.#sizeOrUnknown(no)) };
+      }
+      case 'add_list':
+      case 'add_string':
+      case 'add_bytes': {
+        const [left, right] = node.arguments as [Expression, Expression];
+        this.#setEntry(node, this.#entry(left), this.#entry(right));
+        break;
+      }
+      default:
+    }
+    const estimate = estimateCall(name, overload, { target, args });
+    return { cost: plus(estimate.cost, ...costs), size: estimate.size };
+  }
+
+  #estimated(expression: Expression): EstimatedNode {
+    const declared = this.#declared.get(expression);
+    const items = declared === undefined ? undefined : valuesOf(declared);
+    return {
+      expression,
+      type: this.#typeOf(expression),
+      size: this.#size(expression),
+      itemSize: items === undefined ? undefined : declaredSize(items),
+    };
+  }
+
+  #size(node: Expression): Range | undefined {
+    const known = this.#sizes.get(node) ?? literalSize(node);
+    if (known !== undefined) return known;
+    const declared = this.#declared.get(node);
+    if (declared !== undefined) return declaredSize(declared);
+    if (isScalar(this.#typeOf(node))) return ONE;
+    return node.kind === 'identifier' ? this.#local(node.name)?.size : undefined;
+  }
+
+  #sizeOrUnknown(node: Expression): Range {
+    return this.#size(node) ?? UNKNOWN;
+  }
+
+  #entry(node: Expression): EntrySize | undefined {
+    return this.#entries.get(node) ?? (node.kind === 'identifier' ? this.#local(node.name)?.entry : undefined);
+  }
+
+  #setEntry(node: Expression, a: EntrySize | undefined, b: EntrySize | undefined): void {
+    if (a === undefined || b === undefined) return;
+    this.#entries.set(node, { container: a.container, key: either(a.key, b.key), value: either(a.value, b.value) });
+  }
+
+  #copySizes(to: Expression, from: Expression): void {
+    const size = this.#size(from);
+    if (size !== undefined) this.#sizes.set(to, size);
+    const entry = this.#entry(from);
+    if (entry !== undefined) this.#entries.set(to, entry);
+  }
+
+  #localOf(node: Expression): Local {
+    return { size: this.#size(node), entry: this.#entry(node), type: this.#declared.get(node) };
+  }
+
+  #bind(node: Comprehension): Range {
+    const costs = [this.cost(node.range), this.cost(node.init)];
+    costs.push(this.#within([[node.accumulator, this.#localOf(node.init)]], () => this.cost(node.result)));
+    this.#copySizes(node, node.result);
+    return plus(...costs);
+  }
+
+  #comprehension(node: Comprehension): Range {
+    const costs = [this.cost(node.range), this.cost(node.init)];
+    const accumulator: readonly [string, Local] = [node.accumulator, this.#localOf(node.init)];
+    const each = this.#within([accumulator, ...this.#loopVariables(node)], () => {
+      const condition = this.cost(node.condition);
+      return plus(condition, this.cost(node.step));
+    });
+    costs.push(this.#within([accumulator], () => this.cost(node.result)));
+    const count = this.#sizeOrUnknown(node.range);
+    if (node.init.kind === 'literal') {
+      const size = this.#size(node.init);
+      if (size !== undefined) this.#sizes.set(node, size);
+    } else if (node.init.kind === 'list' || node.init.kind === 'map') {
+      this.#sizes.set(node, count);
+      const entry = this.#entry(node.step);
+      if (entry !== undefined) this.#entries.set(node, entry);
+    }
+    return plus(...costs, times(count, each));
+  }
+
+  #loopVariables(node: Comprehension): (readonly [string, Local])[] {
+    const entry = this.#entry(node.range);
+    const declared = this.#declared.get(node.range);
+    const isList = (entry?.container ?? this.#typeOf(node.range).kind) === 'list';
+    const local = (size: Range | undefined, type: Type | undefined): Local => ({ size, type, entry: undefined });
+    const values = local(entry?.value, declared === undefined ? undefined : valuesOf(declared));
+    const keys = local(entry?.key, declared?.kind === 'map' ? declared.key : undefined);
+    if (node.variable2 !== undefined) {
+      return [
+        [node.variable, keys],
+        [node.variable2, values],
+      ];
+    }
+    return [[node.variable, isList ? values : keys]];
+  }
+}
+
+/** cel.bind: a loop over nothing. */
+const isBind = (node: Comprehension): boolean =>
+  node.range.kind === 'list' &&
+  node.range.elements.length === 0 &&
+  node.condition.kind === 'literal' &&
+  node.condition.value === false;
+
+function partOf(type: Type, field: string): Type | undefined {
+  if (type.kind === 'object') return type.field(field)?.type;
+  return type.kind === 'map' ? type.value : undefined;
+}
+
+function valuesOf(type: Type): Type | undefined {
+  if (type.kind === 'list') return type.element;
+  return type.kind === 'map' ? type.value : undefined;
+}
+
+/** What a declared type says of the size of its values. What has no size there counts as nothing. */
+function declaredSize(type: Type): Range | undefined {
+  switch (type.kind) {
+    case 'list':
+      return type.maxItems === undefined ? undefined : upTo(type.maxItems);
+    case 'map':
+      return type.maxProperties === undefined ? undefined : upTo(type.maxProperties);
+    case 'string':
+    case 'bytes':
+    case 'dyn':
+    case 'any':
+      return type.maxLength === undefined ? undefined : upTo(type.maxLength);
+    case 'timestamp':
+    case 'duration':
+      return upTo(type.maxLength ?? 32);
+    default:
+      return ZERO;
+  }
+}
+
+function literalSize(node: Expression): Range | undefined {
+  switch (node.kind) {
+    case 'literal':
+      if (typeof node.value === 'string') return exactly(codePointLength(node.value));
+      return exactly(node.value instanceof Uint8Array ? node.value.length : 1);
+    case 'list':
+      return exactly(node.elements.length);
+    case 'map':
+      return exactly(node.entries.length);
+    default:
+      return undefined;
+  }
+}
+
+function isScalar(type: Type): boolean {
+  if (['bool', 'double', 'duration', 'int', 'timestamp', 'uint'].includes(type.kind)) return true;
+  const inner = optionalOf(type);
+  return inner !== undefined && isScalar(inner);
+}
