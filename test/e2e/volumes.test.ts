@@ -3,7 +3,17 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { coxUp, eventually, type Kubectl, missingKubectl, named, type RunningCluster, temporaryDir } from './harness.ts';
+import {
+  coxUp,
+  eventually,
+  type Kubectl,
+  missingContainerd,
+  missingKubectl,
+  named,
+  type RunningCluster,
+  temporaryDir,
+} from './harness.ts';
+import { importBusybox } from './images.ts';
 
 const pod = (name: string, command: string, more = ''): string => `
 apiVersion: v1
@@ -75,5 +85,64 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
     await kubectl.run('wait --for=delete pvc/data --timeout=30s');
     await eventually('the volume to be gone', async () => (await kubectl.run('get pv -o name')) === '');
     expect(readdirSync(volumes())).toEqual([]);
+  });
+});
+
+const missing = missingKubectl ?? missingContainerd;
+
+describe.skipIf(missing !== undefined)(named('volumes of containers', missing), () => {
+  let dir: ReturnType<typeof temporaryDir>;
+  let cluster: RunningCluster;
+  let kubectl: Kubectl;
+  beforeAll(async () => {
+    dir = temporaryDir();
+    cluster = await coxUp(['--runtime', 'containerd'], { dataDir: dir.path });
+    kubectl = cluster.kubectl();
+    await importBusybox(dir.path);
+  });
+  afterAll(async () => {
+    await kubectl?.try('delete pods --all --grace-period=0 --force --timeout=60s');
+    await cluster?.stop();
+    dir.remove();
+  });
+
+  test('belong to the group of the pod, and are only read where that is asked for', async () => {
+    await kubectl.run('apply -f -', {
+      input: `
+apiVersion: v1
+kind: Pod
+metadata: {name: owner}
+spec:
+  terminationGracePeriodSeconds: 1
+  restartPolicy: Never
+  securityContext: {runAsUser: 1000, runAsGroup: 1000, fsGroup: 2000}
+  containers:
+    - name: writer
+      image: busybox
+      imagePullPolicy: Never
+      command: [sh, -c, 'echo mine > /data/file && mkdir /data/part && sleep 3600']
+      volumeMounts: [{name: v, mountPath: /data}]
+    - name: reader
+      image: busybox
+      imagePullPolicy: Never
+      command: [sh, -c, 'until cat /data/file; do sleep 0.1; done; sleep 3600']
+      volumeMounts: [{name: v, mountPath: /data, readOnly: true}]
+  volumes:
+    - name: v
+      ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}
+`,
+    });
+    await eventually('what the writer wrote', async () => (await kubectl.try('logs owner -c reader')).stdout.endsWith('mine\n'));
+    const refused = await kubectl.try('exec owner -c reader -- sh -c "echo x > /data/file"');
+    expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('Read-only file system')]);
+    const volumes = join(dir.path, 'kubelet', 'local-volumes');
+    const [volume = ''] = readdirSync(volumes);
+    const { uid, gid } = statSync(join(volumes, volume, 'file'));
+    expect([uid, gid, statSync(join(volumes, volume)).mode & 0o2000]).toEqual([1000, 2000, 0o2000]);
+    expect(await kubectl.run('get pvc owner-v -o jsonpath={.metadata.ownerReferences[0].name}')).toBe('owner');
+    // The claim goes with its pod, the volume with its claim.
+    await kubectl.run('delete pod owner --timeout=60s');
+    await eventually('the volume to be gone', async () => (await kubectl.run('get pvc,pv -o name')) === '');
+    expect(readdirSync(volumes)).toEqual([]);
   });
 });
