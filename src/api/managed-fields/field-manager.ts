@@ -200,7 +200,7 @@ export class FieldManager {
     return conflicts.length === error.conflicts.length ? error : new ConflictsError(conflicts);
   }
 
-  /** The applier's entry as it is kept: its time only changes with the object or with what it owns. */
+  /** The applier's entry as it is kept: its time is that of the last change of the object; none, if it has only come to own what was there. */
   #settled(before: Managers, applied: Applied, applier: Manager, objectUnchanged: boolean): Managers {
     const id = managerId(applier);
     const managers = new Map(applied.managers);
@@ -211,9 +211,7 @@ export class FieldManager {
       managers.delete(id);
       return managers;
     }
-    const previous = before.get(id);
-    const unchanged = objectUnchanged && previous?.apiVersion === entry.apiVersion && previous.fields.equals(fields);
-    managers.set(id, { ...entry, fields, time: unchanged ? previous.time : this.#time() });
+    managers.set(id, { ...entry, fields, time: objectUnchanged ? before.get(id)?.time : this.#time() });
     return managers;
   }
 

@@ -145,11 +145,11 @@ const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(['kubernetes', 'orphan'
 function validateFinalizers(finalizers: readonly string[]): FieldErrorList {
   const at = METADATA.child('finalizers');
   const errors: FieldErrorList = [];
-  for (const finalizer of finalizers) {
+  for (const [index, finalizer] of finalizers.entries()) {
     for (const problem of validation.isQualifiedName(finalizer)) errors.push(field.invalid(at, finalizer, problem));
     if (!finalizer.includes('/') && !STANDARD_FINALIZERS.has(finalizer)) {
       const message = 'name is neither a standard finalizer name nor is it fully qualified';
-      errors.push(field.invalid(at, finalizer, message));
+      errors.push(field.invalid(at.index(index), finalizer, message));
     }
   }
   if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
