@@ -7,6 +7,8 @@ const { values: options, positionals } = parseArgs({
     workload: { type: 'string' },
     store: { type: 'string', default: 'embedded' },
     h2: { type: 'boolean', default: false },
+    'end-to-end': { type: 'boolean', default: false },
+    scale: { type: 'string', default: '1' },
     'node-flag': { type: 'string', multiple: true, default: [] },
   },
   allowPositionals: true,
@@ -57,6 +59,8 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
     const { throughput } = await import('./scheduler/throughput.ts');
     await throughput({
       ...(options.workload !== undefined && { only: options.workload }),
+      endToEnd: options['end-to-end'],
+      scale: Number(options.scale),
       nodeFlags: options['node-flag'],
     });
   },

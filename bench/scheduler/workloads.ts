@@ -31,6 +31,19 @@ export interface Workload {
 }
 
 const EBS = 'ebs.csi.aws.com';
+/** The same with fewer nodes and pods; some of each are left. */
+export function scaled(workload: Workload, scale: number): Workload {
+  const smaller = (count: number): number => Math.max(1, Math.round(count * scale));
+  const group = (of: PodGroup): PodGroup => ({ ...of, count: smaller(of.count) });
+  const { nodes, existing, measured } = workload;
+  return {
+    ...workload,
+    nodes: { ...nodes, count: smaller(nodes.count) },
+    measured: group(measured),
+    ...(existing !== undefined && { existing: group(existing) }),
+  };
+}
+
 const zone1 = { zones: ['zone1'] } as const;
 const threeZones = { zones: ['zone1', 'zone2', 'zone3'] } as const;
 const of = (count: number, ...templates: readonly PodTemplate[]): PodGroup => ({ count, templates });

@@ -54,11 +54,18 @@ export interface Description {
   readonly labels?: readonly string[];
 }
 
+/** By the values of the labels, one after the other: to look one up makes no text. */
+interface Branch<T> {
+  readonly next: Map<string, Branch<T>>;
+  entry: { readonly values: readonly string[]; readonly instrument: T } | undefined;
+}
+
 /** One instrument for each combination of label values. Values come from small closed sets, never from users. */
 export class Family<T> {
   readonly description: Description;
   readonly #make: () => T;
-  readonly #byLabels = new Map<string, { readonly values: readonly string[]; readonly instrument: T }>();
+  readonly #root: Branch<T> = { next: new Map(), entry: undefined };
+  readonly #entries: { readonly values: readonly string[]; readonly instrument: T }[] = [];
 
   constructor(description: Description, make: () => T) {
     this.description = description;
@@ -67,17 +74,24 @@ export class Family<T> {
 
   /** `values`: in the order of the description's labels. The same object for the same values. */
   with(...values: readonly string[]): T {
-    const key = values.length === 1 ? (values[0] as string) : values.join('\0');
-    let entry = this.#byLabels.get(key);
-    if (entry === undefined) {
-      entry = { values, instrument: this.#make() };
-      this.#byLabels.set(key, entry);
+    let branch = this.#root;
+    for (const value of values) {
+      let next = branch.next.get(value);
+      if (next === undefined) {
+        next = { next: new Map(), entry: undefined };
+        branch.next.set(value, next);
+      }
+      branch = next;
     }
-    return entry.instrument;
+    if (branch.entry === undefined) {
+      branch.entry = { values, instrument: this.#make() };
+      this.#entries.push(branch.entry);
+    }
+    return branch.entry.instrument;
   }
 
   entries(): Iterable<{ readonly values: readonly string[]; readonly instrument: T }> {
-    return this.#byLabels.values();
+    return this.#entries;
   }
 }
 

@@ -1,0 +1,76 @@
+// The decision alone, one pod after the other: requests counted, snapshot updated, nodes filtered and scored, one chosen, the pod
+// assumed. How long one takes, and how that grows with the number of nodes.
+
+import { systemClock } from '../../src/machinery/clock.ts';
+import { SeededRandom } from '../../src/machinery/random.ts';
+import { SchedulerCache } from '../../src/scheduler/cache/cache.ts';
+import { Snapshot } from '../../src/scheduler/cache/snapshot.ts';
+import { readConfiguration } from '../../src/scheduler/config/configuration.ts';
+import { resolveProfile } from '../../src/scheduler/config/profile.ts';
+import { CycleState } from '../../src/scheduler/framework/cycle-state.ts';
+import { Framework } from '../../src/scheduler/framework/framework.ts';
+import { PodInfo } from '../../src/scheduler/framework/pod-info.ts';
+import { WaitingPods } from '../../src/scheduler/framework/waiting-pods.ts';
+import { SchedulerMetrics } from '../../src/scheduler/metrics/scheduler-metrics.ts';
+import { inTreeRegistry } from '../../src/scheduler/plugins/registry.ts';
+import { SchedulingAlgorithm } from '../../src/scheduler/schedule-one.ts';
+import { makeHandle, RecordingLogger } from '../../src/scheduler/testing/handle.ts';
+import { makeNode, makePod } from '../../src/scheduler/testing/objects.ts';
+import { quantile } from '../report.ts';
+import { nodeOf, podOf, PODS, type PodTemplate, ZONE } from './templates.ts';
+
+export interface Decisions {
+  readonly nodes: number;
+  readonly pods: number;
+  readonly perSecond: number;
+  /** Of one decision, in milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
+export interface DecisionsWanted {
+  readonly nodes: number;
+  readonly pods: number;
+  /** Default: plain ones. */
+  readonly template?: PodTemplate;
+  /** Default: true, as in a cluster. */
+  readonly metrics?: boolean;
+}
+
+export function decide({ nodes, pods, template = PODS.plain, metrics = true }: DecisionsWanted): Decisions {
+  const random = new SeededRandom(1);
+  const cache = new SchedulerCache({ clock: systemClock, logger: new RecordingLogger() });
+  for (let i = 0; i < nodes; i++) {
+    const { metadata, status } = nodeOf(`node-${i}`, i, { zones: ['zone1', 'zone2', 'zone3'] });
+    cache.putNode(makeNode(metadata.name, { labels: { [ZONE]: `zone${(i % 3) + 1}` }, allocatable: { ...status.allocatable } }));
+  }
+  const snapshot = new Snapshot();
+  const nominator = { nominatedPodsForNode: () => [], version: () => 0, nominatedNode: () => undefined };
+  const [profile] = readConfiguration(undefined).profiles;
+  if (profile === undefined) throw new Error('there is a default profile');
+  const framework = new Framework({
+    profileName: profile.schedulerName,
+    plugins: resolveProfile(profile, inTreeRegistry, makeHandle({ snapshot, random, nominator })),
+    clock: systemClock,
+    nominator,
+    waitingPods: new WaitingPods(),
+    ...(metrics && { metrics: new SchedulerMetrics({ clock: systemClock }) }),
+  });
+  const algorithm = new SchedulingAlgorithm({ snapshot, random });
+  const made = Array.from({ length: pods }, (_, i) => {
+    const { metadata, spec } = podOf(`pod-${i}`, template);
+    return makePod(metadata.name, { spec, ...(metadata.labels !== undefined && { labels: metadata.labels }) });
+  });
+  const times: number[] = [];
+  const start = performance.now();
+  for (const pod of made) {
+    const began = performance.now();
+    const info = new PodInfo(pod);
+    cache.updateSnapshot(snapshot);
+    const result = algorithm.schedule(framework, new CycleState(), info);
+    if (result.kind === 'node') cache.assumePod(info, result.node);
+    times.push(performance.now() - began);
+  }
+  const perSecond = pods / ((performance.now() - start) / 1000);
+  return { nodes, pods, perSecond, p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
+}

@@ -1,0 +1,191 @@
+// What drives a workload, wherever the API server and the scheduler are: makes nodes and pods, and watches until they are bound. What
+// is measured is what upstream's scheduler_perf measures: pods seen with a node by an informer, from the first pod made on.
+
+import { namespaces, nodes, pods, services, type Pod } from '../../src/api/core/v1/index.ts';
+import type { Immutable } from '../../src/api/meta/v1/index.ts';
+import type { Client } from '../../src/client/client.ts';
+import { SharedInformerFactory } from '../../src/client/informers/index.ts';
+import * as apierrors from '../../src/machinery/apierrors.ts';
+import { systemClock } from '../../src/machinery/clock.ts';
+import { silentLogger } from '../../src/machinery/log.ts';
+import { SeededRandom } from '../../src/machinery/random.ts';
+import { nodeOf, podOf, PODS } from './templates.ts';
+import { limitVolumes, makeVolumes, withClaim } from './volumes.ts';
+import type { PodGroup, Workload } from './workloads.ts';
+
+/** Requests under way at a time. */
+const CREATORS = 32;
+const CHURN_MS = 1000;
+
+export interface Measured {
+  /** From the first measured pod made to the last seen with a node. */
+  readonly seconds: number;
+  readonly pods: number;
+  /** Of the processes that were measured, in seconds. */
+  readonly cpuSeconds: number;
+  /** Scheduled within each second from the first on. */
+  readonly perSecond: readonly number[];
+  /** What the process with the scheduler holds. */
+  readonly memoryMB: number;
+}
+
+export interface Driven {
+  /** As administrator. */
+  readonly client: Client;
+  /** Called when the nodes are there: whatever is needed for pods to be scheduled from now on. */
+  readonly startScheduling: () => void;
+  /** Processor time used so far, in seconds. */
+  readonly cpuSeconds: () => number;
+  readonly memoryMB: () => number;
+}
+
+export async function drive(workload: Workload, { client, startScheduling, cpuSeconds, memoryMB }: Driven): Promise<Measured> {
+  const clock = systemClock;
+  await makeNodes(client, workload);
+  const stop = new AbortController();
+  const watching = new SharedInformerFactory({ client, clock, random: new SeededRandom(2), logger: silentLogger });
+  const bound = new BoundPods();
+  const informer = watching.informerFor(pods);
+  informer.addEventHandler({ onAdd: (pod) => bound.see(pod), onUpdate: (_, pod) => bound.see(pod) });
+  watching.start(stop.signal);
+  await watching.waitForCacheSync(stop.signal);
+  startScheduling();
+
+  if (workload.existing !== undefined) {
+    const { existing } = workload;
+    await makePods(client, 'existing', existing);
+    if (existing.stayPending !== true) await bound.reaches('existing', existing.count);
+  }
+  await namespaceNamed(client, 'measured');
+  if (workload.service === true) {
+    await client
+      .resource(services)
+      .namespace('measured')
+      .create({ metadata: { name: 'web' }, spec: { selector: { app: 'web' }, ports: [{ port: 80 }] } });
+  }
+  const { volumesOf, count } = workload.measured;
+  if (volumesOf !== undefined) await atOnce(count, (i) => makeVolumes(client, 'measured', i, volumesOf));
+  globalThis.gc?.();
+  const churning = workload.churn === true ? churn(client, stop.signal) : undefined;
+  const cpuBefore = cpuSeconds();
+  bound.began = clock.monotonic();
+  await Promise.all([makePods(client, 'measured', workload.measured), bound.reaches('measured', count)]);
+  const seconds = (clock.monotonic() - bound.began) / 1000;
+  const measured = { seconds, cpuSeconds: cpuSeconds() - cpuBefore, memoryMB: memoryMB() };
+  stop.abort();
+  await churning;
+  return { ...measured, pods: count, perSecond: bound.perSecond };
+}
+
+/** Counts the pods that have a node, by the group in their namespace's name. */
+class BoundPods {
+  began = 0;
+  readonly perSecond: number[] = [];
+  readonly #seen = new Map<string, Set<string>>();
+  #waiting: { readonly group: string; readonly count: number; readonly reached: () => void } | undefined;
+
+  see(pod: Immutable<Pod>): void {
+    if (!pod.spec.nodeName) return;
+    const group = (pod.metadata.namespace ?? '').split('-')[0] as string;
+    const seen = this.#of(group);
+    const before = seen.size;
+    seen.add(pod.metadata.uid ?? '');
+    if (seen.size === before) return;
+    if (group === 'measured') {
+      const second = Math.floor((systemClock.monotonic() - this.began) / 1000);
+      this.perSecond[second] = (this.perSecond[second] ?? 0) + 1;
+    }
+    const waiting = this.#waiting;
+    if (waiting !== undefined && waiting.group === group && seen.size >= waiting.count) {
+      this.#waiting = undefined;
+      waiting.reached();
+    }
+  }
+
+  async reaches(group: string, count: number): Promise<void> {
+    if (this.#of(group).size >= count) return;
+    await new Promise<void>((reached) => (this.#waiting = { group, count, reached }));
+  }
+
+  #of(group: string): Set<string> {
+    const seen = this.#seen.get(group) ?? new Set();
+    this.#seen.set(group, seen);
+    return seen;
+  }
+}
+
+async function makeNodes(client: Client, { nodes: { count, template = {} }, theOneNode }: Workload): Promise<void> {
+  const make = async (name: string, i: number, of = template): Promise<void> => {
+    const { status, ...node } = nodeOf(name, i, of);
+    const created = await client.resource(nodes).create(node);
+    const updated = await client.resource(nodes).updateStatus({ ...created, status: { ...created.status, ...status } });
+    // Somebody may have seen to it that a new node gets no pods before it is ready; it is.
+    if ((updated.spec.taints ?? []).length > 0) await client.resource(nodes).update({ ...updated, spec: {} });
+    if (of.volumes !== undefined) await limitVolumes(client, name, of.volumes);
+  };
+  await atOnce(count, (i) => make(`node-${i}`, i));
+  if (theOneNode === true) await make('the-one', 0, { capacity: { cpu: '90000', memory: '1000Ti', pods: '90000' } });
+}
+
+async function namespaceNamed(client: Client, name: string): Promise<void> {
+  try {
+    await client.resource(namespaces).create({ metadata: { name, labels: { team: 'devops' } } });
+  } catch (error) {
+    if (!apierrors.isAlreadyExists(error)) throw error;
+  }
+}
+
+async function makePods(client: Client, group: string, of: PodGroup): Promise<void> {
+  const { count, templates, namespaces: spread = 1, volumesOf } = of;
+  const names = Array.from({ length: spread }, (_, i) => (spread === 1 ? group : `${group}-${i}`));
+  for (const name of names) await namespaceNamed(client, name);
+  await atOnce(count, async (i) => {
+    const template = templates[i % templates.length] as (typeof templates)[number];
+    const pod = podOf(`pod-${i}`, template);
+    const inNamespace = client.resource(pods).namespace(names[i % names.length] as string);
+    await untilAllowed(() => inNamespace.create(volumesOf === undefined ? pod : withClaim(pod, i)));
+  });
+}
+
+/** A namespace has to get its service account first, where pods need one. */
+async function untilAllowed(create: () => Promise<unknown>): Promise<void> {
+  const enough = systemClock.monotonic() + 10_000;
+  for (;;) {
+    try {
+      await create();
+      return;
+    } catch (error) {
+      if (!apierrors.isForbidden(error) || systemClock.monotonic() > enough) throw error;
+      await systemClock.sleep(50);
+    }
+  }
+}
+
+/** Calls `work` for 0 … count-1, some at a time. */
+async function atOnce(count: number, work: (i: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < count) await work(next++);
+  };
+  await Promise.all(Array.from({ length: CREATORS }, worker));
+}
+
+/** Makes a node, a Service and a pod that fits nowhere, and takes them away again, until told to stop. */
+async function churn(client: Client, signal: AbortSignal): Promise<void> {
+  await namespaceNamed(client, 'churn');
+  const inChurn = { pods: client.resource(pods).namespace('churn'), services: client.resource(services).namespace('churn') };
+  for (let round = 0; !signal.aborted; round++) {
+    const { status, ...node } = nodeOf(`churn-${round}`, 0, { capacity: { cpu: '1', memory: '1Gi', pods: '0' } });
+    const created = await client.resource(nodes).create(node);
+    await client.resource(nodes).updateStatus({ ...created, status: { ...created.status, ...status } });
+    await inChurn.pods.create(podOf(`churn-${round}`, PODS.tooLarge));
+    await inChurn.services.create({
+      metadata: { name: `churn-${round}` },
+      spec: { selector: { app: 'churn' }, ports: [{ port: 80 }] },
+    });
+    await systemClock.sleep(CHURN_MS, signal).catch(() => undefined);
+    await client.resource(nodes).delete(`churn-${round}`);
+    await inChurn.pods.delete(`churn-${round}`, { gracePeriodSeconds: 0 });
+    await inChurn.services.delete(`churn-${round}`);
+  }
+}
