@@ -114,6 +114,7 @@ describe('a claim', () => {
       newClaim('c', { accessModes: ['ReadWriteMany'] }),
       'access mode ReadWriteMany is not supported: a directory of a node can be ReadWriteOnce or ReadWriteOncePod',
     ],
+    ['attributes', newClaim('c', { volumeAttributesClassName: 'fast' }), 'volume attributes classes are not supported'],
     ['blocks', newClaim('c', { volumeMode: 'Block' }), 'block volumes are not supported'],
     ['labels', newClaim('c', { selector: { matchLabels: { a: 'b' } } }), 'claim Selector is not supported'],
   ])('for %s gets none', async (_, claim, why) => {

@@ -20,6 +20,7 @@ export function volumeNameFor({ metadata }: ReadClaim): string {
 export function objection({ spec }: ReadClaim, storageClass: Immutable<StorageClass>): string | undefined {
   if (spec.selector !== undefined) return 'claim Selector is not supported';
   if (spec.dataSource !== undefined || spec.dataSourceRef !== undefined) return 'data sources are not supported';
+  if ((spec.volumeAttributesClassName ?? '') !== '') return 'volume attributes classes are not supported';
   if (spec.volumeMode === 'Block') return 'block volumes are not supported';
   const unsupported = (spec.accessModes ?? []).find((mode) => !ACCESS_MODES.has(mode));
   if (unsupported !== undefined) {

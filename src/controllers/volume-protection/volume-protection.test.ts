@@ -11,6 +11,8 @@ import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
 import { PvcProtectionController, PvProtectionController, VacProtectionController } from './index.ts';
 
+const MERGE = 'application/merge-patch+json';
+
 const claim = (name = 'data'): New<PersistentVolumeClaim> => ({
   metadata: { name, namespace: 'default' },
   spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
@@ -90,7 +92,7 @@ describe('a claim', () => {
 
   it('that lost the finalizer gets it again', async () => {
     await inDefault(persistentVolumeClaims).create(claim());
-    await inDefault(persistentVolumeClaims).patch('data', 'application/merge-patch+json', { metadata: { finalizers: null } });
+    await inDefault(persistentVolumeClaims).patch('data', MERGE, { metadata: { finalizers: null } });
     await cluster.clock.settle();
     const { metadata } = await inDefault(persistentVolumeClaims).get('data');
     expect(metadata.finalizers).toEqual(['kubernetes.io/pvc-protection']);
@@ -125,7 +127,7 @@ it('a volume attributes class stays while a claim names it', async () => {
   await client.delete('fast');
   await cluster.clock.settle();
   expect(await isThere(volumeAttributesClasses, 'fast')).toBe(true);
-  await inDefault(persistentVolumeClaims).patch('data', 'application/merge-patch+json', { metadata: { finalizers: null } });
+  await inDefault(persistentVolumeClaims).patch('data', MERGE, { metadata: { finalizers: null } });
   await inDefault(persistentVolumeClaims).delete('data');
   await cluster.clock.settle();
   expect(await isThere(volumeAttributesClasses, 'fast')).toBe(false);
@@ -140,7 +142,7 @@ test('claims end the same, whatever goes wrong', { timeout: 60_000 }, async () =
         await client.resource(persistentVolumeClaims).create(claim('unused'));
         const kept = client.resource(persistentVolumeClaims).namespace('default');
         await client.resource(persistentVolumeClaims).create(claim('kept'));
-        await kept.patch('kept', 'application/merge-patch+json', { metadata: { finalizers: null } });
+        await kept.patch('kept', MERGE, { metadata: { finalizers: null } });
         await client.resource(pods).create(using('n'));
       },
       async ({ client }) => {
@@ -154,5 +156,63 @@ test('claims end the same, whatever goes wrong', { timeout: 60_000 }, async () =
     rest: '1m',
   });
   expect(outcome).toHaveLength(1);
+  for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
+});
+
+test('volumes end the same, whatever goes wrong', { timeout: 60_000 }, async () => {
+  const { writes, outcome, disturbed } = await disturb({
+    subject: (config) => new PvProtectionController(config),
+    steps: [
+      async ({ client }) => {
+        for (const name of ['bound', 'free', 'bare']) {
+          const spec = { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce' as const], hostPath: { path: '/data' } };
+          const made = await client.resource(persistentVolumes).create({ metadata: { name }, spec });
+          if (name === 'bound') await client.resource(persistentVolumes).updateStatus({ ...made, status: { phase: 'Bound' } });
+        }
+        await client.resource(persistentVolumes).patch('bare', MERGE, { metadata: { finalizers: null } });
+      },
+      async ({ client }) => {
+        for (const name of ['bound', 'free']) await client.resource(persistentVolumes).delete(name);
+      },
+      async ({ client }) => {
+        const released = { status: { phase: 'Released' } };
+        await client.resource(persistentVolumes).patch('bound', MERGE, released, { subresource: 'status' });
+      },
+    ],
+    outcome: [persistentVolumes],
+    rest: '1m',
+  });
+  expect([writes, outcome.length]).toEqual([3, 1]);
+  for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
+});
+
+test('volume attributes classes end the same, whatever goes wrong', { timeout: 60_000 }, async () => {
+  const { writes, outcome, disturbed } = await disturb({
+    subject: (config) => new VacProtectionController(config),
+    steps: [
+      async ({ client }) => {
+        for (const name of ['used', 'unused', 'bare']) {
+          await client
+            .resource(volumeAttributesClasses)
+            .create({ metadata: { name }, driverName: 'd', parameters: { iops: '1' } });
+        }
+        await client.resource(volumeAttributesClasses).patch('bare', MERGE, { metadata: { finalizers: null } });
+        await client
+          .resource(persistentVolumeClaims)
+          .create({ ...claim(), spec: { ...claim().spec, volumeAttributesClassName: 'used' } });
+      },
+      async ({ client }) => {
+        for (const name of ['used', 'unused']) await client.resource(volumeAttributesClasses).delete(name);
+      },
+      async ({ client }) => {
+        const claims = client.resource(persistentVolumeClaims).namespace('default');
+        await claims.patch('data', MERGE, { metadata: { finalizers: null } });
+        await claims.delete('data');
+      },
+    ],
+    outcome: [volumeAttributesClasses],
+    rest: '1m',
+  });
+  expect([writes, outcome.length]).toEqual([3, 1]);
   for (const [what, end] of disturbed) expect(end, what).toEqual(outcome);
 });
