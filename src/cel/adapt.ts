@@ -9,13 +9,18 @@ import {
   adaptDynamic,
   CelObject,
   Double,
+  isList,
+  isMap,
   isPlainObject,
+  listItems,
   ListValue,
+  mapGet,
   mapKeys,
   normalizeInt,
   Uint,
   type Value,
 } from './values.ts';
+import { WorkLimit } from './work-limit.ts';
 
 type Adapter = (raw: unknown) => Value;
 
@@ -186,18 +191,22 @@ class AdaptedObject extends AbstractMap {
   }
 }
 
-/** A value as plain JSON, for patches, messages and statuses. Throws EvaluationError for values that have none. */
-export function toJson(value: Value): unknown {
+/** A value as plain JSON, for patches, messages and statuses. Throws EvaluationError for values that have none, or too much. */
+export function toJson(value: Value, limit: WorkLimit = new WorkLimit()): unknown {
+  limit.part();
   if (typeof value === 'bigint') throw evaluationError('integer is too large for JSON');
   if (value instanceof Double) return value.value;
-  if (Array.isArray(value)) return value.map(toJson);
-  if (value instanceof ListValue) return Array.from({ length: value.size }, (_, index) => toJson(value.at(index)));
+  if (isList(value)) return listItems(value).map((item) => toJson(item, limit));
   if (value instanceof Uint) return Number(value.value);
   if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
-  if (value instanceof AbstractMap) {
-    return Object.fromEntries([...value.keys()].map((key) => [String(key), toJson(value.get(key))]));
+  if (isMap(value)) {
+    const entries: [string, unknown][] = [];
+    for (const key of mapKeys(value)) {
+      if (typeof key !== 'string') throw evaluationError(`map key ${JSON.stringify(toJson(key, limit))} is not a string`);
+      entries.push([key, toJson(mapGet(value, key), limit)]);
+    }
+    return Object.fromEntries(entries);
   }
   if (value instanceof CelObject) throw evaluationError(`a value of type ${value.type.kind} has no JSON`);
-  if (isPlainObject(value)) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toJson(item)]));
   return value;
 }

@@ -5,6 +5,7 @@ import { evaluationError } from './errors.ts';
 import type { CallCost } from './declarations.ts';
 import { codePointLength } from './text.ts';
 import { isList, isMap, listItems, listSize, mapGet, mapKeys, mapSize, OpaqueValue, type Value } from './values.ts';
+import { WorkLimit } from './work-limit.ts';
 
 export const LIST_CREATE = 10;
 export const MAP_CREATE = 30;
@@ -58,15 +59,16 @@ export function sizeOf(value: Value): number {
 
 export const traversal = (size: number): number => Math.ceil(size * TEXT_FACTOR);
 
-/** Going through a value and all that is in it, text by the bytes of its UTF-8. */
-export function traversalOf(value: Value): number {
+/** Going through a value and all that is in it, text by the bytes of its UTF-8. Throws EvaluationError if that is too much. */
+export function traversalOf(value: Value, limit: WorkLimit = new WorkLimit()): number {
   if (typeof value === 'string') return Math.floor(Buffer.byteLength(value) * TEXT_FACTOR);
   if (value instanceof Uint8Array) return Math.floor(value.length * TEXT_FACTOR);
+  limit.part();
   let cost = 0;
   if (isList(value)) {
-    for (const item of listItems(value)) cost += traversalOf(item);
+    for (const item of listItems(value)) cost += traversalOf(item, limit);
   } else if (isMap(value)) {
-    for (const key of mapKeys(value)) cost += traversalOf(key) + traversalOf(mapGet(value, key));
+    for (const key of mapKeys(value)) cost += traversalOf(key, limit) + traversalOf(mapGet(value, key), limit);
   } else {
     cost = 1;
   }

@@ -24,7 +24,10 @@ import {
 /** Gets values of the declared types, the receiver first. Answers a value or throws EvaluationError. */
 export type Implementation = (...args: never[]) => Value;
 
-/** What a call costs, in units of about one operation on a scalar. */
+/**
+ * What a call costs, in units of about one operation on a scalar. One that does not look at the result (has one parameter) is asked
+ * before the call is made, so that what cannot be paid for is not done.
+ */
 export type CallCost = (args: readonly Value[], result: Value) => number;
 
 export interface Overload {

@@ -23,6 +23,7 @@ import {
   Uint,
   type Value,
 } from './values.ts';
+import { WorkLimit } from './work-limit.ts';
 
 /**
  * -1, 0, 1; undefined if one of them is NaN. Integers compare exactly, however large; an integer and a double as doubles, as
@@ -46,7 +47,8 @@ function order(x: number | bigint, y: number | bigint): -1 | 0 | 1 | undefined {
 const isNumber = (value: Value): value is number | bigint | Uint | Double =>
   typeof value === 'number' || typeof value === 'bigint' || value instanceof Double || value instanceof Uint;
 
-export function equals(a: Value, b: Value): boolean {
+/** Throws EvaluationError if it takes too much. */
+export function equals(a: Value, b: Value, limit?: WorkLimit): boolean {
   if (typeof a !== 'object' || a === null) {
     if (a === b) return true;
     // Ints have one form each: a number or a bigint, never either.
@@ -54,41 +56,45 @@ export function equals(a: Value, b: Value): boolean {
     return isNumber(a) && isNumber(b) && compareNumbers(a, b) === 0;
   }
   if (typeof b !== 'object' || b === null) return isNumber(a) && isNumber(b) && compareNumbers(a, b) === 0;
-  if (isList(a)) return isList(b) && listsEqual(a, b);
+  if (isList(a)) return isList(b) && listsEqual(a, b, limit ?? new WorkLimit());
   if (a instanceof Uint8Array) return b instanceof Uint8Array && Buffer.compare(a, b) === 0;
-  if (isMap(a)) return isMap(b) && mapsEqual(a, b);
-  return b instanceof CelObject && objectsEqual(a as CelObject, b);
+  if (isMap(a)) return isMap(b) && mapsEqual(a, b, limit ?? new WorkLimit());
+  return b instanceof CelObject && objectsEqual(a as CelObject, b, limit);
 }
 
 const setByOf = (list: Parameters<typeof listSize>[0]): readonly string[] | undefined =>
   list instanceof ListValue ? list.setBy : undefined;
 
-function listsEqual(a: Parameters<typeof listSize>[0], b: Parameters<typeof listSize>[0]): boolean {
+function listsEqual(a: Parameters<typeof listSize>[0], b: Parameters<typeof listSize>[0], limit: WorkLimit): boolean {
   const size = listSize(a);
   if (size !== listSize(b)) return false;
   const setBy = setByOf(a) ?? setByOf(b);
-  if (setBy !== undefined) return sameItems(a, b, setBy, equals);
-  for (let index = 0; index < size; index++) if (!equals(listItem(a, index), listItem(b, index))) return false;
-  return true;
-}
-
-function mapsEqual(a: Parameters<typeof mapSize>[0], b: Parameters<typeof mapSize>[0]): boolean {
-  if (mapSize(a) !== mapSize(b)) return false;
-  for (const key of mapKeys(a)) {
-    const other = mapGet(b, key);
-    if (other === undefined || !equals(adaptDynamic(mapGet(a, key)), other)) return false;
+  if (setBy !== undefined) return sameItems(a, b, setBy, (x, y) => equals(x, y, limit));
+  for (let index = 0; index < size; index++) {
+    limit.part();
+    if (!equals(listItem(a, index), listItem(b, index), limit)) return false;
   }
   return true;
 }
 
-function objectsEqual(a: CelObject, b: CelObject): boolean {
+function mapsEqual(a: Parameters<typeof mapSize>[0], b: Parameters<typeof mapSize>[0], limit: WorkLimit): boolean {
+  if (mapSize(a) !== mapSize(b)) return false;
+  for (const key of mapKeys(a)) {
+    limit.part();
+    const other = mapGet(b, key);
+    if (other === undefined || !equals(adaptDynamic(mapGet(a, key)), other, limit)) return false;
+  }
+  return true;
+}
+
+function objectsEqual(a: CelObject, b: CelObject, limit: WorkLimit | undefined): boolean {
   if (isNumber(a)) return isNumber(b) && compareNumbers(a, b) === 0;
   if (a instanceof Timestamp) return b instanceof Timestamp && a.nanoseconds === b.nanoseconds;
   if (a instanceof Duration) return b instanceof Duration && a.nanoseconds === b.nanoseconds;
   if (a instanceof TypeValue) return b instanceof TypeValue && a.name === b.name;
   if (a instanceof Optional) {
     if (!(b instanceof Optional)) return false;
-    return a.hasValue && b.hasValue ? equals(a.value(), b.value()) : a.hasValue === b.hasValue;
+    return a.hasValue && b.hasValue ? equals(a.value(), b.value(), limit) : a.hasValue === b.hasValue;
   }
   if (a instanceof OpaqueValue) return a.constructor === b.constructor && a.equals(b as typeof a);
   return a === b;

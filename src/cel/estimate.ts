@@ -136,7 +136,7 @@ class Estimator {
     if (reference?.kind !== 'function') return plus(...costs, node.function === operators.optionalSelect ? ONE : ZERO);
     const args = node.arguments.map((argument) => this.#estimated(argument));
     const isMember = node.target !== undefined && !reference.qualified;
-    const target = isMember ? (node.target) : undefined;
+    const target = isMember ? node.target : undefined;
     const targetCost = target === undefined ? ZERO : this.cost(target);
     const receiver = target === undefined ? undefined : this.#estimated(target);
     let total: Range | undefined;

@@ -470,7 +470,10 @@ function isConcrete(type: Type): boolean {
   }
 }
 
-/** Calls the overload that fits the arguments: known at once where there is one and they are sure, else looked for in each call. */
+/**
+ * A call is paid for before it is made, so that what is too expensive is not done first; unless its cost depends on the result.
+ * Calls the overload that fits the arguments: known at once where there is one and they are sure, else looked for in each call.
+ */
 function caller(overloads: readonly Overload[], steps: readonly Step[], sure: readonly boolean[]): Step {
   const only = overloads.length === 1 ? (overloads[0] as Overload) : undefined;
   if (only !== undefined) {
@@ -485,8 +488,10 @@ function caller(overloads: readonly Overload[], steps: readonly Step[], sure: re
       return (frame) => {
         const value = argument(frame);
         if (type !== undefined && !matches(type, value)) throw noSuchOverload();
+        if (cost === undefined) frame.charge(1);
+        else if (cost.length < 2) frame.charge(cost([value], undefined));
         const result = call(value);
-        frame.charge(cost === undefined ? 1 : cost([value], result));
+        if (cost !== undefined && cost.length >= 2) frame.charge(cost([value], result));
         return result;
       };
     }
@@ -498,8 +503,10 @@ function caller(overloads: readonly Overload[], steps: readonly Step[], sure: re
         const b = right(frame);
         if (leftType !== undefined && !matches(leftType, a)) throw noSuchOverload();
         if (rightType !== undefined && !matches(rightType, b)) throw noSuchOverload();
+        if (cost === undefined) frame.charge(1);
+        else if (cost.length < 2) frame.charge(cost([a, b], undefined));
         const result = call(a, b);
-        frame.charge(cost === undefined ? 1 : cost([a, b], result));
+        if (cost !== undefined && cost.length >= 2) frame.charge(cost([a, b], result));
         return result;
       };
     }
@@ -508,8 +515,10 @@ function caller(overloads: readonly Overload[], steps: readonly Step[], sure: re
     const values = steps.map((step) => step(frame));
     for (const overload of overloads) {
       if (!overload.parameters.every((type, index) => matches(type, values[index]))) continue;
+      const { cost } = overload;
+      if (cost === undefined || cost.length < 2) frame.charge(cost === undefined ? 1 : cost(values, undefined));
       const result = (overload.call as (...args: Value[]) => Value)(...values);
-      frame.charge(overload.cost === undefined ? 1 : overload.cost(values, result));
+      if (cost !== undefined && cost.length >= 2) frame.charge(cost(values, result));
       return result;
     }
     throw noSuchOverload();

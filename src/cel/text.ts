@@ -2,8 +2,19 @@
 
 const SURROGATE = /[\ud800-\udfff]/;
 
+/** Below this, counting again is no work. */
+const LONG = 4096;
+/** The long text that was counted last: an expression that asks once asks again, for each element of a list perhaps. */
+let counted = { text: '', length: 0 };
+
 /** The number of code points. */
 export function codePointLength(text: string): number {
+  if (text.length < LONG) return count(text);
+  if (text !== counted.text) counted = { text, length: count(text) };
+  return counted.length;
+}
+
+function count(text: string): number {
   let pairs = 0;
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at);

@@ -20,6 +20,7 @@ import {
   type ListValue,
   type Value,
 } from '../values.ts';
+import { WorkLimit } from '../work-limit.ts';
 
 const CLAUSE = /%(?:%|(?:\.(\d+))?(.?))/gsu;
 const MAX_PRECISION = 1000;
@@ -27,6 +28,7 @@ const MAX_PRECISION = 1000;
 export function formatText(template: string, args: readonly unknown[] | ListValue): string {
   const values = listItems(args);
   let next = 0;
+  const limit = new WorkLimit();
   const text = template.replaceAll(CLAUSE, (clause, precision: string | undefined, verb: string | undefined) => {
     if (clause === '%%') return '%';
     if (verb === undefined || verb === '') throw evaluationError('unexpected end of string');
@@ -35,7 +37,9 @@ export function formatText(template: string, args: readonly unknown[] | ListValu
     }
     if (next >= values.length) throw evaluationError(`index ${next} out of range`);
     if (precision !== undefined && Number(precision) > MAX_PRECISION) throw evaluationError('precision is too large');
-    return formatClause(verb, precision === undefined ? undefined : Number(precision), values[next++]);
+    const written = formatClause(verb, precision === undefined ? undefined : Number(precision), values[next++], limit);
+    limit.text(written.length);
+    return written;
   });
   return text;
 }
@@ -52,10 +56,10 @@ function special(value: Value): string | undefined {
   return value.value > 0 ? 'Infinity' : '-Infinity';
 }
 
-function formatClause(verb: string, precision: number | undefined, value: Value): string {
+function formatClause(verb: string, precision: number | undefined, value: Value, limit: WorkLimit): string {
   switch (verb) {
     case 's':
-      return plain(value);
+      return plain(value, limit);
     case 'd':
       if (!isNumber(value)) return special(value) ?? fail('decimal clause can only be used on integers', value);
       return String(toBigInt(value));
@@ -116,7 +120,8 @@ function toScientific(value: number, precision: number): string {
 }
 
 /** What %s writes. */
-function plain(value: Value): string {
+function plain(value: Value, limit: WorkLimit): string {
+  limit.part();
   if (typeof value === 'string') return value;
   if (value === null) return 'null';
   if (typeof value === 'boolean' || isInt(value)) return String(value);
@@ -126,9 +131,12 @@ function plain(value: Value): string {
   if (value instanceof Timestamp) return formatTimestamp(value);
   if (value instanceof Duration) return formatDuration(value);
   if (value instanceof TypeValue) return value.name;
-  if (isList(value)) return `[${listItems(value).map(plain).join(', ')}]`;
+  if (isList(value))
+    return `[${listItems(value)
+      .map((item) => counted(item, limit))
+      .join(', ')}]`;
   if (isMap(value)) {
-    const entries = [...mapKeys(value)].map((key): [string, string] => [plain(key), plain(mapGet(value, key))]);
+    const entries = [...mapKeys(value)].map((key): [string, string] => [counted(key, limit), counted(mapGet(value, key), limit)]);
     entries.sort(([a], [b]) => compareText(a, b));
     return `{${entries.map(([key, item]) => `${key}: ${item}`).join(', ')}}`;
   }
@@ -136,6 +144,13 @@ function plain(value: Value): string {
     'string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps',
     value,
   );
+}
+
+/** A part of a list or map, whose text is part of theirs. */
+function counted(value: Value, limit: WorkLimit): string {
+  const text = plain(value, limit);
+  limit.text(text.length);
+  return text;
 }
 
 function plainDouble(value: number): string {

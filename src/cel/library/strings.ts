@@ -7,7 +7,8 @@ import { global, member, type CallCost, type Library } from '../declarations.ts'
 import { evaluationError } from '../errors.ts';
 import { CodePoints } from '../text.ts';
 import { DYN, INT, list, STRING } from '../types.ts';
-import { listItems, type ListValue, type Value } from '../values.ts';
+import { listItems, runtimeTypeName, type ListValue, type Value } from '../values.ts';
+import { checkTextLength } from '../work-limit.ts';
 import { formatText } from './format-text.ts';
 
 type Int = number | bigint;
@@ -46,13 +47,21 @@ const replace = (text: string, old: string, by: string, count: Int = -1): string
 
 /** The first `count` occurrences; an empty text occurs before each character and at the end. */
 function replaceFirst(text: string, old: string, by: string, count: number): string {
-  let left = count;
-  if (old !== '') {
-    if (count === Infinity) return text.replaceAll(old, () => by);
-    return text.replaceAll(old, (found) => (left-- > 0 ? by : found));
+  const parts = old === '' ? [...text] : text.split(old);
+  const found = old === '' ? parts.length + 1 : parts.length - 1;
+  const replaced = Math.min(found, count);
+  checkTextLength(text.length + replaced * (by.length - old.length));
+  if (old === '') {
+    const characters = parts.map((character, index) => (index < replaced ? by + character : character));
+    return characters.join('') + (replaced > parts.length ? by : '');
   }
-  const characters = [...text].map((character) => (left-- > 0 ? by + character : character));
-  return characters.join('') + (left > 0 ? by : '');
+  return (
+    parts.slice(0, replaced + 1).join(by) +
+    parts
+      .slice(replaced + 1)
+      .map((part) => old + part)
+      .join('')
+  );
 }
 
 function split(text: string, separator: string, limit: Int = -1): string[] {
@@ -79,12 +88,14 @@ const lowerAscii = (text: string): string => text.replaceAll(/[A-Z]+/g, (letters
 const upperAscii = (text: string): string => text.replaceAll(/[a-z]+/g, (letters) => letters.toUpperCase());
 
 function join(texts: Texts, separator = ''): string {
-  return listItems(texts)
-    .map((text) => {
-      if (typeof text !== 'string') throw evaluationError(`join: invalid input: ${String(text)}`);
-      return text;
-    })
-    .join(separator);
+  const parts = listItems(texts);
+  let length = separator.length * parts.length;
+  for (const part of parts) {
+    if (typeof part !== 'string') throw evaluationError(`join: invalid input: ${runtimeTypeName(part)}`);
+    length += part.length;
+  }
+  checkTextLength(length);
+  return parts.join(separator);
 }
 
 const makesResult: CallCost = (_, result: Value) => traversal(sizeOf(result) * 2);

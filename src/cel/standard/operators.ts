@@ -14,6 +14,7 @@ import {
   uints,
 } from '../arithmetic.ts';
 import { operators } from '../ast.ts';
+import { concatenate } from '../concat-list.ts';
 import { comparesTwo, sizeOf, traversal } from '../cost.ts';
 import { global, member, type Functions, type Overload } from '../declarations.ts';
 import { compare, equals } from '../equality.ts';
@@ -21,18 +22,7 @@ import { evaluationError, noSuchKey, noSuchOverload } from '../errors.ts';
 import { unite } from '../set-lists.ts';
 import { codePointLength } from '../text.ts';
 import { BOOL, BYTES, DOUBLE, DURATION, INT, list, map, parameter, STRING, TIMESTAMP, UINT, type Type } from '../types.ts';
-import {
-  describeKey,
-  isMap,
-  listItem,
-  listItems,
-  listSize,
-  mapGet,
-  mapSize,
-  AbstractMap,
-  ListValue,
-  type Value,
-} from '../values.ts';
+import { describeKey, isMap, listItem, listSize, mapGet, mapSize, AbstractMap, ListValue, type Value } from '../values.ts';
 
 const A = parameter('A');
 const B = parameter('B');
@@ -73,9 +63,14 @@ function ordering(name: string, crossTypes: boolean, holds: (order: -1 | 0 | 1) 
   return overloads;
 }
 
-function concatenate(a: List, b: List): Value {
-  if (a instanceof ListValue && a.setBy !== undefined) return unite(a, b, equals);
-  return [...listItems(a), ...listItems(b)];
+const addLists = (a: List, b: List): Value =>
+  a instanceof ListValue && a.setBy !== undefined ? unite(a, b, equals) : concatenate(a, b);
+
+function addBytes(a: Uint8Array, b: Uint8Array): Uint8Array {
+  const sum = new Uint8Array(a.length + b.length);
+  sum.set(a);
+  sum.set(b, a.length);
+  return sum;
 }
 
 const joinsTwo = (args: readonly Value[]): number => traversal(sizeOf(args[0]) + sizeOf(args[1]));
@@ -130,13 +125,13 @@ export function operatorFunctions(crossTypes: boolean): Functions {
     [operators.greater]: ordering('greater', crossTypes, (order) => order > 0),
     [operators.greaterEquals]: ordering('greater_equals', crossTypes, (order) => order >= 0),
     [operators.add]: [
-      global('add_bytes', [BYTES, BYTES], BYTES, (a: Uint8Array, b: Uint8Array) => Uint8Array.from([...a, ...b]), joinsTwo),
+      global('add_bytes', [BYTES, BYTES], BYTES, addBytes, joinsTwo),
       global('add_double', [DOUBLE, DOUBLE], DOUBLE, doubles.add),
       global('add_duration_duration', [DURATION, DURATION], DURATION, times.addDurations),
       global('add_duration_timestamp', [DURATION, TIMESTAMP], TIMESTAMP, (a: never, b: never) => times.addDuration(b, a)),
       global('add_timestamp_duration', [TIMESTAMP, DURATION], TIMESTAMP, times.addDuration),
       global('add_int64', [INT, INT], INT, addInts),
-      global('add_list', [list(A), list(A)], list(A), concatenate),
+      global('add_list', [list(A), list(A)], list(A), addLists),
       global('add_string', [STRING, STRING], STRING, (a: string, b: string) => a + b, joinsTwo),
       global('add_uint64', [UINT, UINT], UINT, uints.add),
     ],

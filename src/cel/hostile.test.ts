@@ -1,0 +1,258 @@
+// Expressions of those who mean harm: small ones that ask for much, and texts that are no expressions.
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { toJson } from './adapt.ts';
+import { Environment } from './environment.ts';
+import { EvaluationError } from './errors.ts';
+import { allLibraries } from './library/index.ts';
+import { DYN } from './types.ts';
+
+const environment = new Environment({ libraries: allLibraries, variables: { object: DYN } });
+
+function run(source: string, object: unknown = {}) {
+  const { program, error } = environment.compile(source);
+  if (program === undefined) throw error;
+  return program.evaluate({ object });
+}
+
+/** `first` bound to a name, then to the next what `next` makes of it, and so on. */
+function chain(first: string, next: (name: string) => string, length: number, last: (name: string) => string): string {
+  let source = last(`v${length - 1}`);
+  for (let index = length - 1; index >= 0; index--) {
+    source = `cel.bind(v${index}, ${index === 0 ? first : next(`v${index - 1}`)}, ${source})`;
+  }
+  return source;
+}
+
+describe('a small expression', () => {
+  const CASES: readonly [string, string][] = [
+    [
+      'doubles a list',
+      chain(
+        '[1, 2]',
+        (v) => `${v} + ${v}`,
+        60,
+        (v) => `${v}.size()`,
+      ),
+    ],
+    [
+      'looks for an item in a doubled list',
+      chain(
+        '[1, 2]',
+        (v) => `${v} + ${v}`,
+        22,
+        (v) => `3 in ${v}`,
+      ),
+    ],
+    [
+      'compares sets of doubled lists',
+      chain(
+        '[1, 2]',
+        (v) => `${v} + ${v}`,
+        20,
+        (v) => `sets.contains(${v}, [3] + ${v})`,
+      ),
+    ],
+    [
+      'doubles a text',
+      chain(
+        '"ab"',
+        (v) => `${v} + ${v}`,
+        60,
+        (v) => `${v}.size()`,
+      ),
+    ],
+    [
+      'replaces nothing by much',
+      chain(
+        '"aaaaaaaaaa"',
+        (v) => `${v}.replace("", ${v})`,
+        12,
+        (v) => `${v}.size()`,
+      ),
+    ],
+    [
+      'joins by much',
+      chain(
+        '"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"',
+        (v) => `${v}.split("").join(${v})`,
+        12,
+        (v) => `${v}.size()`,
+      ),
+    ],
+    [
+      'compares what holds itself many times',
+      `[${chain(
+        '[1]',
+        (v) => `[${v}, ${v}]`,
+        60,
+        (v) => v,
+      )}].all(a, a == dyn(a))`,
+    ],
+    [
+      'writes what holds itself many times',
+      chain(
+        '[1]',
+        (v) => `[${v}, ${v}]`,
+        60,
+        (v) => `"%s".format([${v}])`,
+      ),
+    ],
+    [
+      'writes a map that holds itself',
+      chain(
+        '{"a": 1}',
+        (v) => `{"a": ${v}, "b": ${v}}`,
+        60,
+        (v) => `"%s".format([${v}])`,
+      ),
+    ],
+    ['nests loops', `[1,2,3,4,5,6,7,8,9,10]${'.map(x, [1,2,3,4,5,6,7,8,9,10]'.repeat(12)}${')'.repeat(12)}`],
+    [
+      'raises to powers',
+      chain(
+        '2',
+        (v) => `${v} * ${v}`,
+        20,
+        (v) => v,
+      ),
+    ],
+  ];
+
+  test.each(CASES)('that %s ends soon, with an error', (_, source) => {
+    const dynamic = new Environment({ libraries: allLibraries, variables: { object: DYN }, homogeneousLiterals: false });
+    const { program, error } = dynamic.compile(source);
+    if (program === undefined) throw error;
+    const began = performance.now();
+    expect(program.evaluate({}).error).toBeInstanceOf(EvaluationError);
+    expect(performance.now() - began).toBeLessThan(3000);
+  });
+
+  test('whose result is larger than it seems is no JSON', () => {
+    const dynamic = new Environment({ libraries: allLibraries, homogeneousLiterals: false });
+    const { program } = dynamic.compile(
+      chain(
+        '[1]',
+        (v) => `[${v}, ${v}]`,
+        60,
+        (v) => v,
+      ),
+    );
+    const result = program?.evaluate({});
+    expect(result?.error).toBeUndefined();
+    expect(() => toJson(result?.value)).toThrow(EvaluationError);
+  });
+
+  test('with a pattern that others choke on takes time linear in the text', () => {
+    const began = performance.now();
+    expect(run(`"${'a'.repeat(2000)}!".matches("^(a+)+$")`).value).toBe(false);
+    expect(environment.compile('"a".matches("((a{1,1000}){1,1000}){1,1000}")').error?.message).toContain(
+      'invalid matches argument',
+    );
+    expect(performance.now() - began).toBeLessThan(2000);
+  });
+
+  test('counts a long text once', () => {
+    const began = performance.now();
+    const text = 'ä'.repeat(1_500_000);
+    expect(
+      run(`object.items.all(x, object.text.size() > x)`, { items: Array.from({ length: 2000 }, (_, i) => i), text }).value,
+    ).toBe(true);
+    expect(performance.now() - began).toBeLessThan(1000);
+  });
+});
+
+test('__proto__ is only a key', () => {
+  expect(run('object.__proto__').error?.message).toBe('no such key: __proto__');
+  expect(run('has(object.constructor) || "toString" in object').value).toBe(false);
+  const { value } = run('{"__proto__": 1}["__proto__"] == 1 && !has(object.hasOwnProperty)');
+  expect(value).toBe(true);
+  expect(JSON.stringify(toJson(run('{"__proto__": {"a": 1}}').value))).toBe('{"__proto__":{"a":1}}');
+  expect(({} as Record<string, unknown>).a).toBeUndefined();
+});
+
+describe('any text', () => {
+  const PIECES = [
+    '1',
+    '2u',
+    '-3',
+    '1.5',
+    '"a"',
+    "'b'",
+    'b"c"',
+    'true',
+    'null',
+    'object',
+    'x',
+    'size',
+    'has',
+    'all',
+    'map',
+    'in',
+    '_',
+    '+',
+    '-',
+    '*',
+    '/',
+    '%',
+    '==',
+    '!=',
+    '<',
+    '<=',
+    '>',
+    '>=',
+    '&&',
+    '||',
+    '!',
+    '?',
+    ':',
+    ',',
+    '.',
+    '(',
+    ')',
+    '[',
+    ']',
+    '{',
+    '}',
+    '?.',
+    ' ',
+    '\n',
+    '`',
+    '"',
+    '\\',
+    '//',
+    'é',
+    '😀',
+    '\ud800',
+    '@',
+    '0x',
+    '1e',
+    '.?',
+    '[?',
+    'r"',
+    '"""',
+    'cel.bind',
+    'optional.of',
+  ];
+
+  test('is an expression or an error that says where', () => {
+    const sources = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.array(fc.constantFrom(...PIECES), { maxLength: 25 }).map((pieces) => pieces.join('')),
+    );
+    fc.assert(
+      fc.property(sources, (source) => {
+        const { program, error } = environment.compile(source);
+        if (program === undefined) {
+          expect(error.issues.length).toBeGreaterThan(0);
+          for (const { offset } of error.issues) expect(offset).toBeLessThanOrEqual(source.length);
+        } else {
+          const result = program.evaluate({ object: { a: [1, { b: 'c' }], d: 1.5 } });
+          if (result.error !== undefined) expect(result.error).toBeInstanceOf(EvaluationError);
+        }
+        environment.compile(source, { unchecked: true }).program?.evaluate({ object: { a: 1 } });
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
