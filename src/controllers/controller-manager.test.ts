@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { replicaSets } from '../api/apps/v1/index.ts';
 import { configMaps, namespaces, nodes, pods } from '../api/core/v1/index.ts';
 import { SeededRandom } from '../machinery/random.ts';
-import { CONTROLLER_NAMES, ControllerManager } from './index.ts';
+import { CONTROLLER_NAMES, ControllerManager, ControllerManagerMetrics } from './index.ts';
 import type { ControllerManagerConfig } from './index.ts';
 import { startTestCluster } from './testing/test-cluster.ts';
 import type { TestCluster } from './testing/test-cluster.ts';
@@ -55,6 +55,27 @@ describe('ControllerManager', () => {
     await cluster.clock.settle();
     expect(cluster.clock.pendingTimers).toBe(timers);
     expect(cluster.logger.records.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
+  });
+
+  it('tells what its queues do, and which controllers run', async () => {
+    const metrics = new ControllerManagerMetrics({ clock: cluster.clock });
+    const running = manager({ metrics, controllers: ['serviceaccount-controller', 'replicaset-controller'] }).run(stop.signal);
+    await cluster.client.resource(namespaces).create({ metadata: { name: 'x' } });
+    await cluster.clock.settle();
+    const text = metrics.text();
+    expect(text).toContain('running_managed_controllers{manager="kube-controller-manager",name="serviceaccount-controller"} 1\n');
+    expect(text).toContain('running_managed_controllers{manager="kube-controller-manager",name="replicaset-controller"} 1\n');
+    expect(text).toContain('# TYPE workqueue_adds_total counter\n');
+    const value = (sample: string) => Number(new RegExp(`^${sample} (.*)$`, 'm').exec(text)?.[1]);
+    const adds = value('workqueue_adds_total{name="serviceaccount"}');
+    expect(adds).toBeGreaterThanOrEqual(5);
+    expect(value('workqueue_queue_duration_seconds_count{name="serviceaccount"}')).toBe(adds);
+    expect(value('workqueue_work_duration_seconds_bucket{name="serviceaccount",le="\\+Inf"}')).toBe(adds);
+    expect(value('workqueue_depth{name="serviceaccount"}')).toBe(0);
+    expect(value('workqueue_adds_total{name="replicaset"}')).toBe(0);
+    stop.abort();
+    await running;
+    expect(metrics.text()).not.toContain('running_managed_controllers');
   });
 
   it('runs only the controllers that are chosen, and those for which it has what they need', async () => {

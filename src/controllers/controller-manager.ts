@@ -8,6 +8,7 @@ import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
 import { CONTROLLER_NAMES, controllerEntry } from './controllers.ts';
 import type { ControllerName, ControllerNeeds } from './controllers.ts';
+import type { ControllerManagerMetrics } from './metrics.ts';
 
 export interface ControllerManagerConfig extends ControllerNeeds {
   /** As the controller manager: what the informers read through. */
@@ -24,6 +25,8 @@ export interface ControllerManagerConfig extends ControllerNeeds {
   readonly informers?: SharedInformerFactory;
   /** Which controllers run (see `selectControllers`). Default: all for which there is what they need. */
   readonly controllers?: readonly ControllerName[];
+  /** Told of controllers and their queues. Default: nothing is counted. */
+  readonly metrics?: ControllerManagerMetrics;
 }
 
 export class ControllerManager {
@@ -38,25 +41,31 @@ export class ControllerManager {
    * fails is a bug: the failure is thrown, when the others have been stopped. May be called again after that.
    */
   async run(signal: AbortSignal): Promise<void> {
-    const { client, clientOf, clock, random, logger } = this.#config;
+    const { client, clientOf, clock, random, logger, metrics } = this.#config;
+    const queueMetrics = metrics === undefined ? undefined : <K>(name: string) => metrics.queue<K>(name);
     const failed = new AbortController();
     const stop = sharedByMany(AbortSignal.any([signal, failed.signal]));
     const informers = this.#config.informers ?? new SharedInformerFactory({ client, clock, random, logger });
     const controllers = (this.#config.controllers ?? CONTROLLER_NAMES).flatMap((name) => {
       const { account, make } = controllerEntry(name);
       const own = account === undefined ? client : (clientOf?.(account) ?? client);
-      return make({ client: own, clock, random, informers, logger: logger.with({ controller: name }) }, this.#config) ?? [];
+      const config = { client: own, clock, random, informers, logger: logger.with({ controller: name }) };
+      const controller = make({ ...config, ...(queueMetrics !== undefined && { queueMetrics }) }, this.#config);
+      return controller === undefined ? [] : [{ name, controller }];
     });
     informers.start(stop);
     const results = await Promise.allSettled(
-      controllers.map(async (controller) => {
+      controllers.map(async ({ name, controller }) => {
+        metrics?.started(name);
         try {
           await controller.run(stop);
         } catch (err) {
           if (stop.aborted) return;
-          logger.error('a controller failed', { controller: controller.name, err });
+          logger.error('a controller failed', { controller: name, err });
           failed.abort(err);
           throw err;
+        } finally {
+          metrics?.stopped(name);
         }
       }),
     );

@@ -2,6 +2,7 @@
 
 import type { Client } from '../client/client.ts';
 import type { SharedInformerFactory } from '../client/informers/index.ts';
+import type { QueueMetrics } from '../client/workqueue/index.ts';
 import type { Clock } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
@@ -13,6 +14,8 @@ export interface ControllerConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Counts what happens to the queue of this name. Default: nothing is counted. */
+  readonly queueMetrics?: <K>(name: string) => QueueMetrics<K>;
 }
 
 export interface Controller {

@@ -2,9 +2,11 @@
 
 import type { Clock, Timer } from '../../machinery/clock.ts';
 import { KeyedHeap } from '../../machinery/heap.ts';
+import type { QueueMetrics } from './metrics.ts';
 import { WorkQueue } from './work-queue.ts';
+import type { WorkQueueConfig } from './work-queue.ts';
 
-export interface DelayingQueueConfig {
+export interface DelayingQueueConfig<K = string> extends WorkQueueConfig<K> {
   readonly clock: Clock;
 }
 
@@ -17,6 +19,7 @@ interface Waiting<K> {
 /** Not promised: that a key with a pending delay is not added sooner by somebody else; it then comes out twice. */
 export class DelayingQueue<K = string> extends WorkQueue<K> {
   readonly #clock: Clock;
+  readonly #metrics: QueueMetrics<K> | undefined;
   /** Each key once, with the earliest time that was asked for. */
   readonly #waiting = new KeyedHeap<K, Waiting<K>>({
     keyOf: (entry) => entry.key,
@@ -25,14 +28,16 @@ export class DelayingQueue<K = string> extends WorkQueue<K> {
   /** Set for the first of #waiting; undefined exactly when nothing waits. */
   #timer: { readonly at: number; readonly timer: Timer } | undefined;
 
-  constructor(config: DelayingQueueConfig) {
-    super();
+  constructor(config: DelayingQueueConfig<K>) {
+    super(config);
     this.#clock = config.clock;
+    this.#metrics = config.metrics;
   }
 
   /** Adds the key after `delayMs` (0 or less: now). Asked for twice, the earlier time counts. */
   addAfter(key: K, delayMs: number): void {
     if (this.shuttingDown) return;
+    if (this.#metrics !== undefined) this.#metrics.retries++;
     if (delayMs <= 0) {
       this.add(key);
       return;

@@ -1,5 +1,6 @@
 // Work queues: what controllers are driven by.
 
+export * from './metrics.ts';
 export * from './work-queue.ts';
 export * from './delaying-queue.ts';
 export * from './rate-limiter.ts';

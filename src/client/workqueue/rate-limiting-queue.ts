@@ -5,7 +5,7 @@ import type { DelayingQueueConfig } from './delaying-queue.ts';
 import { defaultControllerRateLimiter } from './rate-limiter.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 
-export interface RateLimitingQueueConfig<K> extends DelayingQueueConfig {
+export interface RateLimitingQueueConfig<K> extends DelayingQueueConfig<K> {
   /** Default: `defaultControllerRateLimiter`. */
   readonly rateLimiter?: RateLimiter<K>;
 }

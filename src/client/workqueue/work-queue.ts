@@ -5,6 +5,13 @@
 // compared as a Set compares them, so they are strings, or objects that are each other's only instance.
 // Not promised: that what comes out still exists. A key says «look again», never what happened.
 
+import type { QueueMetrics } from './metrics.ts';
+
+export interface WorkQueueConfig<K> {
+  /** Told of all that happens. Default: nobody is. */
+  readonly metrics?: QueueMetrics<K>;
+}
+
 /** Taken keys must be given back: each `get` that answers a key needs one `done` of that key. */
 export class WorkQueue<K = string> {
   /** Keys in the order in which workers will get them: each is in #dirty, none is in #processing. */
@@ -19,6 +26,11 @@ export class WorkQueue<K = string> {
   #waiters: ((key: K | undefined) => void)[] = [];
   #shuttingDown = false;
   #drained: (() => void)[] = [];
+  readonly #metrics: QueueMetrics<K> | undefined;
+
+  constructor({ metrics }: WorkQueueConfig<K> = {}) {
+    this.#metrics = metrics;
+  }
 
   /** Keys that wait for a worker; those being worked on are not counted. */
   get length(): number {
@@ -33,6 +45,7 @@ export class WorkQueue<K = string> {
   add(key: K): void {
     if (this.#shuttingDown || this.#dirty.has(key)) return;
     this.#dirty.add(key);
+    this.#metrics?.add(key);
     if (!this.#processing.has(key)) this.#enqueue(key);
   }
 
@@ -46,6 +59,7 @@ export class WorkQueue<K = string> {
   /** The worker is through with the key. If it was added meanwhile, it is queued again. */
   done(key: K): void {
     if (!this.#processing.delete(key)) return;
+    this.#metrics?.done(key);
     if (this.#dirty.has(key)) this.#enqueue(key);
     this.#checkDrained();
   }
@@ -76,6 +90,7 @@ export class WorkQueue<K = string> {
     }
     this.#dirty.delete(key);
     this.#processing.add(key);
+    this.#metrics?.take(key);
     waiter(key);
   }
 
@@ -92,6 +107,7 @@ export class WorkQueue<K = string> {
     }
     this.#dirty.delete(key);
     this.#processing.add(key);
+    this.#metrics?.take(key);
     return key;
   }
 

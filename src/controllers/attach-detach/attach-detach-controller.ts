@@ -75,8 +75,8 @@ export class AttachDetachController implements Controller {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
     this.#maxWaitMs = config.maxWaitForUnmountMs ?? 360_000;
-    this.#queue = new RateLimitingQueue({ clock });
-    this.#nodeQueue = new RateLimitingQueue({ clock });
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('attach_detach') });
+    this.#nodeQueue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('attach_detach_nodes') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'attachdetach-controller' });
     this.#writes = new OwnWrites({ clock });
     this.#pods = informers.informerFor(pods);

@@ -25,7 +25,7 @@ export class BootstrapTokenCleaner implements Controller {
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('token_cleaner') });
     this.#secrets = config.informers.informerFor(secrets, { namespace: NAMESPACE, fieldSelector: `type=${TYPE}` });
     this.#secrets.addEventHandler({
       onAdd: (secret) => this.#queue.add(objectKey(secret)),

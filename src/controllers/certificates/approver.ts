@@ -41,7 +41,7 @@ export class CertificateApprover implements Controller {
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('certificate') });
     this.#requests = config.informers.informerFor(certificateSigningRequests);
     this.#requests.addEventHandler({
       onAdd: (request) => this.#queue.add(objectKey(request)),

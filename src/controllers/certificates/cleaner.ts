@@ -28,7 +28,7 @@ export class CertificateCleaner implements Controller {
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('certificate_cleaner') });
     this.#requests = config.informers.informerFor(certificateSigningRequests);
     this.#requests.addEventHandler({
       onAdd: (request) => this.#queue.add(objectKey(request)),

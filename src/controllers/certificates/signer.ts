@@ -46,7 +46,7 @@ export class CertificateSigner implements Controller {
 
   constructor(config: CertificateSignerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('certificate_signing') });
     this.#requests = config.informers.informerFor(certificateSigningRequests);
     this.#requests.addEventHandler({
       onAdd: (request) => this.#queue.add(objectKey(request)),

@@ -24,7 +24,7 @@ export class ClusterRoleAggregationController implements Controller {
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('ClusterRoleAggregator') });
     this.#roles = config.informers.informerFor(clusterRoles);
     // What changes in one may change every role that is made of others.
     const changed = (): void => {

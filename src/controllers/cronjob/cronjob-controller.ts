@@ -48,7 +48,7 @@ export class CronJobController implements Controller {
   constructor(config: CronJobControllerConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock });
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('cronjob') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
     this.#writes = new OwnWrites({ clock });
     this.#cronJobs = informers.informerFor(cronJobs);

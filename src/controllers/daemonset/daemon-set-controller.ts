@@ -60,7 +60,7 @@ export class DaemonSetController implements Controller {
   constructor(config: DaemonSetControllerConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock });
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('daemonset') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
     this.#podControl = new PodControl({ client, recorder: this.#recorder });
     this.#expectations = new ControllerExpectations({ clock });

@@ -68,7 +68,7 @@ export class DeploymentController implements Controller {
   constructor(config: DeploymentControllerConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock });
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('deployment') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
     this.#writes = new OwnWrites({ clock });
     this.#claims = { client, ownerType: deployments, type: replicaSets };

@@ -50,8 +50,8 @@ export class DisruptionController implements Controller {
   constructor(config: ControllerConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock });
-    this.#stale = new RateLimitingQueue({ clock });
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('disruption') });
+    this.#stale = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('stale_pod_disruption') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'controllermanager' });
     this.#budgets = informers.informerFor(podDisruptionBudgets);
     this.#pods = informers.informerFor(pods);

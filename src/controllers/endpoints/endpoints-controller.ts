@@ -51,7 +51,7 @@ export class EndpointsController implements Controller {
   constructor(config: EndpointsControllerConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock });
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('endpoint') });
     this.#own = new OwnWrites({ clock });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'endpoint-controller' });
     this.#servicePods = new ServicePods(informers);

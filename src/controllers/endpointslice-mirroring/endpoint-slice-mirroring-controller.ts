@@ -39,7 +39,7 @@ export class EndpointSliceMirroringController implements Controller {
   constructor(config: EndpointSliceMirroringConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock });
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('endpoint_slice_mirroring') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'endpoint-slice-mirroring-controller' });
     this.#services = informers.informerFor(services);
     this.#endpoints = informers.informerFor(endpoints);

@@ -61,7 +61,7 @@ export class EndpointSliceController implements Controller {
   constructor(config: EndpointSliceControllerConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock });
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('endpoint_slice') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'endpoint-slice-controller' });
     this.#servicePods = new ServicePods(informers);
     this.#nodes = informers.informerFor(nodes);

@@ -28,7 +28,7 @@ export class EphemeralVolumeController implements Controller {
   constructor(config: ControllerConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock });
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('ephemeral_volume') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'ephemeral_volume' });
     this.#pods = informers.informerFor(pods);
     this.#claims = informers.informerFor(persistentVolumeClaims);

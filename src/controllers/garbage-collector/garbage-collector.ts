@@ -76,8 +76,16 @@ export class GarbageCollector implements Controller {
     this.#ready = new Promise((resolve) => {
       this.#resolveReady = resolve;
     });
-    this.#deleteQueue = new RateLimitingQueue<Node>({ clock, rateLimiter: new ExponentialRateLimiter() });
-    this.#orphanQueue = new RateLimitingQueue<Node>({ clock, rateLimiter: new ExponentialRateLimiter() });
+    this.#deleteQueue = new RateLimitingQueue<Node>({
+      clock,
+      metrics: config.queueMetrics?.('garbage_collector_attempt_to_delete'),
+      rateLimiter: new ExponentialRateLimiter(),
+    });
+    this.#orphanQueue = new RateLimitingQueue<Node>({
+      clock,
+      metrics: config.queueMetrics?.('garbage_collector_attempt_to_orphan'),
+      rateLimiter: new ExponentialRateLimiter(),
+    });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: this.name });
     this.#graph = new Graph({
       attemptToDelete: (node) => this.#deleteQueue.add(node),

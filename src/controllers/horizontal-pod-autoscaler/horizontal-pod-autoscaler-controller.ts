@@ -74,7 +74,7 @@ export class HorizontalPodAutoscalerController implements Controller {
   constructor(config: HorizontalPodAutoscalerConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock });
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('horizontalpodautoscaler') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'horizontal-pod-autoscaler' });
     this.#scales = new ScaleClient(client);
     this.#metrics = new MetricReplicas(new MetricsClient(client), this.#scales);

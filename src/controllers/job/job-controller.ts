@@ -81,8 +81,8 @@ export class JobController implements Controller {
   constructor(config: JobControllerConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock });
-    this.#orphans = new RateLimitingQueue({ clock });
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('job') });
+    this.#orphans = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('job_orphan_pod') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
     this.#podControl = new PodControl({ client, recorder: this.#recorder });
     this.#expectations = new ControllerExpectations({ clock });

@@ -60,9 +60,9 @@ export class LocalProvisioner implements Controller {
   constructor(config: ControllerConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#claimQueue = new RateLimitingQueue({ clock });
-    this.#volumeQueue = new RateLimitingQueue({ clock });
-    this.#classQueue = new RateLimitingQueue({ clock });
+    this.#claimQueue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('local_provisioner_claims') });
+    this.#volumeQueue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('local_provisioner_volumes') });
+    this.#classQueue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('local_provisioner_classes') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: PROVISIONER });
     this.#claims = informers.informerFor(persistentVolumeClaims);
     this.#volumes = informers.informerFor(persistentVolumes);

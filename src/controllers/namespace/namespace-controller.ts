@@ -31,7 +31,7 @@ export class NamespaceController implements Controller {
 
   constructor(config: NamespaceControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('namespace') });
     this.#namespaces = config.informers.informerFor(namespaces);
     const wake = (namespace: Immutable<Namespace>): void => {
       if (namespace.metadata.deletionTimestamp !== undefined) this.#queue.add(objectKey(namespace));

@@ -42,7 +42,7 @@ export class NodeIpamController implements Controller {
     this.#config = config;
     this.#sets = config.clusterCidrs.map((cidr) => new CidrSet(cidr, cidr.includes(':') ? nodeMaskSizeIPv6 : nodeMaskSizeIPv4));
     for (const cidr of config.serviceCidrs ?? []) for (const set of this.#sets) set.occupy(cidr);
-    this.#queue = new RateLimitingQueue({ clock });
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('cidr_allocator_node') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'cidrAllocator' });
     this.#nodes = informers.informerFor(nodes);
     this.#nodes.addEventHandler({

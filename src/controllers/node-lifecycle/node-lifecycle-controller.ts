@@ -57,7 +57,7 @@ export class NodeLifecycleController implements Controller {
   constructor(config: NodeLifecycleConfig) {
     const { client, clock, random, logger, informers } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock });
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('node_lifecycle_controller') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'node-controller' });
     this.#nodes = informers.informerFor(nodes);
     this.#leases = informers.informerFor(leases, { namespace: NODE_LEASE_NAMESPACE });

@@ -59,9 +59,9 @@ export class PersistentVolumeBinder implements Controller {
   constructor(config: PersistentVolumeBinderConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#claimQueue = new RateLimitingQueue({ clock });
-    this.#volumeQueue = new RateLimitingQueue({ clock });
-    this.#classQueue = new RateLimitingQueue({ clock });
+    this.#claimQueue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('claims') });
+    this.#volumeQueue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('volumes') });
+    this.#classQueue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('volume_classes') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'persistentvolume-controller' });
     this.#claimInformer = informers.informerFor(persistentVolumeClaims);
     this.#volumeInformer = informers.informerFor(persistentVolumes);

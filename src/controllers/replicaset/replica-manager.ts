@@ -69,7 +69,7 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     this.#config = config;
     this.#kind = kind;
     this.#burstReplicas = config.burstReplicas ?? 500;
-    this.#queue = new RateLimitingQueue({ clock });
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.(kind.queueName) });
     this.#expectations = new ControllerExpectations({ clock });
     this.#recorder = new EventRecorder({ client, clock, random, logger: config.logger, component: kind.component });
     this.#podControl = new PodControl({ client, recorder: this.#recorder });

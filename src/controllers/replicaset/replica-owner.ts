@@ -26,6 +26,8 @@ export interface ReplicaKind<T extends KubeObject> {
   readonly apiVersion: string;
   /** As events name the reporter. */
   readonly component: string;
+  /** As metrics name its queue. */
+  readonly queueName: string;
   /** Throws if the selector cannot be read; validation keeps such objects out. */
   view(object: Immutable<T>): ReplicaOwner;
   /** A copy with another status. What the kind's status does not have is left out. */
@@ -38,6 +40,7 @@ export const replicaSetKind: ReplicaKind<ReplicaSet> = {
   type: replicaSets,
   apiVersion: 'apps/v1',
   component: 'replicaset-controller',
+  queueName: 'replicaset',
   view: ({ metadata, spec, status }) => ({
     apiVersion: 'apps/v1',
     kind: 'ReplicaSet',
@@ -55,6 +58,7 @@ export const replicationControllerKind: ReplicaKind<ReplicationController> = {
   type: replicationControllers,
   apiVersion: 'v1',
   component: 'replication-controller',
+  queueName: 'replicationmanager',
   view: ({ metadata, spec, status }) => ({
     apiVersion: 'v1',
     kind: 'ReplicationController',

@@ -40,8 +40,8 @@ export class ResourceClaimController implements Controller {
   constructor(config: ControllerConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#podQueue = new RateLimitingQueue({ clock });
-    this.#claimQueue = new RateLimitingQueue({ clock });
+    this.#podQueue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('resource_claim') });
+    this.#claimQueue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('resource_claim_claims') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
     this.#writes = new OwnWrites({ clock });
     this.#pods = informers.informerFor(pods);

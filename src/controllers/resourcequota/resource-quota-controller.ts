@@ -68,7 +68,7 @@ export class ResourceQuotaController implements Controller {
 
   constructor(config: ResourceQuotaControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('resourcequota_primary') });
     this.#quotas = config.informers.informerFor(resourceQuotas);
     const types = new Map<string, ResourceType>();
     // Of several versions the first is the preferred one.

@@ -33,7 +33,7 @@ export class RootCaPublisher implements Controller {
   constructor(config: RootCaPublisherConfig) {
     this.#config = config;
     this.#data = { 'ca.crt': config.rootCa };
-    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('root_ca_cert_publisher') });
     this.#namespaces = config.informers.informerFor(namespaces);
     this.#configMaps = config.informers.informerFor(configMaps, { fieldSelector: `metadata.name=${ROOT_CA_CONFIG_MAP}` });
     this.#namespaces.addEventHandler({

@@ -49,7 +49,7 @@ export class ServiceLbController implements Controller {
   constructor(config: ServiceLbConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock });
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('service') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'service-controller' });
     this.#services = informers.informerFor(services);
     this.#nodes = informers.informerFor(nodes);

@@ -37,8 +37,11 @@ export class TokensController implements Controller {
 
   constructor(config: TokensControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock });
-    this.#references = new RateLimitingQueue({ clock: config.clock });
+    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('serviceaccount_tokens_secret') });
+    this.#references = new RateLimitingQueue({
+      clock: config.clock,
+      metrics: config.queueMetrics?.('serviceaccount_tokens_service'),
+    });
     this.#accounts = config.informers.informerFor(serviceAccounts);
     this.#secrets = config.informers.informerFor(secrets, { fieldSelector: `type=${TYPE}` });
     this.#secrets.addIndexers({ [BY_ACCOUNT]: byAccount });

@@ -27,7 +27,7 @@ export class ServiceAccountsController implements Controller {
   constructor(config: ServiceAccountsControllerConfig) {
     this.#config = config;
     this.#names = config.serviceAccounts ?? ['default'];
-    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('serviceaccount') });
     this.#namespaces = config.informers.informerFor(namespaces);
     this.#accounts = config.informers.informerFor(serviceAccounts);
     this.#namespaces.addEventHandler({

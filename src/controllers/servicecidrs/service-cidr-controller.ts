@@ -45,7 +45,7 @@ export class ServiceCidrController implements Controller {
   constructor(config: ControllerConfig) {
     this.#config = config;
     const { client, clock, random, logger } = config;
-    this.#queue = new RateLimitingQueue({ clock });
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('ipaddresses') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: NAME });
     this.#ranges = config.informers.informerFor(serviceCIDRs);
     this.#addresses = config.informers.informerFor(ipAddresses);

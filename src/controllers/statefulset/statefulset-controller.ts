@@ -59,7 +59,7 @@ export class StatefulSetController implements Controller {
   constructor(config: StatefulSetControllerConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock });
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('statefulset') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
     this.#writes = new OwnWrites({ clock });
     this.#claims = { client, ownerType: statefulSets, type: pods };

@@ -42,7 +42,7 @@ export class TaintEvictionController implements Controller {
   constructor(config: TaintEvictionConfig) {
     const { client, clock, random, logger, informers } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock });
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('noexec_taint_pod') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: this.name });
     this.#pods = informers.informerFor(pods);
     this.#nodes = informers.informerFor(nodes);

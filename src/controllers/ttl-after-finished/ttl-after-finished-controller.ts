@@ -21,7 +21,7 @@ export class TtlAfterFinishedController implements Controller {
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('ttl_jobs_to_delete') });
     this.#jobs = config.informers.informerFor(jobs);
     const consider = (job: ReadJob): void => {
       if (expiryOf(job) !== undefined) this.#queue.add(objectKey(job));

@@ -47,7 +47,7 @@ export class TtlController implements Controller {
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('ttlcontroller') });
     this.#nodes = config.informers.informerFor(nodes);
     this.#nodes.addEventHandler({
       onAdd: (node) => {

@@ -29,7 +29,7 @@ export class VolumeExpandController implements Controller {
   constructor(config: ControllerConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock });
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('volume_expand') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'volume_expand' });
     this.#claims = informers.informerFor(persistentVolumeClaims);
     this.#claims.addEventHandler({

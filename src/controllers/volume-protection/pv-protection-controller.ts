@@ -20,7 +20,7 @@ export class PvProtectionController implements Controller {
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('pvprotection') });
     this.#volumes = config.informers.informerFor(persistentVolumes);
     const changed = (volume: ReadVolume): void => {
       if (lacksFinalizer(volume, PV_PROTECTION) || isDeletionCandidate(volume, PV_PROTECTION)) {

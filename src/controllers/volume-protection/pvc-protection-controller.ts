@@ -25,7 +25,7 @@ export class PvcProtectionController implements Controller {
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('pvcprotection') });
     this.#claims = config.informers.informerFor(persistentVolumeClaims);
     this.#pods = config.informers.informerFor(pods);
     this.#pods.addIndexers({ [BY_CLAIM]: byClaim });

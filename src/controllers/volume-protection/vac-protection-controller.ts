@@ -29,7 +29,7 @@ export class VacProtectionController implements Controller {
   constructor(config: ControllerConfig) {
     const { informers } = config;
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock });
+    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('vacprotection') });
     this.#classes = informers.informerFor(volumeAttributesClasses);
     this.#claims = informers.informerFor(persistentVolumeClaims);
     this.#volumes = informers.informerFor(persistentVolumes);

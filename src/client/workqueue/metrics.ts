@@ -1,0 +1,81 @@
+// What is counted of a work queue: plain numbers, since a queue works more often than anybody asks. Whoever shows them names the
+// queue and writes them down in his form.
+
+import type { Clock } from '../../machinery/clock.ts';
+
+/** Upper bounds in seconds, as Kubernetes' components have them: from ten nanoseconds to a quarter of an hour. */
+export const QUEUE_BUCKETS_SECONDS = Array.from({ length: 12 }, (_, power) => Number(`1e${power - 8}`));
+
+/** How many observations there were up to each bound, their number and their sum in seconds. */
+export class Durations {
+  /** Not cumulative; the last is what is longer than the last bound. */
+  readonly counts: number[] = Array.from({ length: QUEUE_BUCKETS_SECONDS.length + 1 }, () => 0);
+  count = 0;
+  sum = 0;
+
+  observe(seconds: number): void {
+    this.count++;
+    this.sum += seconds;
+    let bucket = 0;
+    while (bucket < QUEUE_BUCKETS_SECONDS.length && seconds > (QUEUE_BUCKETS_SECONDS[bucket] as number)) bucket++;
+    this.counts[bucket] = (this.counts[bucket] as number) + 1;
+  }
+}
+
+export class QueueMetrics<K = unknown> {
+  readonly #clock: Clock;
+  /** When each key that waits was added, on the clock's monotonic scale. */
+  readonly #added = new Map<K, number>();
+  /** Since when each key is worked on. */
+  readonly #begun = new Map<K, number>();
+  adds = 0;
+  retries = 0;
+  /** Between being added and being taken. */
+  readonly waited = new Durations();
+  /** Between being taken and being done. */
+  readonly worked = new Durations();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Keys that wait to be worked on, those that are worked on and have been added again included. */
+  get depth(): number {
+    return this.#added.size;
+  }
+
+  /** Seconds that the keys under work have taken so far, together. */
+  get unfinishedSeconds(): number {
+    return this.#running().reduce((sum, seconds) => sum + seconds, 0);
+  }
+
+  /** Of the one that has taken longest. */
+  get longestRunningSeconds(): number {
+    return Math.max(0, ...this.#running());
+  }
+
+  /** To be called for a key that did not wait already. */
+  add(key: K): void {
+    this.adds++;
+    this.#added.set(key, this.#clock.monotonic());
+  }
+
+  take(key: K): void {
+    const now = this.#clock.monotonic();
+    this.waited.observe((now - (this.#added.get(key) ?? now)) / 1000);
+    this.#added.delete(key);
+    this.#begun.set(key, now);
+  }
+
+  done(key: K): void {
+    const begun = this.#begun.get(key);
+    if (begun === undefined) return;
+    this.#begun.delete(key);
+    this.worked.observe((this.#clock.monotonic() - begun) / 1000);
+  }
+
+  #running(): number[] {
+    const now = this.#clock.monotonic();
+    return Array.from(this.#begun.values(), (begun) => (now - begun) / 1000);
+  }
+}
