@@ -21,6 +21,8 @@ import { duplexPair } from '../machinery/duplex-pair.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
 import * as wait from '../machinery/wait.ts';
+import type { PluginRegistration } from '../scheduler/framework/index.ts';
+import { SchedulerMetrics } from '../scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '../scheduler/scheduler.ts';
 import type { Storage } from '../storage/interface.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
@@ -63,6 +65,8 @@ export interface ClusterConfig {
   readonly serviceCidr: string;
   /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
+  /** Plugins that it can name besides those in the tree. */
+  readonly schedulerPlugins?: readonly PluginRegistration[];
   /** Which controllers run (see selectControllers). Default: all. */
   readonly controllers?: readonly ControllerName[];
   /** Others run on the same store: controllers and a scheduler work in one of all that do. Default: false. */
@@ -91,6 +95,7 @@ export class Cluster {
   /** The controllers and the scheduler, which run until they are aborted. */
   readonly #running: Promise<void>[] = [];
   readonly #server: ApiServer;
+  readonly #schedulerMetrics: SchedulerMetrics;
   #url: string | undefined;
   #stopping: Promise<void> | undefined;
   #fail: (reason: Error) => void = () => undefined;
@@ -128,6 +133,7 @@ export class Cluster {
     this.#serviceAccountKey = pki?.serviceAccountKeys().privateKey;
     sharedByMany(this.#abort.signal);
     this.failed = new Promise((resolve) => (this.#fail = resolve));
+    this.#schedulerMetrics = new SchedulerMetrics({ clock: config.clock });
     this.#server = new ApiServer({
       storage,
       clock,
@@ -137,6 +143,7 @@ export class Cluster {
       sharesStorage: config.leaderElect,
       nodeConnector: this.#nodeConnector(),
       version: KUBERNETES_VERSION.gitVersion,
+      otherMetrics: () => this.#schedulerMetrics.text(),
       // Without an authority a pod could not know the API server: it gets no token for it either.
       ...(this.#serviceAccountKey !== undefined && {
         serviceAccounts: { signingKey: this.#serviceAccountKey, mountTokens: true },
@@ -187,6 +194,8 @@ export class Cluster {
         random: schedulerRandom,
         logger: schedulerLogger,
         configuration: this.#config.schedulerConfiguration,
+        plugins: this.#config.schedulerPlugins,
+        metrics: this.#schedulerMetrics,
       });
     // What is wrong with its configuration is said at once, not when it comes to lead.
     makeScheduler();

@@ -16,11 +16,15 @@ import { systemClock, VirtualClock, type Clock } from '../machinery/clock.ts';
 import { silentLogger, type Logger } from '../machinery/log.ts';
 import { SeededRandom, systemRandom } from '../machinery/random.ts';
 import { createSimulatedRuntime } from '../runtime/simulated/runtime.ts';
+import type { PluginRegistration } from '../scheduler/framework/index.ts';
 import { createMemoryStorage } from '../storage/memory/index.ts';
 import { ADMIN_USER, Cluster, type ClusterNode } from './cluster.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
 import { nodeRange, parseRange } from './network-ranges.ts';
 import { Pki } from './pki.ts';
+
+/** For plugins of the scheduler. */
+export * as scheduling from '../scheduler/framework/index.ts';
 
 export interface StartClusterOptions {
   /** How many nodes; their pods only pretend to run. Default: 1. */
@@ -39,6 +43,8 @@ export interface StartClusterOptions {
   readonly serviceCidr?: string;
   /** A KubeSchedulerConfiguration (v1). Default: one profile with all defaults. */
   readonly schedulerConfiguration?: unknown;
+  /** Plugins that it can name besides those in the tree (docs/writing-a-scheduler-plugin.md). */
+  readonly schedulerPlugins?: readonly PluginRegistration[];
   /** What each node has. Default: 4 CPUs, 32 GiB, 110 pods. */
   readonly nodeCapacity?: Readonly<Record<string, string>>;
   /** Default: nothing is logged. */
@@ -111,6 +117,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     podCidr,
     serviceCidr,
     schedulerConfiguration: options.schedulerConfiguration,
+    schedulerPlugins: options.schedulerPlugins,
   });
   const removeLogs = (): Promise<void> => rm(logsDir, { recursive: true, force: true });
   /** What waits on the clock itself, when nobody else moves it. */

@@ -16,6 +16,7 @@ import { nodeVolumeLimits } from './node-volume-limits.ts';
 import { podTopologySpread } from './pod-topology-spread/pod-topology-spread.ts';
 import { prioritySort } from './priority-sort.ts';
 import { random } from './random.ts';
+import { roundRobin } from './round-robin.ts';
 import { schedulingGates } from './scheduling-gates.ts';
 import { taintToleration } from './taint-toleration.ts';
 import { volumeBinding } from './volume-binding/volume-binding.ts';
@@ -52,6 +53,7 @@ export const inTreeRegistry: Registry = registryOf([
   imageLocality,
   defaultBinder,
   random,
+  roundRobin,
 ]);
 
 /** The default profile's plugins at every extension point that they implement, in Kubernetes' order and with its weights. */

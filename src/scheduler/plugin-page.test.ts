@@ -1,0 +1,52 @@
+// docs/writing-a-scheduler-plugin.md: its code is taken out of it and run, and its configuration read.
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { parseYaml } from '../api/codec/index.ts';
+import { startTestCluster } from './testing/cluster.ts';
+
+const HERE = fileURLToPath(new URL('.', import.meta.url));
+const PAGE = readFileSync(join(HERE, '../../docs/writing-a-scheduler-plugin.md'), 'utf8');
+
+function block(language: string): string {
+  const found = [...PAGE.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'gms'))].map(([, code]) => code ?? '');
+  expect(found, `blocks in ${language}`).toHaveLength(1);
+  return found[0] ?? '';
+}
+
+describe('the page on plugins', () => {
+  let dir: string;
+  beforeEach(() => {
+    // Beside the code, so that it is read as the code is.
+    dir = mkdtempSync(join(HERE, 'page-'));
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  it('has code that runs, and does what it says', async () => {
+    const said: string[] = [];
+    vi.spyOn(console, 'log').mockImplementation((line: string) => said.push(line));
+    const file = join(dir, 'tenants.ts');
+    writeFileSync(file, block('ts').replace("from 'coxswain'", "from '../../cluster/index.ts'"));
+    await import(file);
+    expect(said).toEqual(['blue/web runs on node-2', 'default/web runs on node-1']);
+    for (const line of said) expect(PAGE).toContain(`\`${line}\``);
+  });
+
+  it('has a configuration under which nodes take turns', async () => {
+    const cluster = await startTestCluster();
+    for (const name of ['n1', 'n2', 'n3']) await cluster.addNode(name);
+    cluster.startScheduler({ configuration: parseYaml(block('yaml')) });
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+    for (const name of names) {
+      await cluster.addPod(name, { cpu: '100m' }, { schedulerName: 'in-turn' });
+      await cluster.untilBound(name);
+    }
+    expect(await Promise.all(names.map((name) => cluster.nodeOf(name)))).toEqual(['n1', 'n2', 'n3', 'n1', 'n2', 'n3']);
+    await cluster.stop();
+  });
+});
