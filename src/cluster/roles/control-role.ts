@@ -2,11 +2,13 @@
 // one of them leading.
 
 import { hostname } from 'node:os';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Client } from '../../client/client.ts';
 import type { ServerAccess } from '../../client/http/index.ts';
 import { type KeyPair, Pki } from '../pki.ts';
 import { UserError } from '../user-error.ts';
 import { startComponentServer } from './component-server.ts';
+import { refusalOf } from './delegated-access.ts';
 import { leading, type LeaderElectionSettings } from './leading.ts';
 import { clientFor, readFlagFile, readKubeconfig, supervised, type RoleConfig, type RunningRole } from './role.ts';
 
@@ -32,6 +34,8 @@ export interface RunningControlRole extends RunningRole {
 export interface Work {
   readonly component: 'kube-controller-manager' | 'kube-scheduler';
   readonly defaultPort: number;
+  /** What it tells of itself, in the form that Prometheus reads. Default: only whether it leads, and of its process. */
+  readonly metrics?: () => string;
   /** Runs while this one leads. */
   run(client: Client, access: ServerAccess, signal: AbortSignal): Promise<void>;
 }
@@ -47,6 +51,11 @@ export async function startControlRole(config: ControlRoleConfig, work: Work): P
     bindAddress,
     port: config.securePort ?? work.defaultPort,
     tls: await servingCertificate(config),
+    logger,
+    metrics: {
+      text: () => metricsText(component, () => leads, work.metrics),
+      access: (authorization) => refusalOf(client, authorization, '/metrics'),
+    },
   });
   let leads = false;
   const running = supervised(component, (signal) =>
@@ -78,6 +87,19 @@ export async function startControlRole(config: ControlRoleConfig, work: Work): P
     failed: running.failed,
     stop: () => (stopping ??= stop()),
   };
+}
+
+let processMetrics: Registry | undefined;
+
+async function metricsText(component: string, leads: () => boolean, own: (() => string) | undefined): Promise<string> {
+  if (processMetrics === undefined) {
+    processMetrics = new Registry();
+    collectDefaultMetrics({ register: processMetrics });
+  }
+  const leading =
+    '# HELP leader_election_master_status Whether this one leads.\n# TYPE leader_election_master_status gauge\n' +
+    `leader_election_master_status{name="${component}"} ${leads() ? 1 : 0}\n`;
+  return leading + (own?.() ?? '') + (await processMetrics.metrics());
 }
 
 async function servingCertificate({ clock, random, tlsCertFile, tlsPrivateKeyFile }: ControlRoleConfig): Promise<KeyPair> {

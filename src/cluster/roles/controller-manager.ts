@@ -1,7 +1,12 @@
 // The role `cox controller-manager`.
 
 import { join } from 'node:path';
-import { ControllerManager, selectControllers, UnknownControllerError } from '../../controllers/index.ts';
+import {
+  ControllerManager,
+  ControllerManagerMetrics,
+  selectControllers,
+  UnknownControllerError,
+} from '../../controllers/index.ts';
 import type { ControllerName, ControllerNeeds } from '../../controllers/index.ts';
 import { parseServiceRanges } from '../network-ranges.ts';
 import { UserError } from '../user-error.ts';
@@ -47,11 +52,13 @@ export async function startControllerManagerRole(config: ControllerManagerRoleCo
   const rootCa = file('root-ca-file', config.rootCaFile, 'ca.crt');
   const signing = readSigning(config);
   const logger = config.logger.with({ component: 'controller-manager' });
+  const metrics = new ControllerManagerMetrics({ clock });
   return startControlRole(
     { ...config, logger },
     {
       component: COMPONENT,
       defaultPort: PORT,
+      metrics: () => metrics.text(),
       async run(client, access, signal) {
         const manager = new ControllerManager({
           client,
@@ -62,6 +69,7 @@ export async function startControllerManagerRole(config: ControllerManagerRoleCo
           random,
           logger,
           controllers: selected,
+          metrics,
           serviceAccountKey,
           signing,
           rootCa,

@@ -3,6 +3,7 @@
 import { parseYaml } from '../../api/codec/index.ts';
 import { SharedInformerFactory } from '../../client/informers/index.ts';
 import type { Client } from '../../client/client.ts';
+import { SchedulerMetrics } from '../../scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '../../scheduler/scheduler.ts';
 import { UserError } from '../user-error.ts';
 import { clientFor, readFlagFile, readKubeconfig } from './role.ts';
@@ -20,6 +21,7 @@ export async function startSchedulerRole(role: SchedulerRoleConfig): Promise<Run
   const { clock, random } = role;
   const logger = role.logger.with({ component: 'scheduler' });
   const configuration = role.config === undefined ? undefined : parseYaml(readFlagFile('--config', role.config));
+  const metrics = new SchedulerMetrics({ clock });
   const make = (client: Client): Scheduler =>
     new Scheduler({
       client,
@@ -28,6 +30,7 @@ export async function startSchedulerRole(role: SchedulerRoleConfig): Promise<Run
       random,
       logger,
       configuration,
+      metrics,
     });
   try {
     // What is wrong with it is said at once, not when it comes to lead.
@@ -38,6 +41,11 @@ export async function startSchedulerRole(role: SchedulerRoleConfig): Promise<Run
   }
   return startControlRole(
     { ...role, logger },
-    { component: COMPONENT, defaultPort: PORT, run: (client, _access, signal) => make(client).run(signal) },
+    {
+      component: COMPONENT,
+      defaultPort: PORT,
+      metrics: () => metrics.text(),
+      run: (client, _access, signal) => make(client).run(signal),
+    },
   );
 }
