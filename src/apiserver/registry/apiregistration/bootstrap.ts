@@ -3,6 +3,7 @@
 import { apiServices } from '../../../api/apiregistration/v1/index.ts';
 import type { Client } from '../../../client/client.ts';
 import * as apierrors from '../../../machinery/apierrors.ts';
+import { semanticEqual } from '../../../machinery/deep.ts';
 
 interface GroupVersion {
   readonly group: string;
@@ -31,23 +32,24 @@ const GROUP_PRIORITIES: Readonly<Record<string, number>> = {
   'discovery.k8s.io': 16_200,
   'resource.k8s.io': 16_200,
   'flowcontrol.apiserver.k8s.io': 16_100,
+  'storagemigration.k8s.io': 15_800,
 };
 const OTHERS = 15_000;
 /** Within a group: which version is shown first. */
 const VERSION_PRIORITIES: Readonly<Record<string, number>> = {
   '/v1': 1,
   'autoscaling/v2': 30,
-  'discovery.k8s.io/v1': 12,
   'flowcontrol.apiserver.k8s.io/v1': 21,
   'resource.k8s.io/v1': 20,
 };
 const FIRST_VERSION = 15;
-const LABELS = { 'kube-aggregator.kubernetes.io/automanaged': 'onstart' };
+const MANAGED = 'kube-aggregator.kubernetes.io/automanaged';
+const LABELS = { [MANAGED]: 'onstart' };
 
-/** Safe to be run at every start: what is there stays as it is. */
+/** Safe to be run at every start. What is there and was made here gets the spec that it should have. */
 export async function createLocalApiServices(client: Client, served: Iterable<GroupVersion>): Promise<void> {
   const names = new Set<string>();
-  const making: Promise<unknown>[] = [];
+  const making: Promise<void>[] = [];
   for (const { group, version } of served) {
     const name = `${version}.${group}`;
     if (group === 'apiregistration.k8s.io' || names.has(name)) continue;
@@ -58,15 +60,19 @@ export async function createLocalApiServices(client: Client, served: Iterable<Gr
       groupPriorityMinimum: GROUP_PRIORITIES[group] ?? OTHERS,
       versionPriority: VERSION_PRIORITIES[`${group}/${version}`] ?? FIRST_VERSION,
     };
-    making.push(unlessExists(client.resource(apiServices).create({ metadata: { name, labels: LABELS }, spec })));
+    making.push(keep(client, name, spec));
   }
   await Promise.all(making);
 }
 
-async function unlessExists(creation: Promise<unknown>): Promise<void> {
+async function keep(client: Client, name: string, spec: object): Promise<void> {
+  const access = client.resource(apiServices);
   try {
-    await creation;
+    await access.create({ metadata: { name, labels: LABELS }, spec });
   } catch (error) {
     if (!apierrors.isAlreadyExists(error)) throw error;
+    const current = await access.get(name);
+    if (current.metadata.labels?.[MANAGED] !== LABELS[MANAGED] || semanticEqual(current.spec, spec)) return;
+    await access.patch(name, 'application/json-patch+json', [{ op: 'replace', path: '/spec', value: spec }]);
   }
 }

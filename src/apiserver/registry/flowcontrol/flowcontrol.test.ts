@@ -107,6 +107,37 @@ test('defaults, refusals, generation and status', async () => {
   expect((await schemas().table()).rows.find(([name]) => name === 'it')?.at(-1)).toBe('True');
 });
 
+test('a schema says whether its priority level is there', async () => {
+  const missing = async (): Promise<unknown[]> => (await schemas().table()).rows.map((cells) => cells.at(-1));
+  expect(new Set(await missing())).toEqual(new Set(['False']));
+  const reference = 'This FlowSchema references the PriorityLevelConfiguration object named "mine"';
+  const found = { type: 'Dangling', status: 'False', reason: 'Found', message: `${reference} and it exists` };
+  const notFound = { type: 'Dangling', status: 'True', reason: 'NotFound', message: `${reference} but there is no such object` };
+  const conditions = async (): Promise<unknown> => (await schemas().get('it')).object.status['conditions'];
+  const level = { metadata: { name: 'mine' }, spec: { type: 'Limited', limited: { limitResponse: { type: 'Reject' } } } };
+
+  await schemas().create({ metadata: { name: 'it' }, spec: { priorityLevelConfiguration: { name: 'mine' } } });
+  expect(await conditions()).toEqual([{ ...notFound, lastTransitionTime: expect.any(String) }]);
+  expect((await schemas().get('it')).object.metadata).toMatchObject({
+    managedFields: [
+      { manager: 'api-priority-and-fairness-config-consumer-v1', operation: 'Apply', subresource: 'status' },
+      { manager: 'unknown', operation: 'Update' },
+    ],
+  });
+  await levels().create(level);
+  expect(await conditions()).toMatchObject([found]);
+  const { resourceVersion } = (await schemas().get('it')).object.metadata;
+  await t.server.start();
+  expect((await schemas().get('it')).object.metadata.resourceVersion).toBe(resourceVersion);
+  await levels().delete('mine');
+  expect(await conditions()).toMatchObject([notFound]);
+  await schemas().patch('it', { spec: { priorityLevelConfiguration: { name: 'system' } } });
+  expect(await conditions()).toMatchObject([{ status: 'False' }]);
+  await schemas().patch('it/status', { status: { conditions: [{ type: 'Mine', status: 'True' }] } });
+  await schemas().patch('it', { spec: { priorityLevelConfiguration: { name: 'mine' } } });
+  expect(await conditions()).toMatchObject([{ type: 'Mine' }, notFound]);
+});
+
 test('whatever a decoder lets through, they answer', () => {
   const key = 'flowcontrol/v1.FlowSchema';
   expect(exerciseStrategy(key, flowSchemaStrategy, flowSchemaStatusStrategy, flowSchemaTable)).toBeGreaterThan(0);

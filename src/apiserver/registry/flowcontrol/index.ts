@@ -2,9 +2,10 @@
 
 import type { ServedResource } from '../rest.ts';
 import type { RegistryServices } from '../services.ts';
+import { keepDangling } from './dangling.ts';
 import { flowSchemaResource } from './flow-schema/index.ts';
 import { priorityLevelConfigurationResource } from './priority-level-configuration/index.ts';
 
 export function flowControlResources(services: RegistryServices): readonly ServedResource[] {
-  return [flowSchemaResource(services), priorityLevelConfigurationResource(services)];
+  return keepDangling(flowSchemaResource(services), priorityLevelConfigurationResource(services), services);
 }
