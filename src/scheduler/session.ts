@@ -1,6 +1,7 @@
 // The scheduler's parts put together, for one time of leading: what a former leader remembered is worth nothing, so each
 // session begins with what the API server says.
 
+import { sharedByMany } from '../client/abort.ts';
 import type { Client } from '../client/client.ts';
 import type { Recorder } from '../client/events/index.ts';
 import type { SharedInformer, SharedInformerFactory } from '../client/informers/index.ts';
@@ -103,7 +104,7 @@ export class Session {
       extenders,
       activate: (pods) => this.#queue.activate(pods),
       recorderOf: (profileName) => recorders.get(profileName),
-      ended: this.#ended.signal,
+      ended: sharedByMany(this.#ended.signal),
     });
     this.#queue = makeQueue(config, logger, this.#frameworks);
     // Now, so that the informers start with those of pods and nodes. After the plugins' own handlers: hints see what those know.

@@ -137,15 +137,8 @@ function podLevelRequests(pod: Pod, withStatus: boolean): Amounts | undefined {
   let amounts = amountsIn(list);
   if (withStatus && (resources !== undefined || allocatedResources !== undefined)) {
     if (isResizeInfeasible(pod)) amounts = new Map();
-    for (const current of [resources?.requests, allocatedResources]) {
-      const counted = amountsIn(current);
-      // Which the kubelet counts in, and the caller adds.
-      for (const [name, amount] of amountsIn(pod.spec.overhead)) {
-        const present = counted.get(name);
-        if (present !== undefined) counted.set(name, Math.max(present - amount, 0));
-      }
-      atLeast(amounts, counted);
-    }
+    atLeast(amounts, amountsIn(resources?.requests));
+    atLeast(amounts, amountsIn(allocatedResources));
   }
   for (const name of amounts.keys()) if (!isPodLevelResource(name)) amounts.delete(name);
   return amounts;

@@ -39,9 +39,8 @@ export function slowRequest(pod: Pod, resource: string, missing: Quantity = ZERO
   // If anything is asked for the pod as a whole, so is what its status has as a whole.
   const asWhole = asked?.[resource] !== undefined || (Object.keys(asked ?? {}).length > 0 && reported);
   if (asWhole) {
-    const without = (list: Amounts): Quantity => (list?.[resource] === undefined ? ZERO : amount(list).sub(overhead));
     const wish = infeasible && reported ? ZERO : amount(asked);
-    return most(wish, without(resources?.requests), without(allocatedResources)).add(overhead);
+    return most(wish, amount(resources?.requests), amount(allocatedResources)).add(overhead);
   }
   const ofStatus = (c: Asking) =>
     [...(pod.status.containerStatuses ?? []), ...(pod.status.initContainerStatuses ?? [])].find(({ name }) => name === c.name);
