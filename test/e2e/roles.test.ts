@@ -1,6 +1,7 @@
 // The roles apart: two API servers on one etcd, two controller managers, a scheduler and a node, each a process of its own.
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { get } from 'node:https';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { services } from '../../src/api/core/v1/index.ts';
@@ -33,6 +34,7 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
   let servers: string[];
   let clients: Client[];
   let managers: Role[];
+  let scheduler: Role;
   let kubectl: Kubectl;
 
   const cox = async (...args: string[]): Promise<string> => {
@@ -91,7 +93,7 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     );
     managers = [await startManager(0), await startManager(1)];
     const ports = ['--bind-address', '127.0.0.1', '--secure-port', '0'];
-    await start('scheduler', '--kubeconfig', await kubeconfig('scheduler', 1), ...ports);
+    scheduler = await start('scheduler', '--kubeconfig', await kubeconfig('scheduler', 1), ...ports);
     await cox('certs', 'node', 'worker-1', '--cert-dir', certDir, '--hosts', '127.0.0.1');
     const node = ['--hostname-override', 'worker-1', '--node-ip', '127.0.0.1', '--address', '127.0.0.1', '--port', '0'];
     const runtime = ['--runtime', 'simulated', '--pod-cidr', '10.244.1.0/24', '--data-dir', join(dir.path, 'node')];
@@ -146,6 +148,32 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     await kubectl.run('logs deploy/web');
     const fields = await kubectl.run('get rs -o jsonpath={.items[0].metadata.managedFields[*].manager}');
     expect(fields).toContain('kube-controller-manager');
+  });
+
+  test('what the scheduler has counted is for who may see it', async () => {
+    const port = /port (\d+)/.exec(scheduler.description)?.[1];
+    const ask = async (path: string, token?: string): Promise<{ code: number | undefined; text: string }> => {
+      const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+      return new Promise((resolve, reject) => {
+        // Nobody has signed its certificate.
+        get({ host: '127.0.0.1', port, path, headers, rejectUnauthorized: false, agent: false }, (response) => {
+          let text = '';
+          response.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
+          response.on('end', () => resolve({ code: response.statusCode, text }));
+        }).on('error', reject);
+      });
+    };
+    const token = (await kubectl.run('create token default')).trim();
+    expect(await ask('/healthz')).toEqual({ code: 200, text: 'ok' });
+    expect((await ask('/metrics')).code).toBe(401);
+    expect((await ask('/metrics', token)).code).toBe(403);
+    await kubectl.run('create clusterrolebinding metrics --clusterrole=system:monitoring --serviceaccount=default:default');
+    const { text } = await eventually('to be allowed', async () => {
+      const answer = await ask('/metrics', token);
+      return answer.code === 200 && answer;
+    });
+    expect(text).toContain('leader_election_master_status{name="kube-scheduler"} 1');
+    expect(text).toMatch(/^scheduler_schedule_attempts_total\{.*result="scheduled".*\} [1-9]/m);
   });
 
   test('one controller manager leads; when it is killed the other goes on', async () => {
