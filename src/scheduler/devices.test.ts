@@ -185,6 +185,110 @@ describe('claims to devices', () => {
     expect(await devicesOf('c')).toEqual(['gpu-0']);
   });
 
+  describe('that stand for extended resources', () => {
+    const asking = (...amounts: readonly number[]): Partial<PodSpec> => ({
+      containers: amounts.map((amount, i) => {
+        const list = { 'example.com/gpu': String(amount) };
+        return { name: `c${i}`, image: 'image:1', resources: { requests: list, limits: list } };
+      }),
+    });
+    const special = async () =>
+      (await claims().list()).items.filter(({ metadata }) => metadata.name.includes('-extended-resources-'));
+    beforeEach(async () => {
+      const gpu = makeDeviceClass('provided', 'true', { extendedResourceName: 'example.com/gpu' });
+      await cluster.client.resource(deviceClasses).create(fresh(gpu));
+      await addSlice('on-b', 'b', { name: 'gpu-0' }, { name: 'gpu-1' }, { name: 'gpu-2' });
+    });
+
+    it('are made when the pod is bound, and the pod is told', async () => {
+      const { logger } = cluster.startScheduler();
+      await addPod('p', asking(1, 2));
+      await cluster.untilBound('p');
+      expect(await cluster.nodeOf('p')).toBe('b');
+      const [claim] = await special();
+      expect(claim?.metadata).toMatchObject({
+        annotations: { 'resource.kubernetes.io/extended-resource-claim': 'true' },
+        ownerReferences: [{ kind: 'Pod', name: 'p', controller: true }],
+      });
+      expect(claim?.spec.devices.requests?.map(({ name, exactly }) => [name, exactly?.deviceClassName, exactly?.count])).toEqual([
+        ['container-0-request-0', 'provided', 1],
+        ['container-1-request-0', 'provided', 2],
+      ]);
+      expect(claim?.status.allocation?.devices.results).toHaveLength(3);
+      const { status } = await cluster.client.resource(pods).namespace('default').get('p');
+      expect(status.extendedResourceClaimStatus).toEqual({
+        resourceClaimName: claim?.metadata.name,
+        requestMappings: [
+          { containerName: 'c0', resourceName: 'example.com/gpu', requestName: 'container-0-request-0' },
+          { containerName: 'c1', resourceName: 'example.com/gpu', requestName: 'container-1-request-0' },
+        ],
+      });
+      await addPod('q', asking(1));
+      await cluster.clock.advance('3s');
+      expect((await cluster.condition('q'))?.message).toMatch(
+        /^0\/2 nodes are available: 2 cannot allocate all claims\. still not schedulable/,
+      );
+      expect(logger.problems).toEqual([]);
+    });
+
+    it('are not needed where the node itself offers the resource', async () => {
+      await cluster.addNode('plugin', { allocatable: { cpu: '4', memory: '32Gi', pods: '110', 'example.com/gpu': '2' } });
+      cluster.startScheduler();
+      await addPod('p', { ...asking(2), nodeSelector: { 'kubernetes.io/hostname': 'plugin' } });
+      await cluster.untilBound('p');
+      expect(await special()).toEqual([]);
+      await addPod('q', { ...asking(1), nodeSelector: { 'kubernetes.io/hostname': 'plugin' } });
+      await cluster.clock.advance('3s');
+      expect((await cluster.condition('q'))?.message).toMatch(/1 Insufficient example\.com\/gpu/);
+    });
+
+    it('go again if the pod cannot be bound', async () => {
+      const { setFault } = cluster.startScheduler();
+      setFault((one, send) =>
+        one.path.endsWith('/p/binding')
+          ? Promise.reject(apierrors.forbidden({ group: '', resource: 'pods' }, 'p', 'no'))
+          : send(),
+      );
+      await addPod('p', asking(3));
+      await cluster.clock.advance('500ms');
+      expect(await special()).toEqual([]);
+      setFault(undefined);
+      await cluster.untilBound('p');
+      expect(await special()).toHaveLength(1);
+    });
+
+    it('go if they are left from a scheduler that was killed', async () => {
+      const pod = await addPod('p', asking(1));
+      const left = fresh(
+        makeResourceClaim('p-extended-resources-x', [request('container-0-request-0', { deviceClassName: 'provided' })]),
+      );
+      await claims().create({
+        ...left,
+        metadata: {
+          name: 'p-extended-resources-x',
+          annotations: { 'resource.kubernetes.io/extended-resource-claim': 'true' },
+          ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: pod.metadata.uid, controller: true }],
+        },
+      });
+      cluster.startScheduler();
+      await cluster.untilBound('p');
+      const made = await special();
+      expect(made).toHaveLength(1);
+      expect(made[0]?.metadata.name).not.toBe('p-extended-resources-x');
+    });
+
+    it('wait for the class that provides them', async () => {
+      cluster.startScheduler();
+      const list = { 'example.com/tpu': '1' };
+      await addPod('p', { containers: [{ name: 'c', image: 'image:1', resources: { requests: list, limits: list } }] });
+      await cluster.clock.advance('3s');
+      expect((await cluster.condition('p'))?.message).toMatch(/2 Insufficient example\.com\/tpu/);
+      const tpu = makeDeviceClass('tpu', 'true', { extendedResourceName: 'example.com/tpu' });
+      await cluster.client.resource(deviceClasses).create(fresh(tpu));
+      await cluster.untilBound('p');
+    });
+  });
+
   /** What a driver does: the condition is true of the device on node a. */
   async function tell(name: string, type: string): Promise<void> {
     const claim = await claims().get(name);

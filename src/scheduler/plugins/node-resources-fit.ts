@@ -1,10 +1,12 @@
 // NodeResourcesFit: a pod goes only where what it requests is left, and by its scoring strategy rather to emptier nodes
 // (LeastAllocated, the default), fuller ones (MostAllocated), or by a curve (RequestedToCapacityRatio).
 
+import type { DeviceClass } from '../../api/resource/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
 import * as field from '../../machinery/field.ts';
 import { isQualifiedName } from '../../machinery/validation.ts';
 import type { ConfigReader } from '../config/reader.ts';
-import { ActionType, clusterEvent, type QueueingHint } from '../framework/events.ts';
+import { ActionType, clusterEvent, type QueueingHint, UPDATE } from '../framework/events.ts';
 import type { PluginRegistration } from '../framework/handle.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import type { Node, Pod } from '../framework/objects.ts';
@@ -13,6 +15,7 @@ import { PodInfo } from '../framework/pod-info.ts';
 import { isExtendedResourceName, Resource } from '../framework/resource.ts';
 import { Status } from '../framework/status.ts';
 import { readArgs } from './args.ts';
+import { ExtendedResources, providesAny } from './extended-resources.ts';
 import { nodesOf, podsOf } from './hints.ts';
 import {
   type Allocation,
@@ -36,7 +39,9 @@ interface FitArgs {
 
 export const nodeResourcesFit: PluginRegistration = {
   name: NAME,
-  create(args) {
+  create(args, handle) {
+    const extended = new ExtendedResources(handle);
+    const byDevices = (resource: string): boolean => extended.classFor(resource) !== undefined;
     const { ignored, score } = readArgs(
       NAME,
       args,
@@ -45,14 +50,19 @@ export const nodeResourcesFit: PluginRegistration = {
     );
     return {
       name: NAME,
-      filter: (_state, pod, node) => refusal(pod, node, ignored),
+      filter: (_state, pod, node) => refusal(pod, node, ignored, byDevices),
       score: (_state, pod, node) => score(pod, node),
-      filterTemplate: ({ requests }) => requests.text(),
+      filterTemplate: ({ requests }) =>
+        requests.scalars === undefined ? requests.text() : `${requests.text()} ${extended.version}`,
       scoreTemplate,
       eventsToRegister: () => [
         { event: clusterEvent('AssignedPod', ActionType.Delete, 'AssignedPodDelete') },
         { event: clusterEvent('Pod', ActionType.UpdatePodScaleDown, 'PodScaleDown'), hint: scaledDown },
-        { event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeAllocatable, 'Node'), hint: offersMore(ignored) },
+        {
+          event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeAllocatable, 'Node'),
+          hint: offersMore(ignored, byDevices),
+        },
+        { event: clusterEvent('DeviceClass', ActionType.Add | UPDATE, 'DeviceClass'), hint: providesMore },
       ],
     } satisfies FilterPlugin & ScorePlugin;
   },
@@ -81,7 +91,12 @@ function statusFor(bits: number, more: readonly string[]): Status {
 }
 
 /** Undefined if the pod fits. */
-export function refusal(pod: PodInfo, node: NodeInfo, ignored: (resource: string) => boolean = () => false): Status | undefined {
+export function refusal(
+  pod: PodInfo,
+  node: NodeInfo,
+  ignored: (resource: string) => boolean = () => false,
+  byDevices: (resource: string) => boolean = () => false,
+): Status | undefined {
   const { requests } = pod;
   const { allocatable, requested } = node;
   let bits = 0;
@@ -101,6 +116,8 @@ export function refusal(pod: PodInfo, node: NodeInfo, ignored: (resource: string
       if (amount === 0 || ignored(name)) continue;
       const total = allocatable.scalar(name);
       if (amount <= total - requested.scalar(name)) continue;
+      // Not offered by the node itself: DynamicResources looks for devices.
+      if (total === 0 && byDevices(name)) continue;
       more ??= [];
       more.push(`Insufficient ${name}`);
       if (amount > total) bits |= HOPELESS;
@@ -120,21 +137,33 @@ const scaledDown: QueueingHint = (pod, objects) => {
 };
 
 /** The node could hold the pod if it were empty, and could not before or has more now of what the pod asks for. */
-function offersMore(ignored: (resource: string) => boolean): QueueingHint {
+function offersMore(ignored: (resource: string) => boolean, byDevices: (resource: string) => boolean): QueueingHint {
   return (pod, objects) => {
     const { before, after } = nodesOf(objects);
-    if (after === undefined || !fitsEmpty(pod, after, ignored)) return false;
+    if (after === undefined || !fitsEmpty(pod, after, ignored, byDevices)) return false;
     if (before === undefined) return true;
     const [old, now] = [Resource.of(before.status.allocatable), Resource.of(after.status.allocatable)];
     return now.pods > old.pods || namesAsked(pod).some((name) => now.get(name) > old.get(name));
   };
 }
 
-function fitsEmpty(pod: Pod, node: Node, ignored: (resource: string) => boolean): boolean {
+/** The class is one of what the pod asks for. */
+const providesMore: QueueingHint = (pod, { after }) =>
+  after !== undefined && providesAny(after as Immutable<DeviceClass>, namesAsked(pod));
+
+function fitsEmpty(
+  pod: Pod,
+  node: Node,
+  ignored: (resource: string) => boolean,
+  byDevices: (resource: string) => boolean,
+): boolean {
   const { requests } = new PodInfo(pod);
   const allocatable = Resource.of(node.status.allocatable);
   if (allocatable.pods < 1) return false;
-  return namesOf(requests).every((name) => ignored(name) || requests.get(name) <= allocatable.get(name));
+  return namesOf(requests).every((name) => {
+    const total = allocatable.get(name);
+    return ignored(name) || requests.get(name) <= total || (total === 0 && byDevices(name));
+  });
 }
 
 function namesAsked(pod: Pod): readonly string[] {

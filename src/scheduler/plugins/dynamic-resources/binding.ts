@@ -1,6 +1,7 @@
 // Writing what was decided into claims: the devices, and that the pod may use them; and waiting for devices to be made ready.
 
 import { resourceClaims } from '../../../api/resource/v1/index.ts';
+import type { Client } from '../../../client/client.ts';
 import { formatTime } from '../../../client/time.ts';
 import * as apierrors from '../../../machinery/apierrors.ts';
 import type { Handle } from '../../framework/handle.ts';
@@ -68,6 +69,27 @@ function check(claim: ResourceClaim, uid: string, allocation: Allocation | undef
   if (allocation !== undefined && claim.status.allocation !== undefined) throw gone('got allocated elsewhere');
   if (allocation === undefined && claim.status.allocation === undefined) throw gone('got deallocated elsewhere');
   if (!canBeReserved(claim)) throw new ClaimBindingError(`claim ${claimText(claim)} is reserved for too many pods`);
+}
+
+/** Without its devices, so that nothing keeps it. Resolves if it is gone. */
+export async function deleteClaim(client: Client, { metadata }: ResourceClaim, signal: AbortSignal): Promise<void> {
+  const { namespace = '', name, uid } = metadata;
+  const resource = client.resource(resourceClaims).namespace(namespace);
+  for (;;) {
+    try {
+      const claim = await resource.get(name, { signal });
+      if (claim.metadata.uid !== uid) return;
+      if (claim.metadata.finalizers?.includes(FINALIZER) === true) {
+        const finalizers = claim.metadata.finalizers.filter((finalizer) => finalizer !== FINALIZER);
+        await resource.update({ ...claim, metadata: { ...claim.metadata, finalizers } }, { signal });
+      }
+      await resource.delete(name, { preconditions: { uid }, signal });
+      return;
+    } catch (err) {
+      if (apierrors.isNotFound(err)) return;
+      if (!apierrors.isConflict(err)) throw err;
+    }
+  }
 }
 
 /** Until the drivers have made ready all devices that need it. Throws ClaimBindingError. */

@@ -10,21 +10,26 @@ import type { Allocation, ResourceClaim } from './objects.ts';
 
 export class Claims {
   readonly #cache: AssumeCache<ResourceClaim>;
+  readonly #lister;
   readonly #tracker = new DeviceTracker();
   /** By UID: decided, and on its way to the API server. */
   readonly #pending = new Map<string, Allocation>();
 
   constructor({ informers, ended }: Pick<Handle, 'informers' | 'ended'>) {
     const informer = informers.informerFor(resourceClaims);
+    this.#lister = informer.lister;
     this.#cache = new AssumeCache({ informer, ended });
     // After the cache's own handler.
     const registration = informer.addEventHandler({
-      onAdd: (claim) => this.#track(claim),
+      onAdd: (claim) => this.#seen(claim),
       onUpdate: (before, after) => {
         if (before.metadata.uid !== after.metadata.uid) this.#tracker.set(before.metadata.uid, undefined);
-        this.#track(after);
+        this.#seen(after);
       },
-      onDelete: ({ metadata }) => this.#tracker.set(metadata.uid, undefined),
+      onDelete: ({ metadata }) => {
+        this.#pending.delete(metadata.uid);
+        this.#tracker.set(metadata.uid, undefined);
+      },
     });
     ended.addEventListener('abort', () => registration.remove(), { once: true });
   }
@@ -60,8 +65,19 @@ export class Claims {
   /** The API server has answered this. */
   written(claim: ResourceClaim): void {
     this.#cache.assumeWritten(claim);
-    this.#pending.delete(claim.metadata.uid);
-    this.#track(this.#cache.get(objectKey(claim)) ?? claim);
+    // One that was just made is pending until it is seen: versions without devices may be seen first.
+    if (this.#cache.get(objectKey(claim)) !== undefined) this.#pending.delete(claim.metadata.uid);
+    this.#track(claim);
+  }
+
+  /** Of a namespace. */
+  list(namespace: string): readonly ResourceClaim[] {
+    return this.#lister.list(namespace);
+  }
+
+  #seen(claim: ResourceClaim): void {
+    if (claim.status.allocation !== undefined) this.#pending.delete(claim.metadata.uid);
+    this.#track(claim);
   }
 
   /** Calls once, at the next change of the claim, unless forgotten before. */

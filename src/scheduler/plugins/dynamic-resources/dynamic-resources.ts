@@ -1,12 +1,14 @@
 // DynamicResources: a pod goes where devices can be had for its claims, or where those are that its claims have.
 
-import { deviceClasses, resourceClaims } from '../../../api/resource/v1/index.ts';
+import { pods } from '../../../api/core/v1/index.ts';
+import type { New } from '../../../api/meta/v1/index.ts';
+import { deviceClasses, type ResourceClaim as ApiResourceClaim, resourceClaims } from '../../../api/resource/v1/index.ts';
 import * as apierrors from '../../../machinery/apierrors.ts';
 import { type CycleState, type StateKey, stateKey } from '../../framework/cycle-state.ts';
 import type { ClusterEventWithHint } from '../../framework/events.ts';
 import type { Handle, PluginRegistration } from '../../framework/handle.ts';
 import type { NodeInfo } from '../../framework/node-info.ts';
-import type { Node } from '../../framework/objects.ts';
+import type { Node, Pod } from '../../framework/objects.ts';
 import type {
   Answer,
   FilterPlugin,
@@ -21,13 +23,15 @@ import type {
 } from '../../framework/plugin.ts';
 import type { PodInfo } from '../../framework/pod-info.ts';
 import { Status } from '../../framework/status.ts';
+import { ExtendedResources } from '../extended-resources.ts';
 import { compileNodeSelector, type NodeMatcher } from '../node-selector.ts';
 import { normalizeByGreatest } from '../normalize.ts';
 import { AllocationError, AllocationTimeout, Allocator } from './allocator.ts';
 import { readDynamicResourcesArgs, type DynamicResourcesArgs } from './args.ts';
-import { bindClaim, untilReady } from './binding.ts';
+import { bindClaim, deleteClaim, untilReady } from './binding.ts';
 import { Claims } from './claims.ts';
 import { isOverdue, readiness } from './conditions.ts';
+import { extendedClaim, type ExtendedClaim, isExtendedClaimOf } from './extended-claim.ts';
 import { claimEvents } from './hints.ts';
 import { type Allocation, canBeReserved, claimsOfPod, claimText, isReservedFor, type ResourceClaim } from './objects.ts';
 import { Pools } from './pools.ts';
@@ -41,6 +45,9 @@ const NOT_HERE = refused('resourceclaim not available on the node');
 const TIMED_OUT = refused('timed out trying to allocate devices');
 const unhelpful = (why: string): PostFilterResult => ({ status: new Status('Unschedulable', [why], NAME) });
 
+const STALE = refused('cannot schedule extended resource claim');
+const NO_CLASSES: ReadonlyMap<string, string> = new Map();
+
 /** Of alternatives, the first scores this much, the next one less. */
 const MAX_ALTERNATIVES = 8;
 
@@ -52,15 +59,29 @@ interface PodClaims {
   /** Those without devices. */
   readonly open: readonly ResourceClaim[];
   readonly allocator: Allocator;
-  /** By node: devices for `open`. */
-  readonly found: Map<string, readonly Allocation[]>;
+  /** Extended resources that devices can provide, each with its class. */
+  readonly extended: ReadonlyMap<string, string>;
+  /** A claim for them, from a former attempt. */
+  readonly stale: ResourceClaim | undefined;
+  /** By node. */
+  readonly found: Map<string, Found>;
   /** Those whose devices some node could not use. */
   readonly elsewhere: Set<ResourceClaim>;
+}
+
+/** What can be had on a node. */
+interface Found {
+  /** For the open claims, in their order. */
+  readonly allocations: readonly Allocation[];
+  /** For extended resources. */
+  readonly extended?: ExtendedClaim & { readonly allocation: Allocation };
 }
 
 const CLAIMS: StateKey<PodClaims> = stateKey(`${NAME}/claims`);
 /** What was promised to the pod's claims on the node that was chosen. */
 const PROMISED: StateKey<ReadonlyMap<ResourceClaim, Allocation>> = stateKey(`${NAME}/promised`);
+/** The claim that was made for extended resources in this cycle. */
+const MADE: StateKey<ResourceClaim> = stateKey(`${NAME}/made`);
 
 type Plugins = PreEnqueuePlugin &
   PreFilterPlugin &
@@ -78,6 +99,7 @@ class DynamicResources implements Plugins {
   readonly #claims: Claims;
   readonly #pools: Pools;
   readonly #classes;
+  readonly #extended: ExtendedResources;
 
   constructor(args: DynamicResourcesArgs, handle: Handle) {
     this.#args = args;
@@ -85,6 +107,7 @@ class DynamicResources implements Plugins {
     this.#claims = new Claims(handle);
     this.#pools = new Pools(handle);
     this.#classes = handle.informers.informerFor(deviceClasses).lister;
+    this.#extended = new ExtendedResources(handle);
   }
 
   eventsToRegister(): readonly ClusterEventWithHint[] {
@@ -97,11 +120,12 @@ class DynamicResources implements Plugins {
     return typeof claims === 'string' ? refused(claims) : undefined;
   }
 
-  preFilter(state: CycleState, { pod }: PodInfo): Status | undefined {
-    if (pod.spec.resourceClaims === undefined) return SKIP;
+  preFilter(state: CycleState, { pod, requests }: PodInfo): Status | undefined {
+    const extended = requests.scalars === undefined ? NO_CLASSES : this.#extendedOf(requests.scalars);
+    if (pod.spec.resourceClaims === undefined && extended.size === 0) return SKIP;
     const claims = claimsOfPod(pod, (key) => this.#claims.get(key));
     if (typeof claims === 'string') return refused(claims);
-    if (claims.length === 0) return SKIP;
+    if (claims.length === 0 && extended.size === 0) return SKIP;
     const open: ResourceClaim[] = [];
     for (const claim of claims) {
       if (claim.status.allocation !== undefined) {
@@ -123,6 +147,11 @@ class DynamicResources implements Plugins {
         return selector === undefined ? undefined : compileNodeSelector(selector);
       }),
       open,
+      extended,
+      stale:
+        extended.size === 0
+          ? undefined
+          : this.#claims.list(pod.metadata.namespace ?? '').find((claim) => isExtendedClaimOf(claim, pod)),
       allocator: new Allocator({
         inUse: this.#claims.inUse,
         classOf: (name) => this.#classes.get('', name),
@@ -134,16 +163,20 @@ class DynamicResources implements Plugins {
     return undefined;
   }
 
-  filter(state: CycleState, _pod: PodInfo, { node }: NodeInfo): Answer {
+  filter(state: CycleState, { pod: object }: PodInfo, { node, allocatable }: NodeInfo): Answer {
     const pod = state.read(CLAIMS);
     if (pod === undefined || node === undefined) return undefined;
+    if (pod.stale !== undefined) return STALE;
     const elsewhere = pod.claims.filter((claim, i) => pod.usable[i]?.(node) === false || this.#hasFailed(claim));
     if (elsewhere.length > 0) {
       for (const claim of elsewhere) pod.elsewhere.add(claim);
       return NOT_HERE;
     }
-    if (pod.open.length === 0) return undefined;
-    const found = this.#allocate(pod, node);
+    // What the node offers itself, NodeResourcesFit has looked at.
+    const byDevices = new Map([...pod.extended].filter(([resource]) => allocatable.scalar(resource) === 0));
+    if (pod.open.length === 0 && byDevices.size === 0) return undefined;
+    const extended = byDevices.size === 0 ? undefined : extendedClaim(object, byDevices, this.#handle.random.uuid());
+    const found = this.#allocate(pod, extended, node);
     if (found instanceof Status) return found;
     pod.found.set(node.metadata.name, found);
     return undefined;
@@ -157,6 +190,14 @@ class DynamicResources implements Plugins {
   async postFilter(state: CycleState, { pod }: PodInfo): Promise<PostFilterResult> {
     const claims = state.read(CLAIMS);
     if (claims === undefined) return unhelpful('no new claims to deallocate');
+    if (claims.stale !== undefined) {
+      try {
+        await deleteClaim(this.#handle.client, claims.stale, this.#handle.ended);
+      } catch (err) {
+        return { status: Status.error(err, NAME) };
+      }
+      return unhelpful('deletion of ResourceClaim completed');
+    }
     for (const claim of claims.elsewhere) {
       const { allocation: _devices, reservedFor = [], devices: _told, ...status } = claim.status;
       if (reservedFor.some(({ uid }) => uid !== pod.metadata.uid)) continue;
@@ -182,7 +223,7 @@ class DynamicResources implements Plugins {
   score(state: CycleState, _pod: PodInfo, node: NodeInfo): number {
     const pod = state.read(CLAIMS);
     let score = 0;
-    pod?.found.get(node.name)?.forEach(({ devices }, i) => {
+    pod?.found.get(node.name)?.allocations.forEach(({ devices }, i) => {
       const taken = new Set((devices.results ?? []).map(({ request }) => request));
       for (const { name, firstAvailable = [] } of pod.open[i]?.spec.devices.requests ?? []) {
         firstAvailable.forEach((alternative, j) => {
@@ -200,10 +241,10 @@ class DynamicResources implements Plugins {
 
   reserve(state: CycleState, _pod: PodInfo, node: string): Answer {
     const pod = state.read(CLAIMS);
-    if (pod === undefined || pod.open.length === 0) return undefined;
-    const found = pod.found.get(node);
-    if (found === undefined) return Status.error(`no devices were found on node ${node}`, NAME);
-    const promised = new Map(pod.open.map((claim, i) => [claim, found[i] as Allocation]));
+    const found = pod?.found.get(node);
+    if (pod === undefined || found === undefined) return undefined;
+    const promised = new Map(pod.open.map((claim, i) => [claim, found.allocations[i] as Allocation]));
+    if (found.extended !== undefined) promised.set(found.extended.claim, found.extended.allocation);
     for (const [claim, allocation] of promised) this.#claims.setPending(claim, allocation);
     state.write(PROMISED, promised);
     return undefined;
@@ -212,6 +253,9 @@ class DynamicResources implements Plugins {
   unreserve(state: CycleState, { pod }: PodInfo): void {
     for (const claim of state.read(PROMISED)?.keys() ?? []) this.#claims.clearPending(claim);
     state.delete(PROMISED);
+    const made = state.read(MADE);
+    if (made !== undefined) void this.#unmake(made);
+    state.delete(MADE);
     for (const { metadata } of state.read(CLAIMS)?.claims ?? []) {
       const now = this.#claims.get(`${metadata.namespace ?? ''}/${metadata.name}`);
       if (now !== undefined && now.status.allocation !== undefined && isReservedFor(now, pod))
@@ -223,7 +267,7 @@ class DynamicResources implements Plugins {
     return state.read(CLAIMS) === undefined ? SKIP : undefined;
   }
 
-  async preBind(state: CycleState, { pod }: PodInfo, _node: string, signal: AbortSignal): Promise<Answer> {
+  async preBind(state: CycleState, { pod }: PodInfo, node: string, signal: AbortSignal): Promise<Answer> {
     const { claims } = state.read(CLAIMS) ?? { claims: [] };
     const promised = state.read(PROMISED);
     const bound: ResourceClaim[] = [];
@@ -235,6 +279,8 @@ class DynamicResources implements Plugins {
         if (written !== claim) this.#claims.written(written);
         bound.push(written);
       }
+      const extended = state.read(CLAIMS)?.found.get(node)?.extended;
+      if (extended !== undefined) bound.push(await this.#makeExtended(state, pod, extended, signal));
       await untilReady(this.#handle, this.#claims, bound, this.#args.bindingTimeoutMs, signal);
       return undefined;
     } catch (err) {
@@ -264,19 +310,76 @@ class DynamicResources implements Plugins {
     return !ready && isOverdue(claim, this.#handle.clock.now(), this.#args.bindingTimeoutMs);
   }
 
-  #allocate({ open, allocator }: PodClaims, node: Node): readonly Allocation[] | Status {
+  /** Those of the resources that a class provides. */
+  #extendedOf(resources: ReadonlyMap<string, number>): ReadonlyMap<string, string> {
+    let classes: Map<string, string> | undefined;
+    for (const [resource, amount] of resources) {
+      const provider = amount === 0 ? undefined : this.#extended.classFor(resource);
+      if (provider === undefined) continue;
+      classes ??= new Map();
+      classes.set(resource, provider.metadata.name);
+    }
+    return classes ?? NO_CLASSES;
+  }
+
+  #allocate({ open, allocator }: PodClaims, extended: ExtendedClaim | undefined, node: Node): Found | Status {
     const { clock, random } = this.#handle;
     const { filterTimeoutMs } = this.#args;
     const deadline = filterTimeoutMs === 0 ? Infinity : clock.monotonic() + filterTimeoutMs;
     try {
-      const picks = allocator.allocate(node, this.#pools.of(node), open, deadline);
+      const wanted = extended === undefined ? open : [...open, extended.claim];
+      const picks = allocator.allocate(node, this.#pools.of(node), wanted, deadline);
       if (picks === undefined) return CANNOT_ALLOCATE;
-      return open.map((claim, i) => allocationOf(claim, picks[i] ?? [], node.metadata.name, () => random.uuid()));
+      const all = wanted.map((claim, i) => allocationOf(claim, picks[i] ?? [], node.metadata.name, () => random.uuid()));
+      if (extended === undefined) return { allocations: all };
+      return { allocations: all.slice(0, -1), extended: { ...extended, allocation: all.at(-1) as Allocation } };
     } catch (err) {
       if (err instanceof AllocationTimeout) return TIMED_OUT;
       if (!(err instanceof AllocationError)) throw err;
       return err.onNode ? refused(err.message) : Status.error(err, NAME);
     }
+  }
+
+  /** Makes the claim for extended resources, gives it its devices, and tells the pod of it. */
+  async #makeExtended(
+    state: CycleState,
+    pod: Pod,
+    { claim, allocation, mappings }: NonNullable<Found['extended']>,
+    signal: AbortSignal,
+  ): Promise<ResourceClaim> {
+    const { client } = this.#handle;
+    const { namespace = '', generateName, annotations, ownerReferences } = claim.metadata;
+    const resource = client.resource(resourceClaims).namespace(namespace);
+    const metadata = { generateName, annotations: { ...annotations }, ownerReferences: [...(ownerReferences ?? [])] };
+    const made = await resource.create({ metadata, spec: claim.spec } as New<ApiResourceClaim>, { signal });
+    state.write(MADE, made);
+    this.#claims.setPending(made, allocation);
+    this.#claims.clearPending(claim);
+    const bound = await bindClaim(this.#handle, made, allocation, pod, signal);
+    this.#claims.written(bound);
+    const status = { extendedResourceClaimStatus: { requestMappings: mappings, resourceClaimName: bound.metadata.name } };
+    await client
+      .resource(pods)
+      .namespace(namespace)
+      .patch(
+        pod.metadata.name,
+        'application/merge-patch+json',
+        { metadata: { uid: pod.metadata.uid }, status },
+        { subresource: 'status', signal },
+      );
+    return bound;
+  }
+
+  /** The pod will not be where the claim's devices are. Never rejects. */
+  async #unmake(made: ResourceClaim): Promise<void> {
+    const { client, ended, logger } = this.#handle;
+    try {
+      await deleteClaim(client, made, ended);
+    } catch (err) {
+      // It is found when the pod is tried again, and goes with the pod in any case.
+      if (!ended.aborted) logger.warn('a claim for extended resources could not be deleted', { claim: claimText(made), err });
+    }
+    this.#claims.clearPending(made);
   }
 
   /** The pod will not use the claim after all. Never rejects. */

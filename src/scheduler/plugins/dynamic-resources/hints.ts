@@ -3,6 +3,7 @@
 import { semanticEqual } from '../../../machinery/deep.ts';
 import { ActionType, clusterEvent, type ClusterEventWithHint, type QueueingHint, UPDATE } from '../../framework/events.ts';
 import { concernsPod, podsOf } from '../hints.ts';
+import { isExtendedClaimOf } from './extended-claim.ts';
 import { claimsOfPod, type ResourceClaim } from './objects.ts';
 
 /** `get`: claims by namespace/name. */
@@ -11,6 +12,8 @@ export function claimEvents(get: (key: string) => ResourceClaim | undefined): re
     const [before, after] = [objects.before as ResourceClaim | undefined, objects.after as ResourceClaim | undefined];
     // Its devices are free.
     if (before?.status.allocation !== undefined && after?.status.allocation === undefined) return true;
+    // What was made for it in a former attempt is gone.
+    if (before !== undefined && after === undefined && isExtendedClaimOf(before, pod)) return true;
     const claims = claimsOfPod(pod, get);
     if (typeof claims === 'string' || after === undefined) return false;
     if (!claims.some(({ metadata }) => metadata.uid === after.metadata.uid)) return false;

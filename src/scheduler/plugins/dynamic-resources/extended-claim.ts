@@ -1,0 +1,112 @@
+// The claim that stands for a pod's extended resources, as far as devices provide them on a node. It is made when the pod is bound.
+
+import type { Container, ContainerExtendedResourceRequest } from '../../../api/core/v1/index.ts';
+import type { DeviceRequest } from '../../../api/resource/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type { Pod } from '../../framework/objects.ts';
+import { valueOf } from '../../framework/resource.ts';
+import type { ResourceClaim } from './objects.ts';
+
+const ANNOTATION = 'resource.kubernetes.io/extended-resource-claim';
+/** Until it is made. No claim can be called so. */
+const NO_NAME = '<extended-resources>';
+
+export interface ExtendedClaim {
+  readonly claim: ResourceClaim;
+  /** Which container's resource is which request. */
+  readonly mappings: readonly ContainerExtendedResourceRequest[];
+}
+
+/** Whether the claim was made for the pod's extended resources. */
+export function isExtendedClaimOf({ metadata }: ResourceClaim, pod: Pod): boolean {
+  if (metadata.annotations?.[ANNOTATION] !== 'true') return false;
+  return metadata.ownerReferences?.some(({ controller, uid }) => controller === true && uid === pod.metadata.uid) === true;
+}
+
+/** For these resources, each with the class that provides it. `uid`: tells the claim apart until it has been made. */
+export function extendedClaim(pod: Pod, classes: ReadonlyMap<string, string>, uid: string): ExtendedClaim {
+  const { name, namespace = '', uid: podUid } = pod.metadata;
+  const { requests, mappings } = requestsOf(pod, classes);
+  const claim: ResourceClaim = {
+    metadata: {
+      name: NO_NAME,
+      namespace,
+      uid,
+      resourceVersion: '',
+      creationTimestamp: '',
+      generateName: `${name}-extended-resources-`,
+      annotations: { [ANNOTATION]: 'true' },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: name ?? '', uid: podUid, controller: true }],
+    },
+    spec: { devices: { requests } },
+    status: {},
+  };
+  return { claim, mappings };
+}
+
+interface Asked {
+  readonly name: string;
+  readonly count: number;
+}
+
+/**
+ * Containers that run for the pod's whole life have devices of their own; the others, which run before, use those of the ones
+ * after them, and beyond that the same few devices one after the other.
+ */
+function requestsOf(pod: Pod, classes: ReadonlyMap<string, string>) {
+  const inits = pod.spec.initContainers ?? [];
+  const containers = [...inits, ...pod.spec.containers];
+  const requests: DeviceRequest[] = [];
+  const mappings: ContainerExtendedResourceRequest[] = [];
+  for (const resourceName of [...classes.keys()].sort()) {
+    const ask = ({ name, count }: Asked): void => {
+      const deviceClassName = classes.get(resourceName) ?? '';
+      requests.push({ name, exactly: { deviceClassName, allocationMode: 'ExactCount', count } });
+    };
+    const map = (index: number, requestName: string): void => {
+      mappings.push({ containerName: containers[index]?.name ?? '', resourceName, requestName });
+    };
+    const amounts = containers.map((container) => valueOf(container.resources.requests?.[resourceName] ?? '0'));
+    const isBrief = (index: number): boolean => index < inits.length && inits[index]?.restartPolicy !== 'Always';
+    const lasting = containers.map((container, i): Asked | undefined => {
+      const count = amounts[i] ?? 0;
+      return isBrief(i) || count === 0 ? undefined : { name: nameOf(i, container, resourceName), count };
+    });
+    lasting.forEach((asked, i) => {
+      if (asked === undefined) return;
+      ask(asked);
+      map(i, asked.name);
+    });
+    const more: { readonly index: number; readonly asked: Asked }[] = [];
+    const brief: { readonly index: number; readonly request: string }[] = [];
+    amounts.forEach((amount, index) => {
+      if (!isBrief(index) || amount === 0) return;
+      let had = 0;
+      for (const asked of lasting.slice(index)) {
+        if (asked === undefined || had >= amount) continue;
+        had += asked.count;
+        brief.push({ index, request: asked.name });
+      }
+      if (had >= amount) return;
+      const name = nameOf(index, containers[index] as Immutable<Container>, resourceName);
+      more.push({ index, asked: { name, count: amount - had } });
+    });
+    const most = more.reduce<Asked | undefined>(
+      (best, { asked }) => (best === undefined || asked.count > best.count ? asked : best),
+      undefined,
+    );
+    if (most !== undefined) {
+      ask(most);
+      for (const { index } of more) brief.push({ index, request: most.name });
+    }
+    brief.sort((a, b) => a.index - b.index);
+    for (const { index, request } of brief) map(index, request);
+  }
+  return { requests: requests.sort((a, b) => (a.name < b.name ? -1 : 1)), mappings };
+}
+
+function nameOf(index: number, { resources }: Immutable<Container>, resourceName: string): string {
+  return `container-${index}-request-${Object.keys(resources.requests ?? {})
+    .sort()
+    .indexOf(resourceName)}`;
+}
