@@ -12,6 +12,7 @@ import { allResources } from '../api/schema/compile.ts';
 import { apiVersionOf } from '../api/scheme.ts';
 import type { Client, KubeObject } from '../client/client.ts';
 import * as apierrors from '../machinery/apierrors.ts';
+import { selectControllers } from '../controllers/index.ts';
 import { systemClock, VirtualClock, type Clock } from '../machinery/clock.ts';
 import { silentLogger, type Logger } from '../machinery/log.ts';
 import { SeededRandom, systemRandom } from '../machinery/random.ts';
@@ -45,6 +46,8 @@ export interface StartClusterOptions {
   readonly schedulerConfiguration?: unknown;
   /** Plugins that it can name besides those in the tree (docs/writing-a-scheduler-plugin.md). */
   readonly schedulerPlugins?: readonly PluginRegistration[];
+  /** Which controllers run: '*' all that are on by default, 'foo' this one, '-foo' not this one. Default: all. */
+  readonly controllers?: readonly string[];
   /** What each node has. Default: 4 CPUs, 32 GiB, 110 pods. */
   readonly nodeCapacity?: Readonly<Record<string, string>>;
   /** Default: nothing is logged. */
@@ -117,6 +120,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     podCidr,
     serviceCidr,
     schedulerConfiguration: options.schedulerConfiguration,
+    ...(options.controllers !== undefined && { controllers: selectControllers(options.controllers) }),
     schedulerPlugins: options.schedulerPlugins,
   });
   const removeLogs = (): Promise<void> => rm(logsDir, { recursive: true, force: true });

@@ -14,6 +14,7 @@ import type { Arguments } from './arguments.ts';
 import { displayName, objectNamed, resourceNamed } from './kinds.ts';
 import type { AnyResource } from './kinds.ts';
 import { formatValue, valuesAt } from './paths.ts';
+import { MetricsSource } from './metrics-source.ts';
 import { formatRows, selectColumns } from './table.ts';
 import type { Table } from './table.ts';
 import { WriteCounter } from './write-counter.ts';
@@ -31,6 +32,7 @@ type Command = (args: Arguments, input: string) => Promise<string>;
 
 export class Session {
   #cluster: EmbeddedCluster<VirtualClock> | undefined;
+  #metrics: MetricsSource | undefined;
   readonly #watches: TableWatch[] = [];
 
   /** The answer of one command; what the API refuses is an answer too. Throws if the transcript itself is wrong. */
@@ -51,11 +53,12 @@ export class Session {
 
   async stop(): Promise<void> {
     for (const watch of this.#watches) watch.stop();
+    await this.#metrics?.stop();
     await this.#cluster?.stop();
   }
 
   readonly #commands: Readonly<Record<string, Command>> = {
-    /** cluster nodes=3 seed=x cpu=4 memory=32Gi pods=110 start=2026-03-26T00:00:00Z listening=true */
+    /** cluster nodes=3 seed=x cpu=4 memory=32Gi pods=110 start=2026-03-26T00:00:00Z listening=true metrics=true */
     cluster: async (args) => {
       const capacity = Object.fromEntries(
         ['cpu', 'memory', 'pods'].flatMap((name) => {
@@ -64,14 +67,17 @@ export class Session {
         }),
       );
       const start = args.option('start');
+      const withMetrics = args.flag('metrics');
       this.#cluster = await startCluster({
         clock: 'virtual',
         ...(start !== undefined && { startMs: Date.parse(start) }),
         nodes: Number(args.option('nodes') ?? 1),
         seed: args.option('seed') ?? 'scenario',
         ...(args.flag('listening') && { port: 0 }),
+        ...(withMetrics && { controllers: ['*', '-horizontal-pod-autoscaler-controller'] }),
         nodeCapacity: { cpu: '4', memory: '32Gi', pods: '110', ...capacity },
       });
+      if (withMetrics) this.#metrics = new MetricsSource(this.#cluster);
       return '';
     },
 
@@ -234,6 +240,33 @@ export class Session {
       const { type, name } = objectNamed(args.word(0));
       await this.#resource(type, args).delete(name, options);
       return `${displayName(type, name)} deleted`;
+    },
+
+    /** load web 900m: what the pods with the label app=web use of CPUs from now on, all together. */
+    load: (args) => {
+      if (this.#metrics === undefined) throw new Error('load: the cluster was not started with metrics=true');
+      this.#metrics.set(`app=${args.word(0)}`, args.word(1));
+      return Promise.resolve('');
+    },
+
+    /** drain node-1: cordons it and tries once to evict each of its pods but those of DaemonSets. */
+    drain: async (args) => {
+      const node = args.word(0);
+      const lines = [await this.#setUnschedulable(node, true)];
+      const inDefault = this.#resourceIn(resourceNamed('pods'), DEFAULT_NAMESPACE);
+      const { items } = await inDefault.list({ fieldSelector: `spec.nodeName=${node}` });
+      for (const { metadata } of items) {
+        const { name, ownerReferences = [], deletionTimestamp } = metadata;
+        if (deletionTimestamp !== undefined || ownerReferences.some(({ kind }) => kind === 'DaemonSet')) continue;
+        const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: DEFAULT_NAMESPACE } };
+        try {
+          await inDefault.subresource(name, 'eviction', eviction);
+          lines.push(`pod/${name} evicted`);
+        } catch (err) {
+          lines.push(`error when evicting pods/${JSON.stringify(name)} (will retry): ${(err as Error).message}`);
+        }
+      }
+      return lines.join('\n');
     },
 
     cordon: (args) => this.#setUnschedulable(args.word(0), true),
