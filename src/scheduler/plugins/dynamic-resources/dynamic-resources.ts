@@ -1,8 +1,7 @@
 // DynamicResources: a pod goes where devices can be had for its claims, or where those are that its claims have.
 
 import { pods } from '../../../api/core/v1/index.ts';
-import type { New } from '../../../api/meta/v1/index.ts';
-import { deviceClasses, type ResourceClaim as ApiResourceClaim, resourceClaims } from '../../../api/resource/v1/index.ts';
+import { deviceClasses, resourceClaims } from '../../../api/resource/v1/index.ts';
 import * as apierrors from '../../../machinery/apierrors.ts';
 import { type CycleState, type StateKey, stateKey } from '../../framework/cycle-state.ts';
 import type { ClusterEventWithHint } from '../../framework/events.ts';
@@ -350,8 +349,8 @@ class DynamicResources implements Plugins {
     const { client } = this.#handle;
     const { namespace = '', generateName, annotations, ownerReferences } = claim.metadata;
     const resource = client.resource(resourceClaims).namespace(namespace);
-    const metadata = { generateName, annotations: { ...annotations }, ownerReferences: [...(ownerReferences ?? [])] };
-    const made = await resource.create({ metadata, spec: claim.spec } as New<ApiResourceClaim>, { signal });
+    const metadata = { generateName, annotations, ownerReferences };
+    const made = await resource.create({ metadata, spec: claim.spec }, { signal });
     state.write(MADE, made);
     this.#claims.setPending(made, allocation);
     this.#claims.clearPending(claim);
