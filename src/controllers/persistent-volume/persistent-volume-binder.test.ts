@@ -182,6 +182,28 @@ describe('a claim of a class', () => {
     expect(await said()).toHaveLength(1);
   });
 
+  it('that names a plugin which is gone is provisioned for by the driver in its place', async () => {
+    await classes().create(storageClass({ provisioner: 'kubernetes.io/aws-ebs' }));
+    await create(newClaim('c', { storageClassName: 'x' }));
+    expect((await claims().get('c')).metadata.annotations).toHaveProperty(
+      ['volume.kubernetes.io/storage-provisioner'],
+      'ebs.csi.aws.com',
+    );
+    expect((await said()).at(-1)).toContain("external provisioner 'ebs.csi.aws.com'");
+    const { uid } = (await claims().get('c')).metadata;
+    const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'default', name: 'c', uid };
+    const annotations = { 'pv.kubernetes.io/provisioned-by': 'kubernetes.io/aws-ebs' };
+    await create(newVolume('v', { claimRef, storageClassName: 'x', persistentVolumeReclaimPolicy: 'Delete' }, { annotations }));
+    expect((await volumes().get('v')).metadata.annotations).toEqual({
+      ...annotations,
+      'pv.kubernetes.io/migrated-to': 'ebs.csi.aws.com',
+    });
+    await claims().patch('c', MERGE, { metadata: { finalizers: null } });
+    await claims().delete('c');
+    await settle();
+    expect(await state()).toEqual(['v Released c']);
+  });
+
   it('waits for its first consumer, then for the pod, then for the node', async () => {
     await classes().create(storageClass({ volumeBindingMode: 'WaitForFirstConsumer' }));
     await create(newVolume('v', { storageClassName: 'x' }), newClaim('c', { storageClassName: 'x' }));

@@ -20,7 +20,8 @@ import { BY_CLAIM, byClaim } from '../pod-claims.ts';
 import { isPodTerminal } from '../pod-state.ts';
 import { boundClaim, boundVolume, claimInPhase, isAnnotated, unboundVolume, volumeInPhase, withProvisioner } from './binding.ts';
 import { mismatch, refersTo, volumeMode } from './matching.ts';
-import { BIND_COMPLETED, PROVISIONED_BY, SELECTED_NODE } from './names.ts';
+import { isExternal, migratedVolume, provisionerOf } from './migration.ts';
+import { BIND_COMPLETED, BOUND_BY_CONTROLLER, PROVISIONED_BY, SELECTED_NODE } from './names.ts';
 import { classOfClaim, classOfVolume, defaultClass, isDefaultClass, saysNoClass, waitsForConsumer } from './storage-classes.ts';
 import { isFree, VolumeIndex } from './volume-index.ts';
 import { isWaiting, WaitingClaims } from './waiting-claims.ts';
@@ -35,7 +36,6 @@ export interface PersistentVolumeBinderConfig extends ControllerConfig {
 }
 
 const BY_VOLUME = 'volume-name';
-const IN_TREE = 'kubernetes.io/';
 
 export class PersistentVolumeBinder implements Controller {
   readonly name = 'persistentvolume-binder-controller';
@@ -178,7 +178,11 @@ export class PersistentVolumeBinder implements Controller {
       if (isFor || (volume.spec.claimRef === undefined && why === undefined)) return await this.#bind(volume, claim, signal);
       if (why !== undefined) {
         this.#tell(claim, 'Warning', 'VolumeMismatch', `Cannot bind to requested volume "${volumeName}": ${why}`);
-      } else this.#tell(claim, 'Warning', 'FailedBinding', `volume "${volumeName}" already bound to a different claim.`);
+      } else {
+        this.#tell(claim, 'Warning', 'FailedBinding', `volume "${volumeName}" already bound to a different claim.`);
+        // Somebody has taken off it that it was bound before: what is said of it stays.
+        if (isAnnotated(claim, BOUND_BY_CONTROLLER)) return;
+      }
     }
     await this.#setClaimPhase(claim, 'Pending', undefined, signal);
   }
@@ -222,9 +226,9 @@ export class PersistentVolumeBinder implements Controller {
       this.#tell(claim, 'Warning', 'ProvisioningFailed', message);
       return;
     }
-    const { provisioner } = storageClass;
-    if (provisioner.startsWith(IN_TREE)) {
-      this.#tell(claim, 'Warning', 'ProvisioningFailed', `no volume plugin matched name: ${provisioner}`);
+    const provisioner = provisionerOf(storageClass.provisioner);
+    if (provisioner === undefined) {
+      this.#tell(claim, 'Warning', 'ProvisioningFailed', `no volume plugin matched name: ${storageClass.provisioner}`);
       return;
     }
     try {
@@ -293,7 +297,8 @@ export class PersistentVolumeBinder implements Controller {
     return volume === undefined ? reconciled : await settled(this.#syncVolume(volume, signal));
   }
 
-  async #syncVolume(volume: ReadVolume, signal: AbortSignal): Promise<void> {
+  async #syncVolume(found: ReadVolume, signal: AbortSignal): Promise<void> {
+    const volume = await this.#updateVolume(migratedVolume(found), signal, found);
     const { claimRef } = volume.spec;
     if (claimRef === undefined || (claimRef.uid ?? '') === '') {
       await this.#setVolumePhase(volume, 'Available', signal);
@@ -420,12 +425,6 @@ export class PersistentVolumeBinder implements Controller {
 /** A volume that could not be reclaimed stays Failed for people to see. */
 function isGivenBack({ status }: ReadVolume): boolean {
   return status.phase === 'Released' || status.phase === 'Failed';
-}
-
-/** Somebody else has provisioned it, and deletes it. */
-function isExternal({ metadata, spec }: ReadVolume): boolean {
-  const provisioner = metadata.annotations?.[PROVISIONED_BY] ?? '';
-  return provisioner === '' ? spec.csi !== undefined : !provisioner.startsWith(IN_TREE);
 }
 
 /** Somebody else was faster: it is tried again with what is known then. What is gone needs nothing. */

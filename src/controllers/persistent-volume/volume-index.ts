@@ -122,8 +122,11 @@ export class VolumeIndex {
   }
 }
 
-export function isFree({ metadata, spec, status }: ReadVolume): boolean {
-  return spec.claimRef === undefined && status.phase === 'Available' && metadata.deletionTimestamp === undefined;
+/** Anybody may have it. Pending are those that the binder has not looked at yet: they are available, though nobody has said so. */
+export function isFree({ metadata, spec, status: { phase = 'Pending' } }: ReadVolume): boolean {
+  return (
+    spec.claimRef === undefined && (phase === 'Available' || phase === 'Pending') && metadata.deletionTimestamp === undefined
+  );
 }
 
 /** A volume that refers to a claim is not asked for its class. */
