@@ -5,7 +5,7 @@ import { hostname, networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { nodes as nodeType, type Node, type NodeAddress, type ResourceList } from '../api/core/v1/index.ts';
 import type { Immutable } from '../api/meta/v1/index.ts';
-import type { NodeConnector } from '../apiserver/node-connector.ts';
+import { createTlsNodeConnector, type NodeConnector } from '../apiserver/node-connector.ts';
 import { ApiServer } from '../apiserver/server.ts';
 import { sharedByMany } from '../client/abort.ts';
 import type { Client } from '../client/client.ts';
@@ -13,6 +13,7 @@ import { createClient } from '../client/create-client.ts';
 import { createInProcessTransport } from '../client/in-process.ts';
 import { SharedInformerFactory } from '../client/informers/index.ts';
 import { ControllerManager } from '../controllers/controller-manager.ts';
+import { ControllerManagerMetrics } from '../controllers/metrics.ts';
 import type { ControllerName } from '../controllers/controllers.ts';
 import type { Runtime } from '../cri/index.ts';
 import { Kubelet } from '../kubelet/kubelet.ts';
@@ -96,7 +97,10 @@ export class Cluster {
   readonly #running: Promise<void>[] = [];
   readonly #server: ApiServer;
   readonly #schedulerMetrics: SchedulerMetrics;
+  readonly #controllerMetrics: ControllerManagerMetrics;
   #url: string | undefined;
+  /** How nodes of other processes are reached: made when the first one is. */
+  #elsewhere: Promise<NodeConnector> | undefined;
   #stopping: Promise<void> | undefined;
   #fail: (reason: Error) => void = () => undefined;
   /** Resolves with the reason if a component ends that should not. */
@@ -134,6 +138,7 @@ export class Cluster {
     sharedByMany(this.#abort.signal);
     this.failed = new Promise((resolve) => (this.#fail = resolve));
     this.#schedulerMetrics = new SchedulerMetrics({ clock: config.clock });
+    this.#controllerMetrics = new ControllerManagerMetrics({ clock: config.clock });
     this.#server = new ApiServer({
       storage,
       clock,
@@ -143,7 +148,7 @@ export class Cluster {
       sharesStorage: config.leaderElect,
       nodeConnector: this.#nodeConnector(),
       version: KUBERNETES_VERSION.gitVersion,
-      otherMetrics: () => this.#schedulerMetrics.text(),
+      otherMetrics: () => this.#schedulerMetrics.text() + this.#controllerMetrics.text(),
       // Without an authority a pod could not know the API server: it gets no token for it either.
       ...(this.#serviceAccountKey !== undefined && {
         serviceAccounts: { signingKey: this.#serviceAccountKey, mountTokens: true },
@@ -170,6 +175,7 @@ export class Cluster {
     const controllers = new ControllerManager({
       client: managerClient,
       clientOf: (account) => this.#clientOf(...controllerIdentity(account)),
+      metrics: this.#controllerMetrics,
       clock,
       random: random.derive('controller-manager'),
       logger: logger.with({ component: 'controller-manager' }),
@@ -329,17 +335,27 @@ export class Cluster {
     return createClient(createInProcessTransport({ handler, userAgent }));
   }
 
-  /** Kubelets in this process are reached without a port. */
+  /** Kubelets in this process are reached without a port, those that have joined it from elsewhere at their own. */
   #nodeConnector(): NodeConnector {
     return {
-      connect: (target): Promise<Duplex> => {
+      connect: async (target, signal): Promise<Duplex> => {
         const kubelet = this.#kubelets.get(target.name);
-        if (kubelet === undefined) return Promise.reject(new Error(`node ${target.name} is not part of this process`));
+        if (kubelet === undefined) return (await this.#connectorOf(target.name)).connect(target, signal);
         const [near, far] = duplexPair();
         kubelet.handleConnection(far, { name: 'system:apiserver', groups: ['system:masters'] });
-        return Promise.resolve(near);
+        return near;
       },
     };
+  }
+
+  async #connectorOf(node: string): Promise<NodeConnector> {
+    const { pki, nodes } = this.#config;
+    if (pki === undefined || nodes.some(({ name }) => name === node))
+      throw new Error(`node ${node} does not run in this process`);
+    this.#elsewhere ??= pki
+      .certificate('apiserver-kubelet-client', { commonName: 'kube-apiserver-kubelet-client', usage: 'client' })
+      .then((pair) => createTlsNodeConnector({ ...pair, ca: pki.caCertificate }));
+    return this.#elsewhere;
   }
 }
 

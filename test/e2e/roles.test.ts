@@ -13,7 +13,7 @@ import { createHttpTransport } from '../../src/client/http/index.ts';
 import { loadKubeconfig } from '../../src/client/kubeconfig.ts';
 import { systemClock } from '../../src/machinery/clock.ts';
 import { ETCD_HINT, type EtcdProcess, hasEtcd, startEtcd } from '../../src/storage/etcd/testing/etcd-process.ts';
-import { coxArgs, eventually, Kubectl, kubectls, missingKubectl, named, run, temporaryDir } from './harness.ts';
+import { coxArgs, coxUp, eventually, Kubectl, kubectls, missingKubectl, named, run, temporaryDir } from './harness.ts';
 
 const missing = missingKubectl ?? (hasEtcd() ? undefined : ETCD_HINT);
 
@@ -24,6 +24,30 @@ interface Role {
   readonly stderr: () => string;
   /** Resolves with the exit status. */
   readonly ended: Promise<number>;
+}
+
+const cox = async (...args: string[]): Promise<string> => {
+  const { status, stdout, stderr } = await run(process.execPath, [...coxArgs, ...args]);
+  expect(stderr, args.join(' ')).toBe('');
+  expect(status).toBe(0);
+  return stdout;
+};
+
+/** Resolves when it is ready. */
+async function startRole(name: string, ...flags: string[]): Promise<Role> {
+  const child = spawn(process.execPath, [...coxArgs, name, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let [stdout, stderr] = ['', ''];
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')));
+  const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
+  const description = await new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      stdout += chunk.toString('utf8');
+      const said = /^ready: (.*)\n/m.exec(stdout);
+      if (said !== null) resolve(said[1] as string);
+    });
+    void ended.then((code) => reject(new Error(`cox ${name} ended with ${code}:\n${stdout}\n${stderr}`)));
+  });
+  return { description, process: child, stderr: () => stderr, ended };
 }
 
 describe.skipIf(missing !== undefined)(named('roles that run apart', missing), () => {
@@ -37,30 +61,11 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
   let scheduler: Role;
   let kubectl: Kubectl;
 
-  const cox = async (...args: string[]): Promise<string> => {
-    const { status, stdout, stderr } = await run(process.execPath, [...coxArgs, ...args]);
-    expect(stderr, args.join(' ')).toBe('');
-    expect(status).toBe(0);
-    return stdout;
-  };
-
-  async function start(name: string, ...flags: string[]): Promise<Role> {
-    const child = spawn(process.execPath, [...coxArgs, name, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
-    let [stdout, stderr] = ['', ''];
-    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')));
-    const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
-    const description = await new Promise<string>((resolve, reject) => {
-      child.stdout.on('data', (chunk: Buffer) => {
-        stdout += chunk.toString('utf8');
-        const said = /^ready: (.*)\n/m.exec(stdout);
-        if (said !== null) resolve(said[1] as string);
-      });
-      void ended.then((code) => reject(new Error(`cox ${name} ended with ${code}:\n${stdout}\n${stderr}`)));
-    });
-    const role = { description, process: child, stderr: () => stderr, ended };
+  const start = async (name: string, ...flags: string[]): Promise<Role> => {
+    const role = await startRole(name, ...flags);
     roles.push(role);
     return role;
-  }
+  };
 
   async function kubeconfig(role: string, index: number, ...flags: string[]): Promise<string> {
     const path = join(dir.path, `${role}-${index}.conf`);
@@ -217,4 +222,31 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     );
     expect(await refused('certs', 'node', 'n', '--cert-dir', join(dir.path, 'nowhere'))).toMatch(/cox certs init/);
   });
+});
+
+test.skipIf(missingKubectl !== undefined)(named('a node joins a cluster that began as one process', missingKubectl), async () => {
+  const dir = temporaryDir();
+  const cluster = await coxUp(['--runtime', 'simulated', '--store', 'memory'], { dataDir: dir.path });
+  const certs = ['--cert-dir', join(dir.path, 'pki')];
+  const config = join(dir.path, 'worker.conf');
+  const server = /https:\S+/.exec(cluster.output)?.[0] as string;
+  let node: Role | undefined;
+  try {
+    await cox('certs', 'kubeconfig', 'kubelet', '--node', 'worker', ...certs, '--server', server, '-o', config);
+    await cox('certs', 'node', 'worker', ...certs, '--hosts', '127.0.0.1');
+    const at = ['--hostname-override', 'worker', '--node-ip', '127.0.0.1', '--address', '127.0.0.1', '--port', '0'];
+    const runtime = ['--runtime', 'simulated', '--pod-cidr', '10.244.9.0/24', '--data-dir', join(dir.path, 'worker')];
+    node = await startRole('kubelet', '--kubeconfig', config, ...certs, ...at, ...runtime);
+    const kubectl = cluster.kubectl();
+    await kubectl.run('wait --for=condition=Ready node/worker --timeout=30s');
+    const overrides = JSON.stringify({ spec: { nodeName: 'worker' } });
+    await kubectl.run(`run there --image=nginx --overrides='${overrides}'`);
+    await kubectl.run('wait --for=condition=Ready pod/there --timeout=30s');
+    await kubectl.run('logs there');
+  } finally {
+    node?.process.kill('SIGTERM');
+    await node?.ended;
+    await cluster.stop();
+    dir.remove();
+  }
 });
