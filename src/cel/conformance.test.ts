@@ -61,6 +61,7 @@ function environmentOf(it: ConformanceTest): Environment {
     libraries: [...allLibraries, declared],
     container: it.container,
     homogeneousLiterals: false,
+    quotedNames: true,
   });
 }
 

@@ -9,16 +9,15 @@ import type { Expression } from './ast.ts';
 import { check, type Checked, type Declarations, type NamedValue } from './checker.ts';
 import type { Budget } from './cost.ts';
 import { Frame, PER_CALL_LIMIT } from './cost.ts';
-import type { Library, Overload } from './declarations.ts';
+import type { Library } from './declarations.ts';
 import { CompileError, EvaluationError, Suspension, type CompileErrorReason, type Issue } from './errors.ts';
-import type { Macro } from './macros.ts';
 import { estimateCost } from './estimate.ts';
 import type { Range } from './estimate-range.ts';
 import { checkLiterals } from './literals.ts';
 import { parse, PARSER_LIMITS, type Parsed, type ParserLimits } from './parser.ts';
 import { plan, type Plan } from './planner.ts';
-import { standardLibrary } from './standard/index.ts';
-import { DYN, formatType, sameType, typeOf, type ObjectType, type Type } from './types.ts';
+import { tablesOf, type Tables } from './tables.ts';
+import { DYN, formatType, sameType, typeOf, type Type } from './types.ts';
 import { isDyn } from './unify.ts';
 import { TypeValue, type Value } from './values.ts';
 
@@ -33,6 +32,8 @@ export interface EnvironmentConfig {
   readonly homogeneousLiterals?: boolean;
   /** `1 < 1.5` checks. Default: true, as in Kubernetes. */
   readonly crossTypeComparisons?: boolean;
+  /** Names of fields may be written in backticks. Default: false, as in Kubernetes. */
+  readonly quotedNames?: boolean;
   /** What an expression may be at most; see PARSER_LIMITS for the defaults. */
   readonly limits?: Partial<ParserLimits>;
 }
@@ -64,22 +65,19 @@ export interface EvaluateOptions {
 /** A variable's values, by name. They may be API objects as they are: what is declared of them says how they are read. */
 export type Activation = Readonly<Record<string, unknown>>;
 
+const NO_LIBRARIES: readonly Library[] = [];
+
 /** Immutable. */
 export class Environment {
   readonly #config: EnvironmentConfig;
-  readonly #names = new Map<string, NamedValue>();
-  readonly #functions = new Map<string, readonly Overload[]>();
-  readonly #macros: Macro[] = [];
-  readonly #resolvers: ((name: string) => ObjectType | undefined)[] = [];
+  readonly #tables: Tables;
+  readonly #variables = new Map<string, NamedValue>();
   readonly #declarations: Declarations;
-  readonly #optionalSyntax: boolean;
 
   constructor(config: EnvironmentConfig = {}) {
     this.#config = config;
-    const libraries = [standardLibrary(config.crossTypeComparisons ?? true), ...(config.libraries ?? [])];
-    this.#optionalSyntax = libraries.some((library) => library.optionalSyntax === true);
-    for (const library of libraries) this.#add(library);
-    for (const [name, type] of Object.entries(config.variables ?? {})) this.#names.set(name, { name, type });
+    this.#tables = tablesOf(config.libraries ?? NO_LIBRARIES, config.crossTypeComparisons ?? true);
+    for (const [name, type] of Object.entries(config.variables ?? {})) this.#variables.set(name, { name, type });
     const container = config.container ?? '';
     this.#declarations = {
       container,
@@ -87,47 +85,38 @@ export class Environment {
       lookupName: (name) => firstOf(candidates(container, name), (candidate) => this.#lookup(candidate)),
       lookupFunction: (name) =>
         firstOf(candidates(container, name), (candidate) => {
-          const overloads = this.#functions.get(candidate);
+          const overloads = this.#tables.functions.get(candidate);
           return overloads === undefined ? undefined : { name: candidate, overloads };
         }),
     };
   }
 
-  #add(library: Library): void {
-    for (const [name, overloads] of Object.entries(library.functions ?? {})) {
-      this.#functions.set(name, [...(this.#functions.get(name) ?? []), ...overloads]);
-    }
-    this.#macros.push(...(library.macros ?? []));
-    if (library.resolve !== undefined) this.#resolvers.push(library.resolve);
-    for (const [name, { type, value }] of Object.entries(library.constants ?? {})) {
-      this.#names.set(name, { name, type, constant: { value } });
-    }
-    for (const type of library.types ?? []) {
-      if (type.kind !== 'object' && type.kind !== 'opaque') continue;
-      this.#names.set(type.name, { name: type.name, type: typeOf(type), constant: { value: new TypeValue(type.name) } });
-    }
-  }
-
   #lookup(name: string): NamedValue | undefined {
-    const known = this.#names.get(name);
+    const known = this.#variables.get(name) ?? this.#tables.names.get(name);
     if (known !== undefined) return known;
-    const type = firstOf(this.#resolvers, (resolve) => resolve(name));
+    const type = firstOf(this.#tables.resolvers, (resolve) => resolve(name));
     return type === undefined ? undefined : { name, type: typeOf(type), constant: { value: new TypeValue(name) } };
   }
 
   /** This environment and more: variables and libraries are added, the rest is replaced. */
   extend(config: EnvironmentConfig): Environment {
+    const own = this.#config.libraries ?? NO_LIBRARIES;
     return new Environment({
       ...this.#config,
       ...config,
       variables: { ...this.#config.variables, ...config.variables },
-      libraries: [...(this.#config.libraries ?? []), ...(config.libraries ?? [])],
+      libraries: config.libraries === undefined ? own : [...own, ...config.libraries],
     });
   }
 
   parse(source: string): Parsed {
     const limits = { ...PARSER_LIMITS, ...this.#config.limits };
-    return parse(source, { macros: this.#macros, optionalSyntax: this.#optionalSyntax, ...limits });
+    return parse(source, {
+      macros: this.#tables.macros,
+      optionalSyntax: this.#tables.optionalSyntax,
+      quotedNames: this.#config.quotedNames ?? false,
+      ...limits,
+    });
   }
 
   /** For tools and tests: the types of an expression's parts. */
@@ -153,7 +142,7 @@ export class Environment {
       checked,
       overloadsOf: (name) => this.#declarations.lookupFunction(name)?.overloads ?? [],
     });
-    return { program: new Program(source, expression, resultType, planned, (name) => this.#names.get(name)?.type ?? DYN) };
+    return { program: new Program(source, expression, resultType, planned, (name) => this.#variables.get(name)?.type ?? DYN) };
   }
 
   /**

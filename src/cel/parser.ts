@@ -23,6 +23,8 @@ export interface ParserConfig extends ParserLimits {
   readonly macros: readonly Macro[];
   /** `?.`, `[?`, `{?…}`. */
   readonly optionalSyntax: boolean;
+  /** Names in backticks, which may have dots and dashes. */
+  readonly quotedNames: boolean;
 }
 
 export type Parsed =
@@ -249,7 +251,7 @@ class Parser {
     const optional = this.#accept("'?'");
     if (optional !== undefined && !this.#config.optionalSyntax) this.#report(dot.offset, "unsupported syntax '.?'");
     const name = this.#expect(IDENTIFIER, ESCAPED_IDENTIFIER);
-    const field = nameOf(name);
+    const field = this.#nameOf(name);
     if (optional !== undefined) {
       const literal = this.#node({ kind: 'literal', value: field, offset: name.offset });
       return this.#call(dot.offset, operators.optionalSelect, operand, literal);
@@ -260,6 +262,12 @@ class Parser {
       return this.#callOrMacro(field, operand, args, open.offset);
     }
     return this.#node({ kind: 'select', operand, field, testOnly: false, offset: dot.offset });
+  }
+
+  #nameOf(token: Token): string {
+    if (token.kind !== ESCAPED_IDENTIFIER) return token.text;
+    if (!this.#config.quotedNames) this.#report(token.offset, "unsupported syntax: '`'");
+    return token.text.slice(1, -1);
   }
 
   #index(operand: Expression): Expression {
@@ -402,7 +410,12 @@ class Parser {
       const name =
         fields.length === 0 || optional !== undefined ? this.#expectName(kinds) : this.#expect(IDENTIFIER, ESCAPED_IDENTIFIER);
       const colon = this.#expect("':'");
-      fields.push({ field: nameOf(name), value: this.#expression(), optional: optional !== undefined, offset: colon.offset });
+      fields.push({
+        field: this.#nameOf(name),
+        value: this.#expression(),
+        optional: optional !== undefined,
+        offset: colon.offset,
+      });
       if (this.#accept("','") === undefined) break;
     }
     if (fields.length === 0) this.#accept("','");
@@ -450,8 +463,6 @@ class Parser {
     return this.#node({ kind: 'map', entries, offset });
   }
 }
-
-const nameOf = (token: Token): string => (token.kind === ESCAPED_IDENTIFIER ? token.text.slice(1, -1) : token.text);
 
 export function parse(source: string, config: ParserConfig): Parsed {
   const length = [...source].length;

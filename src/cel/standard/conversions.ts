@@ -12,21 +12,17 @@ const A = parameter('A');
 const identity = (value: Value): Value => value;
 const NANOSECONDS = 1_000_000_000n;
 
+const noConversion = (to: string): Error => evaluationError(`type conversion error from 'string' to '${to}'`);
+
 function parseInt64(text: string): number | bigint {
-  if (!/^[+-]?[0-9]+$/.test(text)) throw evaluationError(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  const value = BigInt(text.replace('+', ''));
-  if (BigInt.asIntN(64, value) !== value) {
-    throw evaluationError(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`);
-  }
+  const value = /^[+-]?[0-9]+$/.test(text) ? BigInt(text.replace('+', '')) : undefined;
+  if (value === undefined || BigInt.asIntN(64, value) !== value) throw noConversion('int');
   return normalizeInt(value);
 }
 
 function parseUint64(text: string): Uint {
-  if (!/^[0-9]+$/.test(text)) throw evaluationError(`strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
-  const value = BigInt(text);
-  if (BigInt.asUintN(64, value) !== value) {
-    throw evaluationError(`strconv.ParseUint: parsing ${JSON.stringify(text)}: value out of range`);
-  }
+  const value = /^[0-9]+$/.test(text) ? BigInt(text) : undefined;
+  if (value === undefined || BigInt.asUintN(64, value) !== value) throw noConversion('uint');
   return new Uint(value);
 }
 
@@ -43,11 +39,8 @@ const SPECIAL_DOUBLES: Readonly<Record<string, number>> = {
 function parseDouble(text: string): Double {
   const special = SPECIAL_DOUBLES[text.toLowerCase()];
   if (special !== undefined) return new Double(special);
-  if (!/^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/.test(text)) {
-    throw evaluationError(`strconv.ParseFloat: parsing ${JSON.stringify(text)}: invalid syntax`);
-  }
-  const value = Number(text);
-  if (!Number.isFinite(value)) throw evaluationError(`strconv.ParseFloat: parsing ${JSON.stringify(text)}: value out of range`);
+  const value = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/.test(text) ? Number(text) : Infinity;
+  if (!Number.isFinite(value)) throw noConversion('double');
   return new Double(value);
 }
 
@@ -78,7 +71,7 @@ const FALSE_TEXTS: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false
 function parseBool(text: string): boolean {
   if (TRUE_TEXTS.has(text)) return true;
   if (FALSE_TEXTS.has(text)) return false;
-  throw evaluationError(`type conversion error from 'string' to 'bool'`);
+  throw noConversion('bool');
 }
 
 function decodeText(bytes: Uint8Array): string {
