@@ -74,6 +74,18 @@ describe('a cluster on the real clock', () => {
     await untilRunning(cluster, 3);
   });
 
+  it('tells of its parts at one place, and runs the controllers that are chosen', async () => {
+    const cluster = await start({ controllers: ['*', '-replicaset-controller'] });
+    await cluster.apply(replicaSet(1));
+    const metrics = await cluster.client.transport.text({ method: 'GET', path: '/metrics' });
+    expect(metrics).toMatch(/^workqueue_depth\{name="deployment"\} 0$/m);
+    expect(metrics).toContain('running_managed_controllers{manager="kube-controller-manager",name="deployment-controller"} 1\n');
+    expect(metrics).not.toContain('name="replicaset-controller"');
+    expect(metrics).toContain('apiserver_request_total');
+    expect(await podsOf(cluster)).toEqual([]);
+    await expect(startCluster({ controllers: ['nonsense'] })).rejects.toThrow('not in the list of known controllers');
+  });
+
   it('opens no port unless it is asked to', async () => {
     const before = openResources().filter((name) => name.startsWith('TCP'));
     const cluster = await start();
