@@ -23,7 +23,7 @@ import { anyNode, anyPod, type AnyPod, competingPod, GPU, nodeAffinity, smallNod
 import { NAMESPACES } from './testing/random-cluster.ts';
 import type { ReferenceWorld } from './testing/reference.ts';
 import { bestOf, preemptions, type ReferenceArgs, refusal, scoresByPlugin } from './testing/reference-scheduler.ts';
-import { COLORS, index, SERVICES, type Step, stepsOf, World } from './testing/random-world.ts';
+import { BUDGETS, COLORS, index, SERVICES, type Step, stepsOf, World } from './testing/random-world.ts';
 import { staticInformers, type StaticInformers } from './testing/static-informers.ts';
 
 /** More of them for a longer look: REFERENCE_RUNS=5000. */
@@ -129,10 +129,20 @@ interface Seen {
   readonly different: Set<string>;
   readonly reasons: Set<string>;
   preempted: number;
+  /** Of those: how often no budget could be kept. */
+  violated: number;
   helpless: number;
 }
 
-const newSeen = (): Seen => ({ passed: 0, refused: 0, different: new Set(), reasons: new Set(), preempted: 0, helpless: 0 });
+const newSeen = (): Seen => ({
+  passed: 0,
+  refused: 0,
+  different: new Set(),
+  reasons: new Set(),
+  preempted: 0,
+  violated: 0,
+  helpless: 0,
+});
 
 const DEFAULT_ARGS: ReferenceArgs = {
   ignoredResources: [],
@@ -176,6 +186,11 @@ describe('the default profile', () => {
   beforeAll(async () => {
     known = staticInformers({
       '/api/v1/namespaces': NAMESPACES.map((name) => ({ metadata: { name, labels: COLORS[name] } })),
+      '/apis/policy/v1/poddisruptionbudgets': BUDGETS.map(({ namespace, selector, allowed }, i) => ({
+        metadata: { namespace, name: `b${i}` },
+        spec: { selector: { matchLabels: selector } },
+        status: { disruptionsAllowed: allowed },
+      })),
       '/api/v1/services': SERVICES.map(({ namespace, selector }, i) => ({
         metadata: { namespace, name: `s${i}` },
         spec: { selector },
@@ -303,6 +318,7 @@ describe('the default profile', () => {
       }
       seen.preempted++;
       const best = bestOf(candidates);
+      if (best.some(({ violating }) => violating.length > 0)) seen.violated++;
       const taken = best.find(({ node }) => node === result.nominatedNode);
       expect(best.map(({ node }) => node)).toContain(result.nominatedNode);
       const named = (type: string): readonly string[] =>
@@ -356,6 +372,7 @@ describe('the default profile', () => {
   it('agrees with the rules on who has to make room', async () => {
     const seen = await agrees(competingPod, smallNode, RUNS, { pods: 2, placed: 24 });
     expect(Math.min(seen.preempted, seen.helpless)).toBeGreaterThan(RUNS / 8);
+    expect(seen.violated).toBeGreaterThan(0);
   });
 
   it('looks at when pods have started, also if nothing else has changed', async () => {

@@ -223,7 +223,7 @@ export const anyNode: fc.Arbitrary<NodeOptions> = fc.record({
 /** Pods that compete for room, most of them started: what preemption is about. */
 export const competingPod: fc.Arbitrary<AnyPod> = fc
   .record({
-    namespace: fc.constant('red'),
+    namespace: fc.constantFrom('red', 'green'),
     labels,
     deleting: sometimes(fc.constant(true), false, 10),
     // Few that have not: of two of those nothing says which is the more important.

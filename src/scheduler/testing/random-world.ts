@@ -20,6 +20,10 @@ export const COLORS: Readonly<Record<string, Readonly<Record<string, string>>>> 
   green: { color: 'cold' },
   blue: {},
 };
+export const BUDGETS: NonNullable<ReferenceWorld['budgets']> = [
+  { namespace: 'red', selector: { app: 'a' }, allowed: 1 },
+  { namespace: 'red', selector: { tier: 'x' }, allowed: 0 },
+];
 export const SERVICES: NonNullable<ReferenceWorld['services']> = [
   { namespace: 'red', selector: { app: 'a' } },
   { namespace: 'red', selector: { tier: 'x' } },
@@ -175,6 +179,7 @@ export class World {
       podsOn: (node) => placed.filter(({ spec }) => spec.nodeName === node),
       namespaceLabels: (namespace) => COLORS[namespace] ?? {},
       services: SERVICES,
+      budgets: BUDGETS,
     };
   }
 

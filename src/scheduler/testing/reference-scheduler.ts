@@ -116,6 +116,8 @@ export function scoresByPlugin(
 export interface Preemption {
   readonly node: string;
   readonly victims: readonly Pod[];
+  /** Those of them that a disruption budget does not allow to go. */
+  readonly violating: readonly Pod[];
 }
 
 /** More important first: by priority, then by who has started first. */
@@ -125,8 +127,8 @@ function byImportance(a: Pod, b: Pod): number {
 }
 
 /**
- * For each node where it helps at all, the victims that the rules name: all less important pods go, and then come back, the most
- * important first, as long as the pod still fits. Undefined if the rules leave it open whom they name, as two are as important.
+ * For each node where it helps at all, the victims that the rules name: all less important pods go, and then come back as long as
+ * the pod still fits, those that budgets protect before the others, the most important first. Undefined if the rules leave it open whom they name, as two are as important.
  */
 export function preemptions(
   pod: Pod,
@@ -148,25 +150,41 @@ export function preemptions(
     const without = (victims: readonly Pod[]): boolean =>
       refusal(pod, node, withPods(world, node, victims, []), promised, args) === undefined;
     if (!without(lower)) continue;
+    const protectedOnes = overdrawing(lower, world);
     let victims: readonly Pod[] = lower;
-    for (const other of lower) {
+    for (const other of [...protectedOnes, ...lower.filter((one) => !protectedOnes.includes(one))]) {
       const fewer = victims.filter((victim) => victim !== other);
       if (without(fewer)) victims = fewer;
     }
-    found.push({ node: name, victims });
+    found.push({ node: name, victims, violating: victims.filter((victim) => protectedOnes.includes(victim)) });
   }
   return found;
 }
 
+/** Those of the pods, if all of them went in this order, for which a budget has nothing left. */
+function overdrawing(pods: readonly Pod[], { budgets = [] }: ReferenceWorld): readonly Pod[] {
+  const left = budgets.map(({ allowed }) => allowed);
+  return pods.filter(({ metadata: { namespace, labels = {} } }) => {
+    let overdrawn = false;
+    budgets.forEach((budget, i) => {
+      const meant = Object.entries(budget.selector).every(([key, value]) => labels[key] === value);
+      if (budget.namespace !== namespace || !meant) return;
+      left[i] = (left[i] ?? 0) - 1;
+      if ((left[i] ?? 0) < 0) overdrawn = true;
+    });
+    return overdrawn;
+  });
+}
+
 /** What makes one better than another, in the order in which it is looked at: less is better. */
-function price({ victims }: Preemption): readonly (number | string)[] {
+function price({ victims, violating }: Preemption): readonly (number | string)[] {
   const priorities = victims.map(priorityOf);
   const highest = Math.max(...priorities);
   const starts = victims.filter((victim) => priorityOf(victim) === highest).map(({ status }) => status.startTime ?? '~');
   const earliest = starts.sort()[0] ?? '~';
   // Times are compared the other way round: those who have not run for long are the ones to go.
   const inverted = [...earliest].map((char) => String.fromCharCode(200 - char.charCodeAt(0))).join('');
-  return [highest, priorities.reduce((sum, priority) => sum + priority + 2 ** 31, 0), victims.length, inverted];
+  return [violating.length, highest, priorities.reduce((sum, priority) => sum + priority + 2 ** 31, 0), victims.length, inverted];
 }
 
 /** The best ones; those that are as good as each other. */

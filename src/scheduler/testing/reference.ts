@@ -18,6 +18,8 @@ export interface ReferenceWorld {
   readonly namespaceLabels: (namespace: string) => Labels;
   /** What Services select. Default: there are none. */
   readonly services?: readonly { readonly namespace: string; readonly selector: Labels }[];
+  /** Disruption budgets: how many of the pods selected may go. Default: there are none. */
+  readonly budgets?: readonly { readonly namespace: string; readonly selector: Labels; readonly allowed: number }[];
 }
 
 /** No selector selects nothing, an empty one everything. */
