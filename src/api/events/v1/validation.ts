@@ -4,8 +4,9 @@
 import { semanticEqual } from '../../../machinery/deep.ts';
 import * as field from '../../../machinery/field.ts';
 import type { FieldErrorList } from '../../../machinery/field.ts';
+import * as validation from '../../../machinery/validation.ts';
 import type * as core from '../../core/v1/types.ts';
-import { immutable } from '../../core/v1/validation/common.ts';
+import { immutable, invalidEach } from '../../core/v1/validation/common.ts';
 import type { Immutable } from '../../meta/v1/index.ts';
 
 type Event = Immutable<core.Event>;
@@ -28,7 +29,8 @@ const FIXED = [
 /** `event` in its stored form. */
 export function validateNewerEvent(event: Event): FieldErrorList {
   const { eventTime, type = '', firstTimestamp, lastTimestamp, count = 0, source = {} } = event;
-  const errors = series(event);
+  const { name = '' } = event.metadata;
+  const errors = [...invalidEach(field.path('metadata', 'name'), name, validation.isDNS1123Subdomain(name)), ...series(event)];
   if (eventTime === undefined || eventTime === null) errors.push(field.required(field.path('eventTime')));
   if (type !== 'Normal' && type !== 'Warning') errors.push(field.invalid(field.path('type'), '', `has invalid value: ${type}`));
   if (firstTimestamp !== undefined && firstTimestamp !== null) {
@@ -42,7 +44,7 @@ export function validateNewerEvent(event: Event): FieldErrorList {
 
 export function validateNewerEventUpdate(event: Event, old: Event): FieldErrorList {
   return [
-    ...series(event),
+    ...(semanticEqual(event.series, old.series) ? [] : series(event)),
     ...FIXED.flatMap((name) => immutable(event[name] ?? null, old[name] ?? null, field.path(name), semanticEqual)),
     ...immutable(event.reportingComponent ?? '', old.reportingComponent ?? '', field.path('reportingController'), Object.is),
     ...immutable(event.reportingInstance ?? '', old.reportingInstance ?? '', field.path('reportingInstance'), Object.is),

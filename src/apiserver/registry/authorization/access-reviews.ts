@@ -14,17 +14,18 @@ import type {
   SelfSubjectRulesReview,
   SubjectAccessReview,
 } from '../../../api/authorization/v1/index.ts';
+import {
+  validateLocalSubjectAccessReview,
+  validateSelfSubjectAccessReview,
+  validateSubjectAccessReview,
+} from '../../../api/authorization/v1/validation.ts';
 import type { Immutable } from '../../../api/meta/v1/index.ts';
 import * as apierrors from '../../../machinery/apierrors.ts';
-import { FieldPath } from '../../../machinery/field.ts';
 import type { FieldErrorList } from '../../../machinery/field.ts';
-import * as field from '../../../machinery/field.ts';
 import type { Attributes, Authorizer } from '../../authorization/authorizer.ts';
 import type { UserInfo } from '../../request.ts';
 import { FreshObject } from '../encoded-object.ts';
 import type { Rest, ServedResource } from '../rest.ts';
-
-const SPEC = new FieldPath('spec');
 
 export function accessReviewResources({ authorizer }: { readonly authorizer: Authorizer }): readonly ServedResource[] {
   return [
@@ -44,7 +45,7 @@ function selfSubjectAccessReview(authorizer: Authorizer): Rest {
   return {
     create: async (context, _name, object) => {
       const review = object as Immutable<SelfSubjectAccessReview>;
-      refuse('SelfSubjectAccessReview', validateWhat(review.spec));
+      refuse('SelfSubjectAccessReview', validateSelfSubjectAccessReview(review));
       return answer(authorizer, review, attributesOf(context.user, review.spec));
     },
   };
@@ -54,7 +55,7 @@ function subjectAccessReview(authorizer: Authorizer): Rest {
   return {
     create: async (_context, _name, object) => {
       const review = object as Immutable<SubjectAccessReview>;
-      refuse('SubjectAccessReview', [...validateWhat(review.spec), ...validateWho(review.spec)]);
+      refuse('SubjectAccessReview', validateSubjectAccessReview(review));
       return answer(authorizer, review, attributesOf(userOf(review.spec), review.spec));
     },
   };
@@ -62,19 +63,10 @@ function subjectAccessReview(authorizer: Authorizer): Rest {
 
 function localSubjectAccessReview(authorizer: Authorizer): Rest {
   return {
-    create: async (context, _name, object) => {
+    create: async (_context, _name, object) => {
       const review = object as Immutable<LocalSubjectAccessReview>;
       const { spec } = review;
-      const errors = [...validateWhat(spec), ...validateWho(spec)];
-      if (spec.resourceAttributes !== undefined && (spec.resourceAttributes.namespace ?? '') !== context.namespace) {
-        const at = SPEC.child('resourceAttributes', 'namespace');
-        errors.push(field.invalid(at, spec.resourceAttributes.namespace ?? '', 'must match metadata.namespace'));
-      }
-      if (spec.nonResourceAttributes !== undefined) {
-        const message = 'disallowed on this kind of request';
-        errors.push(field.invalid(SPEC.child('nonResourceAttributes'), spec.nonResourceAttributes, message));
-      }
-      refuse('LocalSubjectAccessReview', errors);
+      refuse('LocalSubjectAccessReview', validateLocalSubjectAccessReview(review));
       return answer(authorizer, review, attributesOf(userOf(spec), spec));
     },
   };
@@ -94,30 +86,6 @@ function selfSubjectRulesReview(authorizer: Authorizer): Rest {
 
 function refuse(kind: string, errors: FieldErrorList): void {
   if (errors.length > 0) throw apierrors.invalid({ group: 'authorization.k8s.io', kind }, '', errors);
-}
-
-function validateWhat(spec: WhatSpec): FieldErrorList {
-  const { resourceAttributes, nonResourceAttributes } = spec;
-  if (resourceAttributes !== undefined && nonResourceAttributes !== undefined) {
-    const message = 'cannot be specified in combination with resourceAttributes';
-    return [field.invalid(SPEC.child('nonResourceAttributes'), nonResourceAttributes, message)];
-  }
-  if (resourceAttributes === undefined && nonResourceAttributes === undefined) {
-    const message = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
-    return [field.invalid(SPEC.child('resourceAttributes'), null, message)];
-  }
-  return [];
-}
-
-function validateWho({
-  user = '',
-  groups = [],
-}: {
-  readonly user?: string;
-  readonly groups?: readonly string[];
-}): FieldErrorList {
-  if (user !== '' || groups.length > 0) return [];
-  return [field.invalid(SPEC.child('user'), user, 'at least one of user or group must be specified')];
 }
 
 type WhoSpec = Immutable<SubjectAccessReview>['spec'];
