@@ -26,6 +26,7 @@ import { Status } from './framework/status.ts';
 import type { Extenders } from './extenders/extenders.ts';
 import type { SchedulerMetrics } from './metrics/scheduler-metrics.ts';
 import type { PodStatusWriter } from './pod-status.ts';
+import { certainlyRefused } from './outcome.ts';
 import { NONE, type QueuedPod } from './queue/queued-pod.ts';
 import type { SchedulingQueue } from './queue/scheduling-queue.ts';
 import { diagnosisOf, type SchedulingAlgorithm } from './schedule-one.ts';
@@ -383,21 +384,6 @@ function refusedOn(node: string, status: Status): Failure {
     pendingPlugins,
     nominatedNode: '',
   };
-}
-
-/**
- * Whether the API server has said no, so that nothing was done. Not if it broke or did not answer; nor if it found a conflict,
- * which is also what an earlier binding of this pod looks like, whose answer was lost.
- */
-function certainlyRefused(cause: unknown): boolean {
-  return (
-    apierrors.isNotFound(cause) ||
-    apierrors.isForbidden(cause) ||
-    apierrors.isUnauthorized(cause) ||
-    apierrors.isInvalid(cause) ||
-    apierrors.isBadRequest(cause) ||
-    apierrors.isTooManyRequests(cause)
-  );
 }
 
 function onNode(pod: Pod, nodeName: string): Pod {

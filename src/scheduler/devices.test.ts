@@ -167,6 +167,24 @@ describe('claims to devices', () => {
     expect((await claims().get('c')).status.reservedFor).toHaveLength(1);
   });
 
+  it('finds out what became of a write whose answer was lost', async () => {
+    await addSlice('on-a', 'a', { name: 'gpu-0' });
+    await addClaim('c');
+    const { requests, setFault } = cluster.startScheduler();
+    const isWrite = (one: string): boolean => one === 'PUT /apis/resource.k8s.io/v1/namespaces/default/resourceclaims/c/status';
+    let asked = 0;
+    setFault(async (one, send) => {
+      if (one.method === 'GET' && one.path.endsWith('/resourceclaims/c') && asked++ < 2)
+        throw apierrors.serviceUnavailable('down');
+      const answer = await send();
+      if (isWrite(`${one.method} ${one.path}`)) throw apierrors.timeoutError('the answer was lost');
+      return answer;
+    });
+    await addPod('p', using('c'));
+    await cluster.untilBound('p');
+    expect([requests.filter(isWrite).length, asked]).toEqual([1, 3]);
+  });
+
   it('decides anew when a claim was changed while it was written', async () => {
     await addSlice('on-a', 'a', { name: 'gpu-0' });
     await addClaim('c');

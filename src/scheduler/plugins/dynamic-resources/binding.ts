@@ -4,8 +4,11 @@ import { resourceClaims } from '../../../api/resource/v1/index.ts';
 import type { Client } from '../../../client/client.ts';
 import { formatTime } from '../../../client/time.ts';
 import * as apierrors from '../../../machinery/apierrors.ts';
+import { semanticEqual } from '../../../machinery/deep.ts';
+import * as wait from '../../../machinery/wait.ts';
 import type { Handle } from '../../framework/handle.ts';
 import type { Pod } from '../../framework/objects.ts';
+import { certainlyRefused } from '../../outcome.ts';
 import type { Claims } from './claims.ts';
 import { hasBindingConditions, readiness } from './conditions.ts';
 import { type Allocation, canBeReserved, claimText, isReservedFor, type ResourceClaim } from './objects.ts';
@@ -14,6 +17,8 @@ import { type Allocation, canBeReserved, claimText, isReservedFor, type Resource
 const FINALIZER = 'resource.kubernetes.io/delete-protection';
 /** Claims tell of their changes; the time is looked at so often. */
 const CHECK_INTERVAL_MS = 5000;
+
+type ApiAccess = Pick<Handle, 'client' | 'clock' | 'random'>;
 
 /** The pod has to be scheduled anew. */
 export class ClaimBindingError extends Error {
@@ -25,12 +30,13 @@ export class ClaimBindingError extends Error {
 
 /** `allocation`: undefined if the claim has devices already. Answers the claim as it is afterwards. Tries again if it has changed meanwhile. */
 export async function bindClaim(
-  { client, clock }: Pick<Handle, 'client' | 'clock'>,
+  handle: ApiAccess,
   known: ResourceClaim,
   allocation: Allocation | undefined,
   pod: Pod,
   signal: AbortSignal,
 ): Promise<ResourceClaim> {
+  const { client, clock } = handle;
   const { namespace = '', name, uid } = known.metadata;
   const resource = client.resource(resourceClaims).namespace(namespace);
   let claim = known;
@@ -56,8 +62,30 @@ export async function bindClaim(
         { signal },
       );
     } catch (err) {
+      if (err instanceof ClaimBindingError || certainlyRefused(err)) throw err;
+      // The devices must not be free for others before it is known that they are not written.
+      claim = await untilAnswered(handle, signal, () => resource.get(name, { signal }));
+      if (claim.metadata.uid === uid && isReservedFor(claim, pod) && sameDevices(claim.status.allocation, allocation))
+        return claim;
       if (!apierrors.isConflict(err)) throw err;
-      claim = await resource.get(name, { signal });
+    }
+  }
+}
+
+/** Whether the claim has what was to be written. */
+function sameDevices(now: Allocation | undefined, allocation: Allocation | undefined): boolean {
+  return now !== undefined && (allocation === undefined || semanticEqual(now.devices.results, allocation.devices.results));
+}
+
+/** Asks the API server until it answers, or says no. */
+async function untilAnswered<T>({ clock, random }: ApiAccess, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  const backoff = new wait.Backoff({ durationMs: 500, factor: 2, capMs: 10_000, jitter: 0.1, random });
+  for (;;) {
+    try {
+      return await ask();
+    } catch (err) {
+      if (signal.aborted || (certainlyRefused(err) && !apierrors.isTooManyRequests(err))) throw err;
+      await clock.sleep(backoff.next(), signal);
     }
   }
 }
