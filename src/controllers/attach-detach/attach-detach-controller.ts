@@ -68,8 +68,8 @@ export class AttachDetachController implements Controller {
   readonly #writes: OwnWrites;
   /** Volumes that are gone while something is still attached, as they were last. */
   readonly #removed = new Map<string, ReadVolume>();
-  /** By pod and volume: what was told last. */
-  readonly #told = new Map<string, string>();
+  /** By the pod's UID, then by volume: what was told last. */
+  readonly #told = new Map<string, Map<string, string>>();
 
   constructor(config: AttachDetachConfig) {
     const { client, clock, random, informers, logger } = config;
@@ -170,7 +170,7 @@ export class AttachDetachController implements Controller {
 
   #podGone(pod: ReadPod): void {
     this.#podChanged(pod);
-    for (const volume of this.#volumesOf(pod)) this.#told.delete(`${pod.metadata.uid}/${volume.metadata.name}`);
+    this.#told.delete(pod.metadata.uid);
   }
 
   /** Those of CSI drivers that it has through its claims. */
@@ -369,9 +369,9 @@ export class AttachDetachController implements Controller {
 
   /** Once for as long as it is so. */
   #tell(pod: ReadPod, volume: string, type: 'Normal' | 'Warning', reason: string, message: string): void {
-    const key = `${pod.metadata.uid}/${volume}`;
-    if (this.#told.get(key) === message) return;
-    this.#told.set(key, message);
+    const told = this.#told.get(pod.metadata.uid) ?? new Map<string, string>();
+    if (told.get(volume) === message) return;
+    this.#told.set(pod.metadata.uid, told.set(volume, message));
     this.#recorder.event({ apiVersion: 'v1', kind: 'Pod', metadata: pod.metadata }, type, reason, message);
   }
 }
