@@ -2,7 +2,7 @@
 
 import { AttachDetachController } from './attach-detach/index.ts';
 import type { AttachDetachConfig } from './attach-detach/index.ts';
-import { BootstrapTokenCleaner } from './bootstrap/index.ts';
+import { BootstrapSigner, BootstrapTokenCleaner } from './bootstrap/index.ts';
 import { CertificateApprover, CertificateCleaner, CertificateSigner } from './certificates/index.ts';
 import type { Authority } from './certificates/index.ts';
 import { ClusterRoleAggregationController } from './clusterrole-aggregation/index.ts';
@@ -112,6 +112,12 @@ export const CONTROLLERS = {
     account: 'cronjob-controller',
     alias: 'cronjob',
     make: (config, { settings }) => new CronJobController({ ...config, ...settings?.cronjob }),
+  },
+  'bootstrap-signer-controller': {
+    account: 'bootstrap-signer',
+    alias: 'bootstrapsigner',
+    onByDefault: false,
+    make: (config) => new BootstrapSigner(config),
   },
   'token-cleaner-controller': {
     account: 'token-cleaner',

@@ -1,3 +1,4 @@
 // Bootstrap tokens.
 
+export { BootstrapSigner } from './signer.ts';
 export { BootstrapTokenCleaner } from './token-cleaner.ts';

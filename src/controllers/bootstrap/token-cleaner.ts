@@ -9,13 +9,9 @@ import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '../../c
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
+import { BOOTSTRAP_TOKEN_NAMESPACE, BOOTSTRAP_TOKEN_TYPE, expirationOf } from './bootstrap-token.ts';
 
 type ReadSecret = Immutable<Secret>;
-
-const NAMESPACE = 'kube-system';
-const TYPE = 'bootstrap.kubernetes.io/token';
-/** RFC 3339, as the key `expiration` must have it. */
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
 export class BootstrapTokenCleaner implements Controller {
   readonly name = 'token-cleaner-controller';
@@ -26,7 +22,10 @@ export class BootstrapTokenCleaner implements Controller {
   constructor(config: ControllerConfig) {
     this.#config = config;
     this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('token_cleaner') });
-    this.#secrets = config.informers.informerFor(secrets, { namespace: NAMESPACE, fieldSelector: `type=${TYPE}` });
+    this.#secrets = config.informers.informerFor(secrets, {
+      namespace: BOOTSTRAP_TOKEN_NAMESPACE,
+      fieldSelector: `type=${BOOTSTRAP_TOKEN_TYPE}`,
+    });
     this.#secrets.addEventHandler({
       onAdd: (secret) => this.#queue.add(objectKey(secret)),
       onUpdate: (_, secret) => this.#queue.add(objectKey(secret)),
@@ -47,17 +46,13 @@ export class BootstrapTokenCleaner implements Controller {
     if (left > 0) return requeueAfter(left);
     const { name, uid } = secret.metadata;
     try {
-      await this.#config.client.resource(secrets).namespace(NAMESPACE).delete(name, { preconditions: { uid }, signal });
+      await this.#config.client
+        .resource(secrets)
+        .namespace(BOOTSTRAP_TOKEN_NAMESPACE)
+        .delete(name, { preconditions: { uid }, signal });
     } catch (err) {
       if (!apierrors.isNotFound(err)) throw err;
     }
     return reconciled;
   }
-}
-
-/** In milliseconds since the epoch; undefined for tokens that last. One whose time cannot be read has expired. */
-export function expirationOf({ data }: ReadSecret): number | undefined {
-  const text = Buffer.from(data?.['expiration'] ?? '', 'base64').toString('utf8');
-  if (text === '') return undefined;
-  return TIME.test(text) ? Date.parse(text) : 0;
 }

@@ -1,0 +1,83 @@
+// Signs the kubeconfig that everybody may read (the ConfigMap cluster-info in kube-public) with each bootstrap token that is for
+// that: whoever has a token knows by it that the cluster he found is the one that he was told of.
+
+import { createHmac } from 'node:crypto';
+import { configMaps, secrets } from '../../api/core/v1/index.ts';
+import type { ConfigMap, Secret } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { deepEqual } from '../../machinery/deep.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { BOOTSTRAP_TOKEN_NAMESPACE, BOOTSTRAP_TOKEN_TYPE, expirationOf, signingToken } from './bootstrap-token.ts';
+
+const NAMESPACE = 'kube-public';
+const NAME = 'cluster-info';
+const CONTENT = 'kubeconfig';
+const SIGNATURE = 'jws-kubeconfig-';
+/** There is one thing to do, whatever happens. */
+const KEY = '';
+
+export class BootstrapSigner implements Controller {
+  readonly name = 'bootstrap-signer-controller';
+  readonly #config: ControllerConfig;
+  readonly #info: SharedInformer<Immutable<ConfigMap>>;
+  readonly #tokens: SharedInformer<Immutable<Secret>>;
+  readonly #queue: RateLimitingQueue;
+
+  constructor(config: ControllerConfig) {
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('bootstrap_signer_queue') });
+    this.#info = config.informers.informerFor(configMaps, { namespace: NAMESPACE, fieldSelector: `metadata.name=${NAME}` });
+    this.#tokens = config.informers.informerFor(secrets, {
+      namespace: BOOTSTRAP_TOKEN_NAMESPACE,
+      fieldSelector: `type=${BOOTSTRAP_TOKEN_TYPE}`,
+    });
+    const changed = (): void => this.#queue.add(KEY);
+    this.#info.addEventHandler({ onAdd: changed, onUpdate: changed });
+    this.#tokens.addEventHandler({ onAdd: changed, onUpdate: changed, onDelete: changed });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#info.waitForSync(signal), this.#tokens.waitForSync(signal)]);
+    const { logger } = this.#config;
+    await runWorkers(this.#queue, 1, (_, stop) => this.#reconcile(stop), signal, { logger });
+  }
+
+  async #reconcile(signal: AbortSignal): Promise<ReconcileResult> {
+    const info = this.#info.lister.get(NAMESPACE, NAME);
+    const content = info?.data?.[CONTENT];
+    if (info === undefined || content === undefined) return reconciled;
+    const now = this.#config.clock.now();
+    const all = this.#tokens.lister.list();
+    const tokens = all.flatMap((secret) => signingToken(secret, now) ?? []);
+    const others = Object.entries(info.data ?? {}).filter(([key]) => !key.startsWith(SIGNATURE));
+    const data = Object.fromEntries([...others, ...tokens.map(({ id, secret }) => [SIGNATURE + id, sign(content, id, secret)])]);
+    if (!deepEqual(data, info.data)) {
+      try {
+        await this.#config.client
+          .resource(configMaps)
+          .namespace(NAMESPACE)
+          .update({ ...info, data }, { signal });
+      } catch (err) {
+        if (apierrors.isConflict(err)) return requeue;
+        if (!apierrors.isNotFound(err)) throw err;
+      }
+    }
+    // A token that has expired signs nothing any more, whether it is deleted or not.
+    const ends = all.flatMap((secret) => expirationOf(secret) ?? []).filter((end) => end > now);
+    return ends.length === 0 ? reconciled : requeueAfter(Math.min(...ends) - now);
+  }
+}
+
+/** A signature (JWS, RFC 7515, HS256) whose content is left out, since it is beside it. */
+export function sign(content: string, id: string, secret: string): string {
+  const encode = (text: string): string => Buffer.from(text, 'utf8').toString('base64url');
+  const header = encode(JSON.stringify({ alg: 'HS256', kid: id }));
+  const signature = createHmac('sha256', secret)
+    .update(`${header}.${encode(content)}`)
+    .digest('base64url');
+  return `${header}..${signature}`;
+}
