@@ -184,8 +184,8 @@ test('agree', () => {
         expect(ours(mine.value)).toEqual(theirs(its));
       }
     }),
-    { numRuns: 800, seed: 1 },
+    { numRuns: 400, seed: 1 },
   );
-  expect(values).toBeGreaterThan(200);
+  expect(values).toBeGreaterThan(100);
   expect(errors).toBeGreaterThan(50);
 });

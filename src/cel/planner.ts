@@ -318,9 +318,8 @@ class Planner {
       steps,
       argumentNodes.map((argument) => this.#isSure(argument)),
     );
-    if (steps.length === 0 || !argumentNodes.every((argument) => argument.kind === 'literal')) return call;
-    if (CONVERSIONS.has(node.function) && steps.length === 1) return foldConversion(call);
-    return foldCall(call);
+    if (isConstant(node)) return foldFree(call);
+    return steps.length > 0 && argumentNodes.every(isConstant) ? foldCall(call) : call;
   }
 
   /** Whether a value is certainly of its static type: made here, not found in what was handed in. */
@@ -332,15 +331,11 @@ class Planner {
   }
 
   #list(node: Expression & { kind: 'list' }): Step {
-    if (node.optionalIndices.size === 0 && node.elements.every((element) => element.kind === 'literal')) {
-      const constant = node.elements.map((element) => element.value);
-      return () => constant;
-    }
     const items = node.elements.map((element, index) => ({
       step: this.plan(element),
       optional: node.optionalIndices.has(index),
     }));
-    return (frame) => {
+    const make: Step = (frame) => {
       const made: Value[] = [];
       for (const { step, optional } of items) {
         const value = step(frame);
@@ -348,6 +343,11 @@ class Planner {
         else if (!(value instanceof Optional)) throw noSuchOverload();
         else if (value.hasValue) made.push(value.value());
       }
+      return made;
+    };
+    if (isConstant(node)) return foldFree(make);
+    return (frame) => {
+      const made = make(frame);
       frame.charge(LIST_CREATE);
       return made;
     };
@@ -370,10 +370,7 @@ class Planner {
       }
       return made;
     };
-    const constant = node.entries.every(
-      ({ key, value, optional }) => key.kind === 'literal' && value.kind === 'literal' && !optional,
-    );
-    if (constant) return foldCall(make);
+    if (isConstant(node)) return foldFree(make);
     return (frame) => {
       const made = make(frame);
       frame.charge(MAP_CREATE);
@@ -423,7 +420,7 @@ class Planner {
       if (shape?.kind === 'collect') {
         const predicate = shape.predicate === undefined ? undefined : this.plan(shape.predicate);
         // The list that upstream makes of each item is a constant if the item is.
-        const cost = shape.item.kind === 'literal' ? 2 : 2 + LIST_CREATE;
+        const cost = isConstant(shape.item) ? 2 : 2 + LIST_CREATE;
         return collect(loop, predicate, this.plan(shape.item), cost);
       }
       if (shape !== undefined) {
@@ -452,6 +449,25 @@ function isAttribute(node: Expression): boolean {
     node.function === operators.optionalSelect ||
     node.function === operators.conditional
   );
+}
+
+/** What upstream makes when it compiles an expression: literals, lists and maps of such, and their conversions. */
+function isConstant(node: Expression): boolean {
+  switch (node.kind) {
+    case 'literal':
+      return true;
+    case 'list':
+      return node.optionalIndices.size === 0 && node.elements.every(isConstant);
+    case 'map':
+      return node.entries.every(({ key, value, optional }) => !optional && isConstant(key) && isConstant(value));
+    case 'call': {
+      const [argument] = node.arguments;
+      if (node.target !== undefined || node.arguments.length !== 1 || !CONVERSIONS.has(node.function)) return false;
+      return isConstant(argument as Expression);
+    }
+    default:
+      return false;
+  }
 }
 
 function isConcrete(type: Type): boolean {
@@ -539,7 +555,8 @@ function foldCall(call: Step): Step {
   };
 }
 
-function foldConversion(call: Step): Step {
+/** The same for what upstream makes when it compiles an expression: it costs nothing. */
+function foldFree(call: Step): Step {
   const folded = foldCall(call);
   const free = new Frame([], Infinity);
   return () => folded(free);

@@ -4,7 +4,7 @@
 import { evaluationError } from './errors.ts';
 
 /** Parts of a value that are gone through in one step. An object of the largest request has fewer. */
-const MAX_PARTS = 2_000_000;
+const MAX_PARTS = 1_600_000;
 /** UTF-16 units of a text that is made in one step. */
 const MAX_TEXT = 32 * 1024 * 1024;
 
