@@ -1,5 +1,5 @@
 // Expressions made at random, and another evaluator of the same language: both must say the same, or both that it is an error.
-import { celEnv, celUint, isCelError, isCelList, isCelMap, isCelUint, parse, plan, type CelInput } from '@bufbuild/cel';
+import { celEnv, celUint, isCelError, isCelList, isCelMap, isCelUint, parse, plan } from '@bufbuild/cel';
 import { strings } from '@bufbuild/cel/ext';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
