@@ -6,6 +6,7 @@ import { messages } from '../../testing/manifest.ts';
 import { NAME_MESSAGES, rows, variation } from '../../testing/variation.ts';
 import type * as node from './types.ts';
 import { validateRuntimeClass, validateRuntimeClassUpdate } from './validation.ts';
+import { runtimeClassWarnings } from './warnings.ts';
 
 const runtimeClass = variation<node.RuntimeClass>('node/v1.RuntimeClass', { metadata: { name: 'foo' }, handler: 'foo' });
 const tolerating = (...tolerations: readonly object[]): object => ({ scheduling: { tolerations } });
@@ -90,4 +91,13 @@ test.each(
   ]),
 )('update to %s', (_, now, errors) => {
   expect(messages(validateRuntimeClassUpdate(runtimeClass(now), runtimeClass()))).toEqual(errors);
+});
+
+test('labels of nodes that have newer names are warned of', () => {
+  const nodeSelector = { 'beta.kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'arm64', 'beta.kubernetes.io/arch': 'arm64' };
+  expect(runtimeClassWarnings(runtimeClass({ scheduling: { nodeSelector } }))).toEqual([
+    'scheduling.nodeSelector: deprecated since v1.14; use "kubernetes.io/arch" instead',
+    'scheduling.nodeSelector: deprecated since v1.14; use "kubernetes.io/os" instead',
+  ]);
+  expect(runtimeClassWarnings(runtimeClass({}))).toEqual([]);
 });

@@ -89,6 +89,12 @@ test('slices: when a taint was added, selectors, generation', async () => {
   const devices = [{ name: 'x', taints, attributes: { a: { int: 1 } } }];
   const spec = { driver: 'd', pool: { name: 'p', generation: 1, resourceSliceCount: 1 }, nodeName: 'n', devices };
   const made = await slices.create({ metadata, spec });
+  expect(made.warnings).toEqual([]);
+  const shouting = { metadata: { name: 'other' }, spec: { ...spec, driver: 'D' } };
+  expect((await slices.create(shouting)).warnings).toEqual([
+    'spec.driver: driver names should be lowercase; "D" contains uppercase characters',
+  ]);
+  await slices.delete('other');
   expect(made.object.spec).toMatchObject({ devices: [{ taints: [{ timeAdded: expect.any(String) }] }] });
   expect(made.object.metadata.generation).toBe(1);
   expect(await slices.list('fieldSelector=spec.nodeName%3Dn,spec.driver%3Dd')).toEqual(['it']);

@@ -3,6 +3,7 @@
 import { runtimeClasses } from '../../../../api/node/v1/index.ts';
 import type * as node from '../../../../api/node/v1/index.ts';
 import { validateRuntimeClass, validateRuntimeClassUpdate } from '../../../../api/node/v1/validation.ts';
+import { runtimeClassWarnings } from '../../../../api/node/v1/warnings.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { runtimeClassTable } from '../../../printers/cluster-kinds.ts';
 import { ResourceStore } from '../../resource-store.ts';
@@ -19,6 +20,8 @@ export const runtimeClassStrategy: ResourceStrategy<RuntimeClass> = {
     ...validateRuntimeClass(runtimeClass),
     ...validateRuntimeClassUpdate(runtimeClass, old),
   ],
+  warningsOnCreate: (runtimeClass) => runtimeClassWarnings(runtimeClass),
+  warningsOnUpdate: (runtimeClass) => runtimeClassWarnings(runtimeClass),
 };
 
 export function runtimeClassResource(services: RegistryServices): ServedResource {

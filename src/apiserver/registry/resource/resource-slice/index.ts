@@ -4,6 +4,7 @@ import { resourceSlices } from '../../../../api/resource/v1/index.ts';
 import type * as resource from '../../../../api/resource/v1/index.ts';
 import { validateResourceSlice } from '../../../../api/resource/v1/validation/index.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
+import { quote } from '../../../../machinery/go-format.ts';
 import { resourceSliceTable } from '../../../printers/devices.ts';
 import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
@@ -20,11 +21,18 @@ export const resourceSliceStrategy: ResourceStrategy<ResourceSlice> = {
   generation: true,
   prepareForCreate: (slice, { now }) => prepared(slice, now),
   validate: (slice) => validateResourceSlice(slice),
+  warningsOnCreate: (slice) => warnings(slice),
   prepareForUpdate: (slice, _old, { now }) => prepared(slice, now),
   validateUpdate: (slice, old) => validateResourceSlice(slice, old),
+  warningsOnUpdate: (slice) => warnings(slice),
   selectableFieldNames: ['spec.nodeName', 'spec.driver'],
   selectableFields: ({ spec }) => ({ 'spec.nodeName': spec.nodeName ?? '', 'spec.driver': spec.driver }),
 };
+
+function warnings({ spec: { driver } }: ResourceSlice): string[] {
+  if (driver === driver.toLowerCase()) return [];
+  return [`spec.driver: driver names should be lowercase; ${quote(driver)} contains uppercase characters`];
+}
 
 function prepared(slice: ResourceSlice, now: number): ResourceSlice {
   const { devices, ...spec } = slice.spec;
