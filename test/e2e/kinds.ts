@@ -86,7 +86,9 @@ const KINDS: readonly Entry[] = [
     {
       spec: {
         matchConstraints,
-        mutations: [{ patchType: 'JSONPatch', jsonPatch: { expression: '[]' } }],
+        mutations: [
+          { patchType: 'JSONPatch', jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/metadata/labels/x"}]' } },
+        ],
         reinvocationPolicy: 'Never',
       },
     },
