@@ -230,10 +230,15 @@ export function serviceUnavailable(reason: string): StatusError {
   return failure(503, 'ServiceUnavailable', reason);
 }
 
-/** 405. */
+/** 405, of a resource that is served but not in this way. */
 export function methodNotSupported(resource: GroupResource, action: string): StatusError {
   const message = `${action} is not supported on resources of kind ${quote(groupResourceString(resource))}`;
   return failure(405, 'MethodNotAllowed', message, forResource(resource, ''));
+}
+
+/** 404, 405 or 422, of which no more is known than what the path or the method say. */
+export function genericStatus(code: 404 | 405 | 422): StatusError {
+  return genericServerResponse({ code, verb: '', serverMessage: '', isUnexpectedResponse: false });
 }
 
 /** 500, to be tried again. */
@@ -263,6 +268,22 @@ export function requestEntityTooLarge(message: string): StatusError {
 /** 406. `accepted`: the media types that would do. */
 export function notAcceptable(accepted: readonly string[]): StatusError {
   return failure(406, 'NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
+}
+
+/** 406, of a request that accepts no type at all that the path has. `available`: the media types that would do. */
+export function noRepresentation(available: readonly string[]): StatusError {
+  const message = `406: Not Acceptable\n\nAvailable representations: ${available.join(', ')}`;
+  return failure(406, 'NotAcceptable', message, {});
+}
+
+/** 406, of a form that the answer cannot have. */
+export function notAcceptableForm(message: string): StatusError {
+  return failure(406, 'NotAcceptable', message);
+}
+
+/** 415, of a method that has types of bodies of its own. */
+export function unsupportedBody(): StatusError {
+  return failure(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
 }
 
 /** 415. `accepted`: the media types that would do. */

@@ -31,12 +31,20 @@ export const MAX_JSON_PATCH_COPY_BYTES = 3 * 1024 * 1024;
 
 /** Checks that a parsed body is a patch. Throws JsonPatchError ('malformed' or 'limit'). */
 export function parseJsonPatch(body: unknown): readonly JsonPatchOperation[] {
-  if (!Array.isArray(body)) throw new JsonPatchError('malformed', 'a JSON patch must be a list of operations');
+  if (!Array.isArray(body))
+    throw new JsonPatchError(
+      'malformed',
+      `error decoding patch: json: cannot unmarshal ${typeName(body)} into Go value of type []handlers.jsonPatchOp`,
+    );
   if (body.length > MAX_JSON_PATCH_OPERATIONS) {
     const message = `The allowed maximum operations in a JSON patch is ${MAX_JSON_PATCH_OPERATIONS}, got ${body.length}`;
     throw new JsonPatchError('limit', message);
   }
   return body.map((operation: unknown) => parseOperation(operation));
+}
+
+function typeName(value: unknown): string {
+  return value === null ? 'null' : typeof value === 'boolean' ? 'bool' : typeof value;
 }
 
 function parseOperation(operation: unknown): JsonPatchOperation {
@@ -156,9 +164,8 @@ function replace(document: unknown, path: string, value: unknown): unknown {
     new JsonPatchError('failed', `replace operation does not apply: doc is missing path: ${path}: missing value`);
   return edit(document, steps(path), noPath, (container, key) => {
     if (!Array.isArray(container)) {
-      const object = container as Record<string, unknown>;
-      if (!Object.hasOwn(object, key)) throw noKey();
-      return withEntry(object, key, value);
+      // Kubernetes replaces what is not there, too.
+      return withEntry(container as Record<string, unknown>, key, value);
     }
     const index = indexOf(key, container.length, container.length);
     if (index === undefined) throw noKey();

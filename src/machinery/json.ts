@@ -1,6 +1,7 @@
 // Reading JSON that a stranger sent: size, nesting and large numbers are checked before anything is built from it.
 
 import { quote } from './go-format.ts';
+import { describeJsonSyntaxError } from './json-syntax.ts';
 
 /** The bytes are no acceptable JSON; the message is for whoever sent them. */
 export class JsonError extends Error {
@@ -38,10 +39,11 @@ export function parseJson(data: Uint8Array | string, options: ParseJsonOptions =
     throw new JsonError('limit', `limit is ${options.maxBytes} bytes, got ${bytes.length}`);
   }
   scan(bytes, options.maxDepth ?? DEFAULT_MAX_JSON_DEPTH);
+  const text = typeof data === 'string' ? data : (options.text ?? bytes.toString('utf8'));
   try {
-    return JSON.parse(typeof data === 'string' ? data : (options.text ?? bytes.toString('utf8'))) as unknown;
+    return JSON.parse(text) as unknown;
   } catch (error) {
-    throw new JsonError('syntax', (error as Error).message, { cause: error });
+    throw new JsonError('syntax', describeJsonSyntaxError(text) ?? (error as Error).message, { cause: error });
   }
 }
 

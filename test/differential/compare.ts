@@ -72,9 +72,14 @@ function normalized(value: unknown, path = ''): unknown {
   const result: JsonObject = {};
   for (const [key, item] of Object.entries(value)) {
     const at = `${path}.${key}`;
-    if (key === 'clusterIP' || key === 'clusterIPs') result[key] = replacedAddresses(item);
+    // Our own words; and ages of objects, which another run may have made.
+    if (key === 'description' && path.startsWith('.columnDefinitions')) result[key] = 'description';
+    else if (key === 'cells') result[key] = (item as unknown[]).map((cell) => (/^\d+[smh]/.test(String(cell)) ? 'age' : cell));
+    else if (key === 'clusterIP' || key === 'clusterIPs') result[key] = replacedAddresses(item);
     else if (key === 'nodePort' && typeof item === 'number' && item >= 30_000 && item < 32_768) result[key] = 'port';
-    else if (UNIQUE.has(key) && item !== null && /^\.metadata(\.managedFields\[\d+\])?$/.test(path)) result[key] = 'unique';
+    else if (key === 'continue' && item !== '') result[key] = 'token';
+    else if (UNIQUE.has(key) && item !== null && item !== '0' && /\.metadata(\.managedFields\[\d+\])?$/.test(path))
+      result[key] = 'unique';
     else result[key] = normalized(item, at);
   }
   return result;
@@ -85,5 +90,6 @@ const replacedAddresses = (value: unknown): unknown =>
 
 const withoutIdentities = (message: string): string =>
   message
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (time) => (time.startsWith('2026-01-0') ? time : 'TIME'))
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UID')
     .replaceAll(/0x[0-9a-f]{6,}/g, 'ADDRESS');

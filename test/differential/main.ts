@@ -7,6 +7,7 @@ import { SeededRandom } from '../../src/machinery/random.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 import { differences, type Answer } from './compare.ts';
 import { parsed, Reference } from './reference.ts';
+import { requests } from './requests.ts';
 import { samples } from './samples.ts';
 import { creation, shots, targetOf, type Shot, type Target } from './shots.ts';
 import { ADMIN, startTestServer } from '../../src/apiserver/testing/server.ts';
@@ -33,8 +34,8 @@ const server = await startTestServer({
   disableAdmissionPlugins: ['ServiceAccount'],
 });
 
-async function ask({ method, path, type, body }: Shot): Promise<Answer> {
-  const headers = { accept: 'application/json', 'user-agent': 'differential', ...(body !== '' && { 'content-type': type }) };
+async function ask({ method, path, type, body, accept = 'application/json' }: Shot): Promise<Answer> {
+  const headers = { accept, 'user-agent': 'differential', ...(body !== '' && { 'content-type': type }) };
   const user = { ...ADMIN, uid: 'admin' };
   const answer = await send(server.server, { method, path, headers, body, user });
   return { code: answer.code, body: parsed(answer.text), warnings: answer.warnings };
@@ -43,6 +44,9 @@ async function ask({ method, path, type, body }: Shot): Promise<Answer> {
 let sent = 0;
 let different = 0;
 try {
+  if (only === undefined || only.includes('requests')) {
+    for (const shot of requests) report(shot, ...(await Promise.all([ask(shot), reference.send(shot)])));
+  }
   for (const sample of [...samples, ...kindManifests]) {
     const served = server.server.resources.find(
       ({ type }) =>

@@ -15,7 +15,7 @@ export class Reference {
     this.#token = token;
   }
 
-  send({ method, path, type, body }: Shot): Promise<Answer> {
+  send({ method, path, type, body, accept = 'application/json' }: Shot): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const sent = request(
         new URL(path, this.#url),
@@ -24,7 +24,7 @@ export class Reference {
           agent: this.#agent,
           headers: {
             authorization: `Bearer ${this.#token}`,
-            accept: 'application/json',
+            accept,
             'user-agent': 'differential',
             ...(body !== '' && { 'content-type': type, 'content-length': Buffer.byteLength(body) }),
           },

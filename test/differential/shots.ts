@@ -11,6 +11,8 @@ export interface Shot {
   readonly path: string;
   readonly type: string;
   readonly body: string;
+  /** Default: application/json. */
+  readonly accept?: string;
   /** What was changed. */
   readonly changes: readonly string[];
 }

@@ -80,7 +80,7 @@ export function createDiscovery({ resources, otherPaths }: DiscoveryConfig): Dis
   const handle: Handler = async (request) => {
     const { method, headers } = request;
     const path = request.path.replace(/(?<=.)\/+$/, '');
-    if (method !== 'GET' && method !== 'HEAD') throw genericError(405);
+    if (method !== 'GET' && method !== 'HEAD') throw apierrors.genericStatus(405);
     if (path === '/api' || path === '/apis') {
       const mediaType = wantsAggregated(headers['accept'] ?? '');
       if (mediaType !== undefined) {
@@ -93,7 +93,7 @@ export function createDiscovery({ resources, otherPaths }: DiscoveryConfig): Dis
     const document = isPlausible(path, groups) ? documentAt(path, () => make(path)) : undefined;
     if (document !== undefined) return answer(request, document);
     // Below what is served a Status, elsewhere no more than there is.
-    if (path.startsWith('/api/') || groups.has(path.split('/')[2] as string)) throw genericError(404);
+    if (path.startsWith('/api/') || groups.has(path.split('/')[2] as string)) throw apierrors.genericStatus(404);
     return { code: 404, body: { kind: 'text', contentType: 'text/plain; charset=utf-8', text: '404 page not found\n' } };
   };
 
@@ -109,9 +109,6 @@ function isPlausible(path: string, groups: ReadonlyMap<string, ReadonlyMap<strin
   if (root === 'api') return groups.get('')?.has(first) === true;
   return first === '' || (groups.has(first) && (second === undefined || groups.get(first)?.has(second) === true));
 }
-
-const genericError = (code: number): Error =>
-  apierrors.genericServerResponse({ code, verb: '', serverMessage: '', isUnexpectedResponse: false });
 
 function apiVersions(versions: readonly string[], host: string | undefined): object {
   const addresses = host === undefined ? [] : [{ clientCIDR: '0.0.0.0/0', serverAddress: host }];

@@ -32,6 +32,8 @@ export interface ParsedBody {
   /** The text it was read from, for messages and to find duplicate fields. Absent in-process. */
   readonly text?: string;
   readonly mediaType: string;
+  /** Keys that a YAML document gives twice, as Kubernetes words it. */
+  readonly duplicates?: string;
   /** A body in protobuf, which can only be read by who knows its type. */
   readonly envelope?: Envelope;
 }
@@ -55,13 +57,22 @@ export async function parseBody(request: ApiRequest, mustBe: string): Promise<Pa
   try {
     if (mediaType === JSON_TYPE) return { value: parseJson(bytes, { text }), text, mediaType };
     // The parser of YAML is large; most servers never see any.
-    const { parseYaml } = await import('../../api/codec/yaml.ts');
-    return { value: parseYaml(text), text, mediaType };
+    return { ...(await yamlWithDuplicates(text)), text, mediaType };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    const what =
-      error instanceof JsonError && error.kind !== 'syntax' ? why : `couldn't get version/kind; json parse error: ${why}`;
-    throw unrecognized(mustBe, what, text);
+    const isOfJson = error instanceof JsonError && error.kind === 'syntax';
+    throw unrecognized(mustBe, isOfJson ? `couldn't get version/kind; json parse error: ${why}` : why, text);
+  }
+}
+
+/** Throws YamlError. */
+export async function yamlWithDuplicates(text: string): Promise<{ readonly value: unknown; readonly duplicates?: string }> {
+  const { parseYaml, YamlError } = await import('../../api/codec/yaml.ts');
+  try {
+    return { value: parseYaml(text) };
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error;
+    return { value: parseYaml(text, { allowDuplicateKeys: true }), duplicates: error.message };
   }
 }
 
@@ -75,8 +86,15 @@ function opened(bytes: Uint8Array, mustBe: string): Envelope {
 }
 
 function unrecognized(mustBe: string, why: string, text: string): apierrors.StatusError {
-  const summary = text.length > SUMMARY_LENGTH ? `${text.slice(0, SUMMARY_LENGTH)} ...` : text;
-  return apierrors.badRequest(`the object provided is unrecognized (must be of type ${mustBe}): ${why} (${quote(summary)})`);
+  return apierrors.badRequest(`the object provided is unrecognized (must be of type ${mustBe}): ${why} (${summaryOf(text)})`);
+}
+
+/** What is no JSON may be anything: it is shown in hexadecimal digits. */
+function summaryOf(text: string): string {
+  if (text === '') return '<empty>';
+  const bytes = Buffer.from(text);
+  const shown = bytes.subarray(0, SUMMARY_LENGTH).toString(text.startsWith('{') ? 'utf8' : 'hex');
+  return bytes.length > SUMMARY_LENGTH ? `${shown} ...` : shown;
 }
 
 export interface DecodeConfig {
@@ -107,7 +125,7 @@ export function decodeBody(request: ApiRequest, body: ParsedBody, config: Decode
   }
   if (fieldValidation !== 'Ignore') {
     const problems = decoded.unknownFields.map((path) => `unknown field ${quote(path)}`);
-    // A YAML document with a key given twice has been refused by its parser.
+    if (body.duplicates !== undefined) problems.push(...yamlProblems(body.duplicates, fieldValidation));
     if (body.text !== undefined && body.mediaType === JSON_TYPE) {
       for (const path of findDuplicateFields(body.text)) problems.push(`duplicate field ${quote(path)}`);
     }
@@ -118,6 +136,12 @@ export function decodeBody(request: ApiRequest, body: ParsedBody, config: Decode
     request.warnings.push(...problems);
   }
   return identified(decoded.object, kind, scheme);
+}
+
+/** A warning is a line without its heading. */
+export function yamlProblems(message: string, fieldValidation: FieldValidation): readonly string[] {
+  if (fieldValidation === 'Strict') return [message];
+  return message.split('\n').flatMap((line) => (/^ {2}line/.test(line) ? [line.trim()] : []));
 }
 
 /** Protobuf has no unknown fields that a person could have misspelled. */
@@ -166,8 +190,13 @@ function givenKind(value: Record<string, unknown>, kind: GroupVersionKind, text:
 }
 
 function wrongKind(name: string, version: string, kind: GroupVersionKind): apierrors.StatusError {
-  const why = `converting (${version}.${name}) to (${kind.version}.${kind.kind}): unknown conversion`;
+  const why = `converting (${version}.${name}) to (${internalPackage(kind.group)}.${kind.kind}): unknown conversion`;
   return apierrors.badRequest(`${name} in version ${quote(version)} cannot be handled as a ${kind.kind}: ${why}`);
+}
+
+/** The Go package in which upstream's server has its own form of a group's types. */
+export function internalPackage(group: string): string {
+  return group === '' ? 'core' : (group.split('.')[0] as string);
 }
 
 function jsonType(value: unknown): string {

@@ -133,8 +133,9 @@ describe('fieldValidation', () => {
       body: { dta: {} },
     };
     const { code, json } = await send(t.server, request);
-    expect(code).toBe(400);
-    expect(json.message).toContain('unknown field "dta"');
+    expect(code).toBe(422);
+    expect(json.message).toContain('strict decoding error: unknown field "dta"');
+    expect(json.details?.causes).toMatchObject([{ field: 'patch' }]);
     const warned = await send(t.server, { ...request, path: `${PATH}/a` });
     expect(warned).toMatchObject({ code: 200, warnings: ['unknown field "dta"'] });
   });
@@ -181,17 +182,15 @@ describe('answers', () => {
     expect((await get(undefined, `${PATH}/a?pretty=false`, { 'user-agent': 'curl/8.0' })).text).not.toContain('\n ');
   });
 
-  test.each(['text/html', 'application/xml, text/*', 'application/json;as=Table;v=v9;g=meta.k8s.io'])(
-    'are refused for %s',
-    async (accept) => {
-      const { code, json } = await get(accept);
-      expect(code).toBe(406);
-      expect(json).toMatchObject({
-        reason: 'NotAcceptable',
-        message: expect.stringContaining('only the following media types are accepted: application/json'),
-      });
-    },
-  );
+  test.each([
+    ['text/html', 'Available representations: application/json'],
+    ['application/xml, text/*', 'Available representations: application/json'],
+    ['application/json;as=Table;v=v9;g=meta.k8s.io', 'only the following media types are accepted: application/json'],
+  ])('are refused for %s', async (accept, message) => {
+    const { code, json } = await get(accept);
+    expect(code).toBe(406);
+    expect(json).toMatchObject({ reason: 'NotAcceptable', message: expect.stringContaining(message) });
+  });
 
   test('that nobody wants are not even begun', async () => {
     const { code } = await send(t.server, {
@@ -283,11 +282,17 @@ describe('answers', () => {
 describe('paths', () => {
   test.each([
     '/api/v1/foos',
-    '/apis/none/v1/foos',
-    '/nowhere',
+    '/apis/apps/v9/deployments',
+    '/api/v1/configmaps/a',
     '/api/v1/namespaces/default/configmaps/a/status',
     '/api/v1/namespaces/default/pods/p/status/more',
-  ])('%s is nowhere', async (path) => {
+  ])('%s is not found', async (path) => {
+    const { code, json } = await send(t.server, { path });
+    expect(code).toBe(404);
+    expect(json).toMatchObject({ reason: 'NotFound', message: 'the server could not find the requested resource', details: {} });
+  });
+
+  test.each(['/apis/none/v1/foos', '/nowhere'])('%s is nowhere', async (path) => {
     const { code, text } = await send(t.server, { path });
     expect(code).toBe(404);
     expect(text).toBe('404 page not found\n');
@@ -298,6 +303,8 @@ describe('paths', () => {
     ['PUT', PATH],
     ['PATCH', PATH],
     ['OPTIONS', PATH],
+    ['POST', '/api/v1/configmaps'],
+    ['DELETE', '/api/v1/configmaps'],
     ['GET', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'],
     ['DELETE', `${PODS}/p/status`],
   ])('%s %s is not served', async (method, path) => {

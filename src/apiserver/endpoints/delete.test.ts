@@ -67,7 +67,9 @@ describe('delete', () => {
     const { json: a } = await create('a');
     const wrong = await remove(`${PATH}/a`, { preconditions: { uid: 'other' } });
     expect(wrong.code).toBe(409);
-    expect(wrong.json.message).toContain('Precondition failed: UID in precondition: other');
+    expect(wrong.json.message).toContain(
+      `the UID in the precondition (other) does not match the UID in record (${a.metadata.uid})`,
+    );
     expect((await remove(`${PATH}/a`, { preconditions: { resourceVersion: '1' } })).code).toBe(409);
     const { uid, resourceVersion } = a.metadata;
     expect(

@@ -20,7 +20,7 @@ import type { Scope } from './scope.ts';
 
 export async function handleDelete(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { rest } = scope;
-  if (rest.delete === undefined) throw notServed(scope, 'delete');
+  if (rest.delete === undefined) throw notServed();
   const negotiated = negotiate(request, { transforms: true });
   const options = await readDeleteOptions(scope, request);
   const answer = await rest.delete(new ScopedContext(scope, request), request.info.name, options);
@@ -31,7 +31,7 @@ export async function handleDelete(scope: Scope, request: ApiRequest): Promise<A
 
 export async function handleDeleteCollection(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { rest } = scope;
-  if (rest.deleteCollection === undefined) throw notServed(scope, 'deletecollection');
+  if (rest.deleteCollection === undefined) throw notServed();
   const negotiated = negotiate(request, { transforms: true });
   const list = parseListQuery(request.query, selectorsOf(scope));
   const options = await readDeleteOptions(scope, request);

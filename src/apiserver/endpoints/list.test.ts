@@ -232,7 +232,7 @@ describe('resourceVersion', () => {
   });
 
   test.each([
-    ['resourceVersion=x', 400, 'invalid resource version'],
+    ['resourceVersion=x', 400, 'invalid resource version: resourceVersion: Invalid value: "x"'],
     ['resourceVersionMatch=Exact', 422, 'resourceVersionMatch is forbidden unless resourceVersion is provided'],
     ['resourceVersionMatch=Exact&resourceVersion=0', 422, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'],
     ['resourceVersionMatch=Maybe&resourceVersion=1', 422, 'Unsupported value: "Maybe"'],

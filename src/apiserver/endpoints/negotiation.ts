@@ -10,12 +10,16 @@ export type Representation = 'object' | 'table' | 'partialMetadata';
 export interface Negotiated {
   readonly format: ResponseFormat;
   readonly as: Representation;
+  /** The form was asked for by the name of a list, or of one object, which the answer then has to be. */
+  readonly named?: 'PartialObjectMetadata' | 'PartialObjectMetadataList';
 }
 
 const JSON_TYPE = 'application/json';
 const YAML_TYPE = 'application/yaml';
 /** What is served; the first is for those who take anything. */
 const SERVED = [JSON_TYPE, YAML_TYPE, PROTOBUF_CONTENT_TYPE] as const;
+/** What the paths of collections have besides: watches. */
+const SERVED_OF_COLLECTIONS = [...SERVED, `${JSON_TYPE};stream=watch`, `${PROTOBUF_CONTENT_TYPE};stream=watch`];
 /** What is served of watches, as it is told to those who accept none of it: an event in YAML would have no end. */
 const SERVED_STREAMS = [`${JSON_TYPE};stream=watch`, `${PROTOBUF_CONTENT_TYPE};stream=watch`];
 
@@ -29,6 +33,8 @@ export interface NegotiationOptions {
   readonly tables?: boolean;
   /** A watch has no pretty form, and none in YAML. */
   readonly watch?: boolean;
+  /** The path is that of a collection. */
+  readonly collection?: boolean;
 }
 
 /** Throws StatusError (406). */
@@ -36,14 +42,23 @@ export function negotiate(request: Pick<ApiRequest, 'headers' | 'query'>, option
   const accept = request.headers['accept'];
   const pretty = options.watch !== true && wantsPretty(request);
   if (accept === undefined || accept === '' || accept === JSON_TYPE || accept === '*/*') return pretty ? PRETTY : PLAIN;
-  for (const clause of parseAccept(accept)) {
+  const clauses = parseAccept(accept);
+  if (!clauses.some(({ type }) => SERVED.some((mediaType) => covers(type, mediaType)))) {
+    throw apierrors.noRepresentation(options.collection === true ? SERVED_OF_COLLECTIONS : SERVED);
+  }
+  for (const clause of clauses) {
     for (const mediaType of SERVED) {
       if (!covers(clause.type, mediaType)) continue;
       const as = representationOf(clause, mediaType, options);
       if (as === undefined) continue;
       // Who would rather have YAML is not asked for what comes next.
       if (options.watch === true && mediaType === YAML_TYPE) throw apierrors.notAcceptable(SERVED_STREAMS);
-      return { format: { mediaType, pretty: pretty || clause.parameters.get('pretty') === '1' }, as };
+      const named = clause.parameters.get('as');
+      return {
+        format: { mediaType, pretty: pretty || clause.parameters.get('pretty') === '1' },
+        as,
+        ...(as === 'partialMetadata' && { named: named as 'PartialObjectMetadata' | 'PartialObjectMetadataList' }),
+      };
     }
   }
   throw apierrors.notAcceptable(options.watch === true ? SERVED_STREAMS : SERVED);

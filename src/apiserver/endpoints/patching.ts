@@ -18,8 +18,15 @@ const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 const APPLY_PATCH = 'application/apply-patch+yaml';
 const ACCEPTED = [JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH] as const;
 
-/** A patch that was read: asked for the new object as often as there are conflicts. */
-export type Patch = (object: Readonly<Record<string, unknown>>) => Record<string, unknown>;
+/** A patch that was read. */
+export interface Patch {
+  /** The new object; asked for as often as there are conflicts. */
+  apply(object: Readonly<Record<string, unknown>>): Record<string, unknown>;
+  /** Keys that it gives twice, as paths. */
+  readonly duplicates: readonly string[];
+  /** Whether the patch itself, and not what comes of it, is shown to who made a mistake in it. */
+  readonly document?: unknown;
+}
 
 export function isApplyPatch(request: ApiRequest): boolean {
   return contentTypeOf(request) === APPLY_PATCH;
@@ -86,31 +93,53 @@ function jsonType(value: unknown): string {
 export async function readPatch(request: ApiRequest, message: MessageDescriptor): Promise<Patch> {
   switch (contentTypeOf(request)) {
     case JSON_PATCH: {
-      const document = await documentOf(request);
+      const { document } = await documentOf(request);
       const operations = guarded(() => parseJsonPatch(document));
-      return (object) => objectOrInvalid(guarded(() => applyJsonPatch(object, operations)));
+      return { duplicates: [], apply: (object) => objectOrInvalid(guarded(() => applyJsonPatch(object, operations))) };
     }
     case MERGE_PATCH: {
-      const document = await documentOf(request);
-      if (!isPlainObject(document)) throw apierrors.badRequest('error decoding patch: json: cannot unmarshal into an object');
-      return (object) => objectOrInvalid(guarded(() => applyMergePatch(object, document)));
+      const { document, duplicates } = await documentOf(request);
+      if (!isPlainObject(document)) throw noObject(document);
+      return { duplicates, apply: (object) => objectOrInvalid(guarded(() => applyMergePatch(object, document))) };
     }
     case STRATEGIC_MERGE_PATCH: {
-      const document = await documentOf(request);
-      if (!isPlainObject(document)) throw apierrors.badRequest('error decoding patch: json: cannot unmarshal into an object');
+      const { document, duplicates } = await documentOf(request);
+      if (!isPlainObject(document)) throw noObject(document);
       const schema = patchSchema(message);
-      return (object) => objectOrInvalid(guarded(() => applyStrategicMergePatch(object, document, schema)));
+      return {
+        duplicates,
+        document,
+        // It says what is to change about this object, not what kind of object it is.
+        apply: (object) =>
+          identifiedAs(object, objectOrInvalid(guarded(() => applyStrategicMergePatch(object, document, schema)))),
+      };
     }
     default:
-      throw apierrors.unsupportedMediaType(ACCEPTED);
+      throw apierrors.unsupportedBody();
   }
 }
 
-async function documentOf(request: ApiRequest): Promise<unknown> {
-  if (request.body.kind === 'object') return request.body.object;
+const noObject = (document: unknown): apierrors.StatusError =>
+  apierrors.badRequest(
+    `error decoding patch: json: cannot unmarshal ${jsonType(document)} into Go value of type map[string]interface {}`,
+  );
+
+function identifiedAs(object: Readonly<Record<string, unknown>>, patched: Record<string, unknown>): Record<string, unknown> {
+  const { kind, apiVersion } = object;
+  return patched['kind'] === kind && patched['apiVersion'] === apiVersion ? patched : { ...patched, kind, apiVersion };
+}
+
+interface PatchDocument {
+  readonly document: unknown;
+  readonly duplicates: readonly string[];
+}
+
+async function documentOf(request: ApiRequest): Promise<PatchDocument> {
+  if (request.body.kind === 'object') return { document: request.body.object, duplicates: [] };
   const bytes = await request.body.read();
+  const text = textOf(bytes);
   try {
-    return parseJson(bytes);
+    return { document: parseJson(bytes, { text }), duplicates: findDuplicateFields(text) };
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     throw apierrors.badRequest(`error decoding patch: ${error.message}`);
@@ -129,7 +158,7 @@ function guarded<T>(apply: () => T): T {
         case 'limit':
           throw apierrors.requestEntityTooLarge(error.message);
         case 'failed':
-          throw unprocessable(error.message);
+          throw apierrors.genericStatus(422);
       }
     }
     if (error instanceof StrategicMergePatchError) {
@@ -139,7 +168,7 @@ function guarded<T>(apply: () => T): T {
         case 'other':
           throw apierrors.badRequest(error.message);
         case 'failed':
-          throw unprocessable(error.message);
+          throw apierrors.genericStatus(422);
       }
     }
     if (error instanceof MergePatchDepthError) throw apierrors.badRequest(error.message);
@@ -147,12 +176,7 @@ function guarded<T>(apply: () => T): T {
   }
 }
 
-/** 422, with the message as the cause: the patch is well-formed, but not for this object. */
-function unprocessable(message: string): apierrors.StatusError {
-  return apierrors.genericServerResponse({ code: 422, verb: '', serverMessage: message, isUnexpectedResponse: true });
-}
-
 function objectOrInvalid(value: unknown): Record<string, unknown> {
   if (isPlainObject(value)) return value;
-  throw unprocessable('the patch leaves no object');
+  throw apierrors.genericStatus(422);
 }

@@ -109,7 +109,7 @@ describe('answers in protobuf', () => {
     await create('a');
     const one = opened((await ask('GET', `${PATH}/a`, undefined, METADATA)).bytes);
     expect(one).toMatchObject({ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: { name: 'a' } });
-    const all = opened((await ask('GET', PATH, undefined, METADATA)).bytes);
+    const all = opened((await ask('GET', PATH, undefined, METADATA.replace('Metadata;', 'MetadataList;'))).bytes);
     expect(all).toMatchObject({ kind: 'PartialObjectMetadataList', items: [{ metadata: { name: 'a' } }] });
   });
 
@@ -238,7 +238,7 @@ describe('bodies in protobuf', () => {
     expect(opened((await ask('POST', PATH, sent('v1', 'Secret', { metadata: { name: 'a' } }))).bytes)).toMatchObject({
       code: 400,
       message:
-        'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (v1.ConfigMap): unknown conversion',
+        'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion',
     });
     expect((await ask('DELETE', `${PATH}/a`, sent('v1', 'ConfigMap', { metadata: { name: 'a' } }))).code).toBe(400);
   });

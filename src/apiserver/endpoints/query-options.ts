@@ -51,13 +51,16 @@ function readWriteQuery(query: URLSearchParams, kind: string, errors: FieldError
   if (fieldManager.length > MAX_FIELD_MANAGER_LENGTH) {
     errors.push(field.tooLong(new FieldPath('fieldManager'), fieldManager, MAX_FIELD_MANAGER_LENGTH));
   }
-  // eslint-disable-next-line no-control-regex
-  if (/[\u0000-\u001f\u007f]/.test(fieldManager)) {
-    errors.push(field.invalid(new FieldPath('fieldManager'), fieldManager, 'should only contain printable characters'));
+  const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.exec(fieldManager);
+  if (unprintable !== null) {
+    const code = (unprintable[0].codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0');
+    const at = Buffer.byteLength(fieldManager.slice(0, unprintable.index));
+    const message = `invalid character U+${code} (at position ${at})`;
+    errors.push(field.invalid(new FieldPath('fieldManager'), fieldManager, message));
   }
   const fieldValidation = query.get('fieldValidation') ?? '';
   if (!['', 'Strict', 'Warn', 'Ignore'].includes(fieldValidation)) {
-    errors.push(field.notSupported(new FieldPath('fieldValidation'), fieldValidation, ['Ignore', 'Strict', 'Warn', '']));
+    errors.push(field.notSupported(new FieldPath('fieldValidation'), fieldValidation, ['', 'Ignore', 'Strict', 'Warn']));
   }
   if (errors.length > 0) throw apierrors.invalid({ group: META_GROUP, kind }, '', errors);
   return {
@@ -133,7 +136,7 @@ export interface WatchQuery extends WatchOptions {
 
 /** Throws StatusError (400, 422). */
 export function parseWatchQuery(query: URLSearchParams, selectors: SelectorConfig): WatchQuery {
-  const common = parseCommon(query, selectors);
+  const common = parseCommon(query, selectors, true);
   const allowBookmarks = parseBoolean(query, 'allowWatchBookmarks') ?? false;
   const sendInitialEvents = parseBoolean(query, 'sendInitialEvents');
   const { resourceVersionMatch: match } = common;
@@ -143,15 +146,12 @@ export function parseWatchQuery(query: URLSearchParams, selectors: SelectorConfi
     if (match !== '')
       errors.push(field.forbidden(at, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'));
   } else {
-    if (match === '') {
+    if (match !== 'NotOlderThan') {
       errors.push(field.forbidden(at, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
-    } else if (match !== 'NotOlderThan') errors.push(field.notSupported(at, match, ['NotOlderThan']));
-    if (sendInitialEvents && !allowBookmarks) {
-      errors.push(
-        field.forbidden(new FieldPath('sendInitialEvents'), 'sendInitialEvents requires setting allowWatchBookmarks to true'),
-      );
+      if (match !== '') errors.push(field.notSupported(at, match, ['NotOlderThan']));
     }
   }
+  if (common.continue !== '') errors.push(field.forbidden(at, 'resourceVersionMatch is forbidden when continue is provided'));
   if (errors.length > 0) throw apierrors.invalid({ group: META_GROUP, kind: 'ListOptions' }, '', errors);
   return {
     selection: common.selection,
@@ -162,16 +162,18 @@ export function parseWatchQuery(query: URLSearchParams, selectors: SelectorConfi
   };
 }
 
-function parseCommon(query: URLSearchParams, selectors: SelectorConfig): ListQuery {
+function parseCommon(query: URLSearchParams, selectors: SelectorConfig, isWatch = false): ListQuery {
+  const limit = parseInteger(query, 'limit');
+  const timeoutSeconds = parseInteger(query, 'timeoutSeconds');
   const resourceVersion = query.get('resourceVersion') ?? '';
-  parseResourceVersion(resourceVersion);
+  parseResourceVersion(resourceVersion, isWatch ? '' : 'invalid resource version: ');
   return {
     selection: parseSelection(query, selectors),
-    limit: parseInteger(query, 'limit'),
+    limit,
     continue: query.get('continue') ?? '',
     resourceVersion,
     resourceVersionMatch: (query.get('resourceVersionMatch') ?? '') as ListOptions['resourceVersionMatch'],
-    timeoutSeconds: parseInteger(query, 'timeoutSeconds'),
+    timeoutSeconds,
   };
 }
 
@@ -212,8 +214,8 @@ function parseInteger(query: URLSearchParams, name: string): number {
   if (!Number.isSafeInteger(value) || !/^[+-]?[0-9]+$/.test(text)) {
     throw apierrors.badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
   }
-  if (value < 0) throw apierrors.badRequest(`${name} must not be negative: ${value}`);
-  return value;
+  // None at all, as is 0.
+  return Math.max(value, 0);
 }
 
 /** As Kubernetes reads booleans in queries: `?x` alone is true, and so is all but '0' and 'false' (Python's clients send 'False'). */

@@ -14,7 +14,7 @@ const LATEST = { resourceVersion: '' };
 
 export async function handleGet(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { rest } = scope;
-  if (rest.get === undefined) throw notServed(scope, 'get');
+  if (rest.get === undefined) throw notServed();
   const negotiated = negotiate(request, { transforms: true });
   const resourceVersion = request.query.get('resourceVersion');
   const options = resourceVersion === null ? LATEST : { resourceVersion };
@@ -24,8 +24,8 @@ export async function handleGet(scope: Scope, request: ApiRequest): Promise<ApiR
 
 export async function handleList(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { rest } = scope;
-  if (rest.list === undefined) throw notServed(scope, 'list');
-  const negotiated = negotiate(request, { transforms: true });
+  if (rest.list === undefined) throw notServed();
+  const negotiated = negotiate(request, { transforms: true, collection: true });
   const options = parseListQuery(request.query, selectorsOf(scope));
   const answer = await rest.list(new ScopedContext(scope, request), options);
   return listResponse(scope, request, negotiated, answer);
@@ -33,8 +33,8 @@ export async function handleList(scope: Scope, request: ApiRequest): Promise<Api
 
 export async function handleWatch(scope: Scope, request: ApiRequest, pathName: string): Promise<ApiResponse> {
   const { rest, services } = scope;
-  if (rest.watch === undefined) throw notServed(scope, 'watch');
-  const negotiated = negotiate(request, { transforms: true, watch: true });
+  if (rest.watch === undefined) throw notServed();
+  const negotiated = negotiate(request, { transforms: true, watch: true, collection: true });
   const selectors = selectorsOf(scope, pathName);
   const options = parseWatchQuery(request.query, selectors);
   const events = await rest.watch(new ScopedContext(scope, request), options);
@@ -82,7 +82,5 @@ function limitedWatch(
   };
 }
 
-export function notServed(scope: Scope, verb: string): apierrors.StatusError {
-  const resource = scope.subresource === '' ? scope.type.resource : `${scope.type.resource}/${scope.subresource}`;
-  return apierrors.methodNotSupported({ group: scope.type.group, resource }, verb);
-}
+/** There is such a path, but not for this method. */
+export const notServed = (): apierrors.StatusError => apierrors.genericStatus(405);

@@ -10,6 +10,7 @@ import type { ListAnswer } from '../registry/rest.ts';
 import { defaultTable } from '../registry/table.ts';
 import type { TableConvertor } from '../registry/table.ts';
 import type { ApiRequest, ApiResponse, EncodedObject, EncodedWatchEvent } from '../request.ts';
+import { internalPackage } from './body.ts';
 import type { Negotiated } from './negotiation.ts';
 import type { Scope } from './scope.ts';
 
@@ -30,7 +31,13 @@ function represent(scope: Scope, request: ApiRequest, negotiated: Negotiated, ob
     case 'object':
       return object;
     case 'partialMetadata':
-      return isStatus(object) ? object : partialMetadata(object);
+      if (isStatus(object)) return object;
+      if (negotiated.named === 'PartialObjectMetadataList') {
+        throw notOfForm(
+          `PartialObjectMetadataList, but the requested object is not a list (${goTypeOf(scope, scope.kind.kind)})`,
+        );
+      }
+      return partialMetadata(object);
     case 'table': {
       if (isStatus(object)) return object;
       const { resourceVersion } = (object.object() as KubeObject).metadata;
@@ -57,7 +64,10 @@ export function listResponse(scope: Scope, request: ApiRequest, negotiated: Nego
         format,
       };
     case 'partialMetadata': {
-      const partial = items.map(partialMetadata);
+      if (negotiated.named === 'PartialObjectMetadata') {
+        throw notOfForm(`PartialObjectMetadata, but the requested object is a list (${goTypeOf(scope, scope.listKind)})`);
+      }
+      const partial = items.map(partialMetadataItem);
       const body = {
         kind: 'list',
         apiVersion: META_API_VERSION,
@@ -116,13 +126,25 @@ function partialMetadata(object: EncodedObject): FreshObject {
   });
 }
 
+/** In a list of metadata each item says what it is. */
+const partialMetadataItem = (object: EncodedObject): FreshObject =>
+  new FreshObject(partialMetadata(object).object(), { identified: true });
+
+const notOfForm = (what: string): apierrors.StatusError => apierrors.notAcceptableForm(`you requested ${what}`);
+
+/** As upstream's server calls its own type of the kind. */
+export function goTypeOf({ kind: { group } }: Pick<Scope, 'kind'>, name: string): string {
+  return `*${internalPackage(group)}.${name}`;
+}
+
 type IncludeObject = 'None' | 'Metadata' | 'Object';
 
 function includeObject({ query }: ApiRequest): IncludeObject {
   const value = query.get('includeObject') ?? '';
   if (value === '') return 'Metadata';
   if (value === 'None' || value === 'Metadata' || value === 'Object') return value;
-  throw apierrors.badRequest(`unrecognized includeObject value: ${JSON.stringify(value)}`);
+  const why = `includeObject: Invalid value: ${JSON.stringify(value)}: must be 'Metadata', 'Object', 'None', or empty`;
+  throw apierrors.badRequest(`Unable to convert to Table as requested: ${why}`);
 }
 
 function tableOf(

@@ -24,6 +24,7 @@ export interface NonResourceRoute {
 export class Router {
   /** By group/version/resource. */
   readonly #endpoints = new Map<string, Endpoint>();
+  readonly #groups = new Set<string>();
   readonly #routes: readonly NonResourceRoute[];
 
   constructor(services: EndpointServices, resources: readonly ServedResource[], routes: readonly NonResourceRoute[]) {
@@ -36,6 +37,7 @@ export class Router {
       );
       const key = `${group}/${version}/${resource}`;
       if (this.#endpoints.has(key)) throw new Error(`installed twice: ${key}`);
+      this.#groups.add(group);
       this.#endpoints.set(key, {
         scope: resourceScope(services, served),
         deprecation: served.deprecation,
@@ -48,23 +50,30 @@ export class Router {
     const { info } = request;
     if (info.isResourceRequest) {
       const endpoint = this.#endpoints.get(`${info.apiGroup}/${info.apiVersion}/${info.resource}`);
-      if (endpoint === undefined) return notFound();
+      if (endpoint === undefined) return this.#notFound(request);
       if (endpoint.deprecation !== undefined) request.warnings.push(endpoint.deprecation);
       return info.subresource === '' ? serveResource(endpoint.scope, request) : this.#serveSubresource(endpoint, request);
     }
     const route = this.#routes.find(({ handles }) => handles(info.path));
-    return route === undefined ? notFound() : route.handle(request);
+    return route === undefined ? this.#notFound(request) : route.handle(request);
   };
+
+  /** Below the groups that are served a Status; elsewhere no more than there is. */
+  #notFound({ info: { path } }: ApiRequest): ApiResponse {
+    const [root, group = ''] = path.split('/').slice(1);
+    if (root === 'api' || (root === 'apis' && this.#groups.has(group))) throw apierrors.genericStatus(404);
+    return { code: 404, body: { kind: 'text', contentType: 'text/plain; charset=utf-8', text: '404 page not found\n' } };
+  }
 
   async #serveSubresource(endpoint: Endpoint, request: ApiRequest): Promise<ApiResponse> {
     const { info } = request;
     const subresource = endpoint.subresources.get(info.subresource);
-    if (subresource === undefined) return notFound();
+    if (subresource === undefined) throw apierrors.genericStatus(404);
     const { scope, served } = subresource;
     checkNamespace(scope, request);
     if (served.rest.connect !== undefined) return serveConnect(scope, served, request);
     // Nothing lies below a subresource that is no proxy.
-    if (info.parts.length > 0) return notFound();
+    if (info.parts.length > 0) throw apierrors.genericStatus(404);
     switch (request.method) {
       case 'GET':
       case 'HEAD':
@@ -78,7 +87,7 @@ export class Router {
       case 'DELETE':
         return handleDelete(scope, request);
       default:
-        throw notServed(scope, request.method.toLowerCase());
+        throw notServed();
     }
   }
 }
@@ -95,7 +104,7 @@ async function serveResource(scope: Scope, request: ApiRequest): Promise<ApiResp
       // `info.name` may come from the field selector; only the path's name adds to it.
       return handleWatch(scope, request, nameInPath(request));
     case 'create':
-      if (info.name !== '') throw notServed(scope, 'create');
+      if (info.name !== '') throw notServed();
       checkNamespace(scope, request);
       return handleCreate(scope, request);
     case 'update':
@@ -111,39 +120,34 @@ async function serveResource(scope: Scope, request: ApiRequest): Promise<ApiResp
       checkNamespace(scope, request);
       return handleDeleteCollection(scope, request);
     default:
-      throw notServed(scope, info.verb === '' ? request.method.toLowerCase() : info.verb);
+      throw notServed();
   }
 }
 
 async function serveConnect(scope: Scope, served: ServedSubresource, request: ApiRequest): Promise<ApiResponse> {
   const { info, method } = request;
-  if (!(served.connectMethods ?? ['GET', 'POST']).includes(method)) throw notServed(scope, method.toLowerCase());
+  if (!(served.connectMethods ?? ['GET', 'POST']).includes(method)) throw notServed();
   await scope.services.admission.validate(admissionAttributes(scope, request, 'CONNECT', info.name, false));
   const connect = served.rest.connect as NonNullable<typeof served.rest.connect>;
   return connect(request, info.name, info.parts.map((part) => encodeURIComponent(part)).join('/'));
 }
 
 function checkNamed(scope: Scope, request: ApiRequest): void {
-  if (request.info.name === '') throw notServed(scope, request.info.verb);
+  if (request.info.name === '') throw notServed();
   checkNamespace(scope, request);
 }
 
-/** One object of a namespaced resource is in a namespace; cluster-scoped ones are in none. */
+/** One object of a namespaced resource is in a namespace; cluster-scoped ones are in none. All of a namespaced resource can only be read. */
 function checkNamespace(scope: Scope, request: ApiRequest): void {
-  const { namespace, resource } = request.info;
+  const { namespace, resource, name } = request.info;
   if (scope.type.namespaced) {
-    if (namespace === '') throw apierrors.badRequest('namespace is required');
+    if (namespace === '') throw apierrors.genericStatus(name === '' ? 405 : 404);
   } else if (namespace !== '' && resource !== 'namespaces') {
-    throw apierrors.badRequest('namespace may not be set on a cluster-scoped resource');
+    throw apierrors.genericStatus(404);
   }
 }
 
 function nameInPath(request: ApiRequest): string {
   const segments = request.info.path.split('/').filter((segment) => segment !== '');
   return segments.at(-1) === request.info.resource ? '' : request.info.name;
-}
-
-/** What clients take as "there is no such resource", whatever it was. */
-function notFound(): ApiResponse {
-  return { code: 404, body: { kind: 'text', contentType: 'text/plain; charset=utf-8', text: '404 page not found\n' } };
 }

@@ -5,14 +5,18 @@ import { withoutNewTimes } from '../../api/managed-fields/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { isPlainObject } from '../../machinery/deep.ts';
+import { FieldPath } from '../../machinery/field.ts';
+import * as field from '../../machinery/field.ts';
 import { quote } from '../../machinery/go-format.ts';
+import { goValueText } from '../../machinery/go-value.ts';
 import type { ObjectUpdate, Rest, UpdateOptions } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
-import { decodeBody, identified, parseBody } from './body.ts';
+import { decodeBody, identified, internalPackage, parseBody } from './body.ts';
 import { managerOf } from './manager-name.ts';
 import { negotiate } from './negotiation.ts';
 import type { Negotiated } from './negotiation.ts';
 import { isApplyPatch, readApplyConfiguration, readPatch } from './patching.ts';
+import type { Patch } from './patching.ts';
 import { parsePatchQuery, parseWriteQuery } from './query-options.ts';
 import type { WriteQuery } from './query-options.ts';
 import { notServed } from './read.ts';
@@ -22,8 +26,8 @@ import type { Scope } from './scope.ts';
 
 export async function handleCreate(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { rest, services } = scope;
-  if (rest.create === undefined) throw notServed(scope, 'create');
-  const negotiated = negotiate(request, { transforms: true, tables: rest.get !== undefined });
+  if (rest.create === undefined) throw notServed();
+  const negotiated = negotiate(request, { transforms: true, tables: rest.get !== undefined, collection: true });
   const query = parseWriteQuery(request.query, 'CreateOptions');
   const { dryRun, fieldManager, fieldValidation } = query;
   const body = await parseBody(request, scope.kind.kind);
@@ -54,7 +58,7 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
 
 export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { rest, services } = scope;
-  if (rest.update === undefined) throw notServed(scope, 'update');
+  if (rest.update === undefined) throw notServed();
   const negotiated = negotiate(request, { transforms: true });
   const query = parseWriteQuery(request.query, 'UpdateOptions');
   const { name } = request.info;
@@ -78,7 +82,7 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
 
 export async function handlePatch(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { rest } = scope;
-  if (rest.update === undefined || rest.get === undefined) throw notServed(scope, 'patch');
+  if (rest.update === undefined || rest.get === undefined) throw notServed();
   const negotiated = negotiate(request, { transforms: true });
   const apply = isApplyPatch(request);
   const query = parsePatchQuery(request.query, { apply });
@@ -90,8 +94,9 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
       if (current === undefined) throw apierrors.notFound(scope.type, request.info.name);
       // Warnings of an attempt that met a conflict are not repeated.
       request.warnings.length = warnings;
-      const raw = patch(current as unknown as Record<string, unknown>);
-      const patched = withNamespace(scope, request, checkName(request, decodePatched(scope, request, query, raw)));
+      const raw = patch.apply(current as unknown as Record<string, unknown>);
+      const decoded = decodePatched(scope, request, query, raw, patch);
+      const patched = withNamespace(scope, request, checkName(request, decoded));
       const object = managed(scope, request, query, current, patched, emptiesManagedFields(raw));
       return admitUpdate(scope, request, query, object, current);
     },
@@ -159,21 +164,45 @@ function withoutDeletion(object: KubeObject): KubeObject {
 }
 
 /** A patched object is decoded like a body: it may have unknown fields, and values of wrong types. */
-function decodePatched(scope: Scope, request: ApiRequest, query: WriteQuery, patched: Record<string, unknown>): KubeObject {
+function decodePatched(
+  scope: Scope,
+  request: ApiRequest,
+  query: WriteQuery,
+  patched: Record<string, unknown>,
+  patch?: Patch,
+): KubeObject {
   const { kind } = scope;
+  const refuse = (why: string): apierrors.StatusError => {
+    if (patch === undefined) return apierrors.badRequest(why);
+    const shown = patch.document === undefined ? JSON.stringify(patched) : goValueText(patch.document);
+    return apierrors.invalid({ group: '', kind: '' }, '', [field.invalid(new FieldPath('patch'), shown, why)]);
+  };
   let decoded;
   try {
+    if (patch !== undefined) checkKind(patched, kind);
     decoded = decodeObject(messageOf(scope), patched);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw apierrors.badRequest(error.message);
+    throw refuse(error.message);
   }
-  const problems = decoded.unknownFields.map((path) => `unknown field ${quote(path)}`);
-  if (query.fieldValidation === 'Strict' && problems.length > 0) {
-    throw apierrors.badRequest(`strict decoding error: ${problems.join(', ')}`);
-  }
+  const problems = [
+    ...(patch?.duplicates ?? []).map((path) => `duplicate field ${quote(path)}`),
+    ...decoded.unknownFields.map((path) => `unknown field ${quote(path)}`),
+  ];
+  if (query.fieldValidation === 'Strict' && problems.length > 0) throw refuse(`strict decoding error: ${problems.join(', ')}`);
   if (query.fieldValidation === 'Warn') request.warnings.push(...problems);
   return identified(decoded.object, kind, scope.services.scheme);
+}
+
+/** Throws DecodeError: a patch makes nothing else of an object. */
+function checkKind(patched: Record<string, unknown>, { group, version, kind }: Scope['kind']): void {
+  const expected = group === '' ? version : `${group}/${version}`;
+  const { kind: given = kind, apiVersion = expected } = patched;
+  if (given === kind && apiVersion === expected) return;
+  throw new DecodeError(
+    `converting (${String(apiVersion).split('/').at(-1)}.${String(given)}) to (${internalPackage(group)}.${kind}): unknown conversion`,
+    'kind',
+  );
 }
 
 async function admitUpdate(

@@ -29,7 +29,9 @@ export function decodeContinue(text: string): ContinueToken {
   if (typeof parsed !== 'object' || parsed === null) throw invalidToken();
   const { v, rv, start } = parsed as { v?: unknown; rv?: unknown; start?: unknown };
   if (v !== VERSION)
-    throw apierrors.badRequest(`continue key is not valid: server does not recognize this encoded version ${JSON.stringify(v)}`);
+    throw apierrors.badRequest(
+      `invalid continue token: continue key is not valid: server does not recognize this encoded version ${JSON.stringify(v)}`,
+    );
   if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0 || typeof start !== 'string' || start.length < 2) {
     throw invalidToken();
   }
@@ -40,7 +42,7 @@ export function decodeContinue(text: string): ContinueToken {
 }
 
 function invalidToken(): apierrors.StatusError {
-  return apierrors.badRequest('continue key is not valid');
+  return apierrors.badRequest('invalid continue token: continue key is not valid');
 }
 
 /** 410 for a token whose revision is gone, with another one to go on at the newest state. */

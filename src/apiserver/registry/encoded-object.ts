@@ -143,12 +143,15 @@ function renumbered({ object, fields }: DecodedObject, revision: number): Decode
 /** An object that was made for this answer: a Status, a review, an object in another version. */
 export class FreshObject implements EncodedObject {
   readonly #object: unknown;
+  readonly #identified: boolean;
   #json: Buffer | undefined;
   #item: Buffer | undefined;
   #protobuf: Buffer | undefined;
 
-  constructor(object: unknown) {
+  /** `identified`: it says its kind as an item of a list, too. Default: false. */
+  constructor(object: unknown, { identified = false }: { readonly identified?: boolean } = {}) {
     this.#object = object;
+    this.#identified = identified;
   }
 
   object(): unknown {
@@ -178,6 +181,7 @@ export class FreshObject implements EncodedObject {
   }
 
   #asItem(): Buffer {
+    if (this.#identified) return this.json();
     if (this.#item === undefined) {
       const { kind: _kind, apiVersion: _apiVersion, ...rest } = this.#object as KubeObject;
       this.#item = Buffer.from(JSON.stringify(rest), 'utf8');

@@ -14,22 +14,46 @@ export function checkPreconditions(
   preconditions: Preconditions | undefined,
   current: KubeObject | undefined,
 ): void {
-  if (preconditions === undefined) return;
-  const { uid = '', resourceVersion = '' } = preconditions;
+  const broken = brokenPrecondition(preconditions, current);
+  if (broken === undefined) return;
+  const { what, wanted, actual } = broken;
+  const why = `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${actual}`;
+  throw apierrors.conflict(resource, name, why);
+}
+
+/** The same of a deletion, which has other words for it. Throws StatusError (409). */
+export function checkDeletePreconditions(
+  { group, kind }: GroupKind,
+  name: string,
+  preconditions: Preconditions | undefined,
+  current: KubeObject,
+): void {
+  const broken = brokenPrecondition(preconditions, current);
+  if (broken === undefined) return;
+  const { what, wanted, actual } = broken;
+  const perhaps = what === 'UID' ? 'deleted and then recreated' : 'modified';
+  throw apierrors.conflict(
+    { group, resource: kind },
+    name,
+    `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${actual}). The object might have been ${perhaps}`,
+  );
+}
+
+interface BrokenPrecondition {
+  readonly what: 'UID' | 'ResourceVersion';
+  readonly wanted: string;
+  readonly actual: string;
+}
+
+function brokenPrecondition(
+  preconditions: Preconditions | undefined,
+  current: KubeObject | undefined,
+): BrokenPrecondition | undefined {
+  const { uid = '', resourceVersion = '' } = preconditions ?? {};
   const actual = { uid: current?.metadata.uid ?? '', resourceVersion: current?.metadata.resourceVersion ?? '' };
-  if (uid !== '' && uid !== actual.uid) {
-    throw apierrors.conflict(
-      resource,
-      name,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${actual.uid}`,
-    );
-  }
-  if (resourceVersion !== '' && resourceVersion !== actual.resourceVersion) {
-    const why =
-      `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ` +
-      `ResourceVersion in object meta: ${actual.resourceVersion}`;
-    throw apierrors.conflict(resource, name, why);
-  }
+  if (uid !== '' && uid !== actual.uid) return { what: 'UID', wanted: uid, actual: actual.uid };
+  if (resourceVersion === '' || resourceVersion === actual.resourceVersion) return undefined;
+  return { what: 'ResourceVersion', wanted: resourceVersion, actual: actual.resourceVersion };
 }
 
 /**

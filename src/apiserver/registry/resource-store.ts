@@ -20,7 +20,7 @@ import { listObjects } from './listing.ts';
 import { desiredStateChanged, fillForCreate, inNamespace, keepForUpdate } from './metadata.ts';
 import { validateMetadata, validateMetadataUpdate } from './metadata-validation.ts';
 import { ObjectCache } from './object-cache.ts';
-import { checkPreconditions, checkVersion } from './preconditions.ts';
+import { checkDeletePreconditions, checkPreconditions, checkVersion } from './preconditions.ts';
 import type {
   CreateOptions,
   DeleteAnswer,
@@ -363,7 +363,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       marked = undefined;
       if (current === undefined) throw apierrors.notFound(this.type, name);
       const old = this.#cache.of(current).object() as T;
-      checkPreconditions(this.type, name, options.preconditions, old);
+      checkDeletePreconditions(this.type, name, options.preconditions, old);
       this.strategy.validateDelete?.(old, strategyContext);
       await options.validate?.(old, old);
       const decision = decideDeletion(old, options, this.strategy, strategyContext);

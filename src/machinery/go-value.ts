@@ -1,0 +1,10 @@
+// A JSON value as Go prints one that it has decoded: map[a:1 b:[x y]].
+
+/** Keys in order; text as it is; null is <nil>. */
+export function goValueText(value: unknown): string {
+  if (value === null || value === undefined) return '<nil>';
+  if (Array.isArray(value)) return `[${value.map(goValueText).join(' ')}]`;
+  if (typeof value !== 'object') return String(value);
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  return `map[${entries.map(([key, item]) => `${key}:${goValueText(item)}`).join(' ')}]`;
+}
