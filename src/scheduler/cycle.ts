@@ -75,6 +75,8 @@ export class Cycle {
   #bindings = 0;
   /** Called when one of them ends. */
   #bindingEnded: () => void = () => undefined;
+  /** By UID: pods that were told their node before they were bound. */
+  readonly #told = new Map<string, string>();
   /** All binding cycles. None rejects. */
   readonly #underWay = new Set<Promise<void>>();
   #stopped = false;
@@ -167,7 +169,12 @@ export class Cycle {
     const { node } = result;
     metrics.nodeChosen(start);
     cache.assumePod(pod, node);
+    const promised = queue.nominatedNode(pod.uid);
     queue.nominate(pod, '');
+    // What it was promised elsewhere is for others: pods of no higher priority had to leave it alone.
+    if (promised !== undefined && promised !== node) {
+      queue.moveAll(assignedPodDelete, { before: onNode(pod.pod, promised) }, ({ spec }) => (spec.priority ?? 0) <= pod.priority);
+    }
     const refused = reserveAndPermit(framework, state, pod, node);
     if (refused === undefined) return node;
     framework.runUnreserve(state, pod, node);
@@ -188,6 +195,7 @@ export class Cycle {
 
   #startBinding(framework: Framework, state: CycleState, queued: QueuedPod, node: string): void {
     const waiting = framework.waitOnPermit(queued.info);
+    if (waiting !== undefined) void this.#tell(queued.info, node);
     const run = this.#bindingCycle(framework, state, queued, node, waiting).finally(() => this.#underWay.delete(run));
     this.#underWay.add(run);
   }
@@ -234,11 +242,18 @@ export class Cycle {
   ): Promise<boolean> {
     // As in #bind.
     this.#config.queue.done(queued.info.uid);
+    await this.#tell(queued.info, node);
     const failure = await framework.runPreBind(preBinds, state, queued.info, node, this.#stopping.signal);
     if (failure === undefined) return true;
     // Events that could have told of a change were not kept meanwhile: as if something broke, it is tried again in any case.
     this.#undo(framework, state, queued, node, { ...refusedOn(node, failure), unschedulablePlugins: NONE, pendingPlugins: NONE });
     return false;
+  }
+
+  /** It takes a while: whoever looks at the pod, or schedules after a restart, knows where it is going to be. */
+  async #tell({ pod, uid }: PodInfo, node: string): Promise<void> {
+    this.#told.set(uid, node);
+    await this.#config.podStatus.nominate(pod, node);
   }
 
   async #bind(framework: Framework, state: CycleState, queued: QueuedPod, node: string): Promise<void> {
@@ -254,6 +269,7 @@ export class Cycle {
       return;
     }
     cache.finishBinding(pod.uid);
+    this.#told.delete(pod.uid);
     metrics.attemptEnded('scheduled', framework.profileName, queued.attemptStart);
     metrics.podScheduled(queued.attempts, queued.initialAttemptMs);
     logger.debug('bound', { pod: pod.key, node, attempts: queued.attempts });
@@ -324,6 +340,8 @@ export class Cycle {
     const { namespace = '', name } = info.pod.metadata;
     queued.unschedulablePlugins = failure.unschedulablePlugins;
     queued.pendingPlugins = failure.pendingPlugins;
+    const told = this.#told.get(info.uid);
+    this.#told.delete(info.uid);
     if (this.#stopped) return;
     const result = failure.reason === 'Unschedulable' ? 'unschedulable' : 'error';
     metrics.attemptEnded(result, framework.profileName, queued.attemptStart);
@@ -340,7 +358,7 @@ export class Cycle {
       logger.warn('a pod could not be scheduled', { pod: info.key, reason: failure.message });
     else logger.debug('a pod fits nowhere', { pod: info.key, reason: failure.message });
     this.#report(now, 'Warning', 'FailedScheduling', truncated(failure.message), 'Scheduling');
-    podStatus.notScheduled(now, failure);
+    podStatus.notScheduled(told === undefined ? now : withNomination(now, told), failure);
   }
 
   /** An event about the pod, in the name of its scheduler. */
@@ -384,6 +402,11 @@ function refusedOn(node: string, status: Status): Failure {
     pendingPlugins,
     nominatedNode: '',
   };
+}
+
+/** As it is going to be seen. */
+function withNomination(pod: Pod, nominatedNodeName: string): Pod {
+  return { ...pod, status: { ...pod.status, nominatedNodeName } };
 }
 
 function onNode(pod: Pod, nodeName: string): Pod {

@@ -61,6 +61,16 @@ export class PodStatusWriter {
     await this.#running.get(uid);
   }
 
+  /** Tells the pod which node it is going to get: it may take a while until it is bound. Resolves when that is written. Never rejects. */
+  async nominate(pod: Pod, node: string): Promise<void> {
+    const { uid } = pod.metadata;
+    await this.settle(uid);
+    if (pod.status.nominatedNodeName === node) return;
+    const run = this.#patch(pod, { metadata: { uid }, status: { nominatedNodeName: node } });
+    this.#run(uid, run);
+    await run;
+  }
+
   /** Drops everything that is not begun. */
   stop(): void {
     this.#waiting.clear();
@@ -72,17 +82,25 @@ export class PodStatusWriter {
       // One at a time for one pod: the later one waits for its turn.
       if (this.#running.has(uid)) continue;
       this.#waiting.delete(uid);
-      const run = this.#write(write).finally(() => {
-        this.#running.delete(uid);
-        this.#startMore();
-      });
-      this.#running.set(uid, run);
+      this.#run(uid, this.#write(write));
     }
   }
 
+  /** Nothing else is written for the pod until it ends. */
+  #run(uid: string, write: Promise<void>): void {
+    const run = write.finally(() => {
+      this.#running.delete(uid);
+      this.#startMore();
+    });
+    this.#running.set(uid, run);
+  }
+
   async #write({ pod, why }: Write): Promise<void> {
+    await this.#patch(pod, patchFor(pod, why, this.#clock.now()));
+  }
+
+  async #patch(pod: Pod, patch: unknown): Promise<void> {
     const { name, namespace = '' } = pod.metadata;
-    const patch = patchFor(pod, why, this.#clock.now());
     try {
       const resource = this.#client.resource(pods).namespace(namespace);
       await resource.patch(name, 'application/strategic-merge-patch+json', patch, { subresource: 'status' });

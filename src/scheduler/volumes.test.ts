@@ -72,12 +72,15 @@ describe('volumes', () => {
     });
     expect(volume.metadata.annotations?.['pv.kubernetes.io/bound-by-controller']).toBe('yes');
     expect(await cluster.nodeOf('p')).toBeUndefined();
+    const nominated = async () => (await cluster.client.resource(pods).namespace('default').get('p')).status.nominatedNodeName;
+    expect(await nominated()).toBe('b');
     // Others are scheduled meanwhile.
     await cluster.addPod('q');
     await cluster.untilBound('q');
     await bindClaim('c', 'v');
     await cluster.untilBound('p');
     expect(await cluster.nodeOf('p')).toBe('b');
+    expect(await nominated()).toBeUndefined();
     expect(logger.problems).toEqual([]);
   });
 
@@ -95,6 +98,8 @@ describe('volumes', () => {
     expect((await cluster.condition('p'))?.message).toBe(
       'running PreBind plugin "VolumeBinding": binding volumes: provisioning failed for PVC "c"',
     );
+    const pod = await cluster.client.resource(pods).namespace('default').get('p');
+    expect(pod.status.nominatedNodeName).toBeUndefined();
     await cluster.clock.advance('5s');
     expect((await claims().get('c')).metadata.annotations?.[SELECTED_NODE]).toBe('a');
     await addVolume('made', 'a');
