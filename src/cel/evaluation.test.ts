@@ -145,6 +145,20 @@ describe('a map of one’s own', () => {
   });
 });
 
+test('a program may be evaluated again and again', () => {
+  const environment = new Environment({ variables: { x: INT }, libraries: kubernetesLibraries });
+  for (const source of [
+    '{"a": x}.transformMap(k, v, v + 1) == {"a": x + 1}',
+    '[1, 2].map(y, {}.transformMap(k, v, v)) == [{}, {}]',
+    '[[1, 2].filter(y, y > x), [x].map(y, y + 1)] != []',
+    'optional.of(x).optMap(y, y + 1).value() == x + 1 && {"k": [1]}.k + [x] == [1, x]',
+  ]) {
+    const { program, error } = environment.compile(source);
+    if (program === undefined) throw error;
+    for (const x of [1, 2, 1]) expect(program.evaluate({ x }).value, source).toBe(true);
+  }
+});
+
 describe('compile', () => {
   const compile = (source: string, options = {}, config: EnvironmentConfig = {}) =>
     new Environment({ variables: { object: DYN, x: INT }, libraries: kubernetesLibraries, ...config }).compile(source, options);

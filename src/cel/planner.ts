@@ -1,5 +1,5 @@
 // From a checked tree to closures: what can be decided once (which overload, where a variable is kept, what a pattern compiles to)
-// is decided here. A closure takes the frame of one evaluation and answers a value or throws EvaluationError.
+// is decided here. The closures are in steps/.
 //
 // Costs are charged as upstream's interpreter does: a name or selection 1, a call what its function says, && || ?: nothing.
 // Upstream charges nothing for the name at the root of an attribute that is itself an index or a branch; `nested` says so here.
@@ -14,29 +14,18 @@ import {
   type StructLiteral,
 } from './ast.ts';
 import type { Checked, Reference } from './checker.ts';
-import { comparison, Frame, LIST_CREATE, MAP_CREATE, STRUCT_CREATE } from './cost.ts';
-import { matches, type Overload } from './declarations.ts';
+import { comparison, LIST_CREATE, MAP_CREATE, STRUCT_CREATE } from './cost.ts';
+import type { Overload } from './declarations.ts';
 import { compare, equals } from './equality.ts';
-import { EvaluationError, evaluationError, noSuchKey, noSuchOverload } from './errors.ts';
+import { evaluationError, noSuchOverload, type EvaluationError } from './errors.ts';
 import { indexInto } from './standard/operators.ts';
+import { caller } from './steps/call.ts';
+import { constantSet, foldCall, foldFree, isConstant } from './steps/constants.ts';
+import { collect, existsOne, general, quantify } from './steps/loops.ts';
+import { hasField, indexOptional, selectField, selectOptional } from './steps/select.ts';
+import { absorbed, type Step } from './steps/step.ts';
 import type { Type } from './types.ts';
-import { isDynOrError } from './unify.ts';
-import {
-  AbstractMap,
-  adaptDynamic,
-  CelObject,
-  isList,
-  isMap,
-  listItem,
-  listSize,
-  mapGet,
-  mapKeys,
-  MapValue,
-  Optional,
-  type Value,
-} from './values.ts';
-
-export type Step = (frame: Frame) => Value;
+import { MapValue, Optional, type Value } from './values.ts';
 
 /** What the planner must be told beside the tree. */
 export interface PlanContext {
@@ -58,23 +47,12 @@ export function plan(expression: Expression, context: PlanContext): Plan {
   return { step, slots: planner.slots, variables: [...planner.variables].map(([name, slot]) => ({ name, slot })) };
 }
 
-type Logical = (frame: Frame) => Value;
-
 const COMPARISONS: Readonly<Record<string, (order: number) => boolean>> = {
   [operators.less]: (order) => order < 0,
   [operators.lessEquals]: (order) => order <= 0,
   [operators.greater]: (order) => order > 0,
   [operators.greaterEquals]: (order) => order >= 0,
 };
-
-/** Functions that are evaluated when the expression is compiled if their argument is a literal; then they cost nothing. */
-const CONVERSIONS: ReadonlySet<string> = new Set('bool bytes double dyn duration int string timestamp type uint'.split(' '));
-
-/** An error that `||` and `&&` may absorb; others (a spent budget, a mistake of ours) go through. */
-function absorbed(error: unknown): EvaluationError {
-  if (error instanceof EvaluationError && error.reason === 'error') return error;
-  throw error;
-}
 
 class Planner {
   readonly #context: PlanContext;
@@ -231,7 +209,7 @@ class Planner {
   }
 
   /** Any term that is `decisive` decides, whatever fails before or after it. */
-  #logical(terms: readonly Logical[], decisive: boolean): Step {
+  #logical(terms: readonly Step[], decisive: boolean): Step {
     return (frame) => {
       let failure: EvaluationError | undefined;
       for (const term of terms) {
@@ -404,7 +382,9 @@ class Planner {
 
   #comprehension(node: Comprehension): Step {
     const range = this.plan(node.range);
-    const init = this.plan(node.init);
+    // A map that the loop fills is its own, not the one constant that an empty literal else is.
+    const isEmptyMap = node.init.kind === 'map' && node.init.entries.length === 0;
+    const init: Step = isEmptyMap ? () => new MapValue() : this.plan(node.init);
     const scope = this.#scope.length;
     const declare = (name: string): number => {
       const slot = this.slots++;
@@ -451,25 +431,6 @@ function isAttribute(node: Expression): boolean {
   );
 }
 
-/** What upstream makes when it compiles an expression: literals, lists and maps of such, and their conversions. */
-function isConstant(node: Expression): boolean {
-  switch (node.kind) {
-    case 'literal':
-      return true;
-    case 'list':
-      return node.optionalIndices.size === 0 && node.elements.every(isConstant);
-    case 'map':
-      return node.entries.every(({ key, value, optional }) => !optional && isConstant(key) && isConstant(value));
-    case 'call': {
-      const [argument] = node.arguments;
-      if (node.target !== undefined || node.arguments.length !== 1 || !CONVERSIONS.has(node.function)) return false;
-      return isConstant(argument as Expression);
-    }
-    default:
-      return false;
-  }
-}
-
 function isConcrete(type: Type): boolean {
   switch (type.kind) {
     case 'dyn':
@@ -484,241 +445,4 @@ function isConcrete(type: Type): boolean {
     default:
       return true;
   }
-}
-
-/**
- * A call is paid for before it is made, so that what is too expensive is not done first; unless its cost depends on the result.
- * Calls the overload that fits the arguments: known at once where there is one and they are sure, else looked for in each call.
- */
-function caller(overloads: readonly Overload[], steps: readonly Step[], sure: readonly boolean[]): Step {
-  const only = overloads.length === 1 ? (overloads[0] as Overload) : undefined;
-  if (only !== undefined) {
-    const call = only.call as (...args: Value[]) => Value;
-    const { cost, parameters } = only;
-    const checks = parameters.map((type, index) =>
-      sure[index] === true || isDynOrError(type) || type.kind === 'parameter' ? undefined : type,
-    );
-    if (steps.length === 1) {
-      const [argument] = steps as [Step];
-      const [type] = checks as [Type | undefined];
-      return (frame) => {
-        const value = argument(frame);
-        if (type !== undefined && !matches(type, value)) throw noSuchOverload();
-        if (cost === undefined) frame.charge(1);
-        else if (cost.length < 2) frame.charge(cost([value], undefined));
-        const result = call(value);
-        if (cost !== undefined && cost.length >= 2) frame.charge(cost([value], result));
-        return result;
-      };
-    }
-    if (steps.length === 2) {
-      const [left, right] = steps as [Step, Step];
-      const [leftType, rightType] = checks as [Type | undefined, Type | undefined];
-      return (frame) => {
-        const a = left(frame);
-        const b = right(frame);
-        if (leftType !== undefined && !matches(leftType, a)) throw noSuchOverload();
-        if (rightType !== undefined && !matches(rightType, b)) throw noSuchOverload();
-        if (cost === undefined) frame.charge(1);
-        else if (cost.length < 2) frame.charge(cost([a, b], undefined));
-        const result = call(a, b);
-        if (cost !== undefined && cost.length >= 2) frame.charge(cost([a, b], result));
-        return result;
-      };
-    }
-  }
-  return (frame) => {
-    const values = steps.map((step) => step(frame));
-    for (const overload of overloads) {
-      if (!overload.parameters.every((type, index) => matches(type, values[index]))) continue;
-      const { cost } = overload;
-      if (cost === undefined || cost.length < 2) frame.charge(cost === undefined ? 1 : cost(values, undefined));
-      const result = (overload.call as (...args: Value[]) => Value)(...values);
-      if (cost !== undefined && cost.length >= 2) frame.charge(cost(values, result));
-      return result;
-    }
-    throw noSuchOverload();
-  };
-}
-
-/** All functions are pure: a call of constants is made once, and charged each time. */
-function foldCall(call: Step): Step {
-  let known: { readonly value: Value; readonly cost: number } | undefined;
-  return (frame) => {
-    if (known === undefined) {
-      const once = new Frame([], Infinity);
-      const value = call(once);
-      known = { value, cost: once.cost };
-    }
-    frame.charge(known.cost);
-    return known.value;
-  };
-}
-
-/** The same for what upstream makes when it compiles an expression: it costs nothing. */
-function foldFree(call: Step): Step {
-  const folded = foldCall(call);
-  const free = new Frame([], Infinity);
-  return () => folded(free);
-}
-
-/** Whether a value is in a list of literals, without going through it; undefined if the node is no such list. */
-function constantSet(node: Expression): ((item: Value) => boolean) | undefined {
-  if (node.kind !== 'list' || node.optionalIndices.size > 0 || node.elements.length === 0) return undefined;
-  const set = new Set<Value>();
-  for (const element of node.elements) {
-    if (element.kind !== 'literal' || !['string', 'number', 'boolean'].includes(typeof element.value)) return undefined;
-    set.add(element.value);
-  }
-  const items = [...set];
-  return (item) => (typeof item === 'object' ? items.some((other) => equals(item, other)) : set.has(item));
-}
-
-export function selectField(operand: Value, field: string): Value {
-  if (typeof operand !== 'object' || operand === null) throw noSuchOverload();
-  if (operand instanceof CelObject) {
-    if (operand instanceof Optional) return selectOptional(operand, field);
-    if (!(operand instanceof AbstractMap)) throw noSuchOverload();
-    const value = operand.get(field);
-    if (value === undefined) throw noSuchKey(field);
-    return value;
-  }
-  if (Array.isArray(operand) || operand instanceof Uint8Array) throw noSuchOverload();
-  const value = Object.hasOwn(operand, field) ? (operand as Record<string, unknown>)[field] : undefined;
-  if (typeof value === 'number') return adaptDynamic(value);
-  if (value === undefined) throw noSuchKey(field);
-  return value;
-}
-
-function hasField(operand: Value, field: string): boolean {
-  if (operand instanceof Optional) return operand.hasValue && hasField(operand.value(), field);
-  if (!isMap(operand)) throw noSuchOverload();
-  return operand instanceof AbstractMap ? operand.has(field) : mapGet(operand, field) !== undefined;
-}
-
-function selectOptional(operand: Value, field: string): Optional {
-  if (operand instanceof Optional) return operand.hasValue ? selectOptional(operand.value(), field) : operand;
-  if (!isMap(operand)) throw noSuchOverload();
-  if (!hasField(operand, field)) return Optional.none;
-  return new Optional(mapGet(operand, field));
-}
-
-function indexOptional(operand: Value, index: Value): Optional {
-  if (operand instanceof Optional) return operand.hasValue ? indexOptional(operand.value(), index) : operand;
-  if (isMap(operand)) {
-    const value = mapGet(operand, index);
-    return value === undefined ? Optional.none : new Optional(value);
-  }
-  if (!isList(operand)) throw noSuchOverload();
-  if (typeof index !== 'number' || index < 0 || index >= listSize(operand)) return Optional.none;
-  return new Optional(listItem(operand, index));
-}
-
-interface Loop {
-  readonly accumulator: number;
-  readonly first: number;
-  readonly second: number | undefined;
-  readonly range: Step;
-  readonly init: Step;
-}
-
-/** Runs `body` with the loop's variables set to each element in turn, until it answers false. */
-function iterate(frame: Frame, loop: Loop, body: () => boolean): void {
-  const { slots } = frame;
-  const { first, second } = loop;
-  const range = loop.range(frame);
-  if (isList(range)) {
-    const size = listSize(range);
-    for (let index = 0; index < size; index++) {
-      if (second === undefined) {
-        slots[first] = listItem(range, index);
-      } else {
-        slots[first] = index;
-        slots[second] = listItem(range, index);
-      }
-      if (!body()) return;
-    }
-    return;
-  }
-  if (!isMap(range)) throw noSuchOverload();
-  for (const key of mapKeys(range)) {
-    slots[first] = key;
-    if (second !== undefined) slots[second] = adaptDynamic(mapGet(range, key));
-    if (!body()) return;
-  }
-}
-
-/** all and exists: like `&&` and `||` over the elements. */
-function quantify(loop: Loop, predicate: Step, decisive: boolean): Step {
-  // The condition reads the accumulator (for exists it negates it too) and tests it; the step reads it.
-  const testCost = decisive ? 3 : 2;
-  return (frame) => {
-    let failure: EvaluationError | undefined;
-    let decided = false;
-    iterate(frame, loop, () => {
-      frame.charge(testCost);
-      if (decided) return false;
-      frame.charge(1);
-      try {
-        const value = predicate(frame);
-        if (value === decisive) decided = true;
-        else if (value !== !decisive) failure ??= noSuchOverload();
-      } catch (error) {
-        failure ??= absorbed(error);
-      }
-      return true;
-    });
-    frame.charge(1);
-    if (decided) return decisive;
-    if (failure !== undefined) throw failure;
-    return !decisive;
-  };
-}
-
-function existsOne(loop: Loop, predicate: Step): Step {
-  return (frame) => {
-    let found = 0;
-    iterate(frame, loop, () => {
-      const value = predicate(frame);
-      if (value === true) {
-        found++;
-        frame.charge(2);
-      } else if (value !== false) {
-        throw noSuchOverload();
-      }
-      return true;
-    });
-    frame.charge(2);
-    return found === 1;
-  };
-}
-
-function collect(loop: Loop, predicate: Step | undefined, item: Step, cost: number): Step {
-  return (frame) => {
-    const made: Value[] = [];
-    iterate(frame, loop, () => {
-      if (predicate !== undefined) {
-        const value = predicate(frame);
-        if (value === false) return true;
-        if (value !== true) throw noSuchOverload();
-      }
-      made.push(item(frame));
-      frame.charge(cost);
-      return true;
-    });
-    frame.charge(1);
-    return made;
-  };
-}
-
-function general(loop: Loop, condition: Step, step: Step, result: Step): Step {
-  return (frame) => {
-    frame.slots[loop.accumulator] = loop.init(frame);
-    iterate(frame, loop, () => {
-      if (condition(frame) !== true) return false;
-      frame.slots[loop.accumulator] = step(frame);
-      return true;
-    });
-    return result(frame);
-  };
 }

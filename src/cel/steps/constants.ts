@@ -1,0 +1,62 @@
+// What of an expression is known before it is evaluated.
+
+import { Frame } from '../cost.ts';
+import type { Expression } from '../ast.ts';
+import { equals } from '../equality.ts';
+import type { Value } from '../values.ts';
+import type { Step } from './step.ts';
+
+/** Functions that are evaluated when the expression is compiled if their argument is a literal; then they cost nothing. */
+const CONVERSIONS: ReadonlySet<string> = new Set('bool bytes double dyn duration int string timestamp type uint'.split(' '));
+
+/** What upstream makes when it compiles an expression: literals, lists and maps of such, and their conversions. */
+export function isConstant(node: Expression): boolean {
+  switch (node.kind) {
+    case 'literal':
+      return true;
+    case 'list':
+      return node.optionalIndices.size === 0 && node.elements.every(isConstant);
+    case 'map':
+      return node.entries.every(({ key, value, optional }) => !optional && isConstant(key) && isConstant(value));
+    case 'call': {
+      const [argument] = node.arguments;
+      if (node.target !== undefined || node.arguments.length !== 1 || !CONVERSIONS.has(node.function)) return false;
+      return isConstant(argument as Expression);
+    }
+    default:
+      return false;
+  }
+}
+
+/** All functions are pure: a call of constants is made once, and charged each time. */
+export function foldCall(call: Step): Step {
+  let known: { readonly value: Value; readonly cost: number } | undefined;
+  return (frame) => {
+    if (known === undefined) {
+      const once = new Frame([], Infinity);
+      const value = call(once);
+      known = { value, cost: once.cost };
+    }
+    frame.charge(known.cost);
+    return known.value;
+  };
+}
+
+/** The same for what upstream makes when it compiles an expression: it costs nothing. */
+export function foldFree(call: Step): Step {
+  const folded = foldCall(call);
+  const free = new Frame([], Infinity);
+  return () => folded(free);
+}
+
+/** Whether a value is in a list of literals, without going through it; undefined if the node is no such list. */
+export function constantSet(node: Expression): ((item: Value) => boolean) | undefined {
+  if (node.kind !== 'list' || node.optionalIndices.size > 0 || node.elements.length === 0) return undefined;
+  const set = new Set<Value>();
+  for (const element of node.elements) {
+    if (element.kind !== 'literal' || !['string', 'number', 'boolean'].includes(typeof element.value)) return undefined;
+    set.add(element.value);
+  }
+  const items = [...set];
+  return (item) => (typeof item === 'object' ? items.some((other) => equals(item, other)) : set.has(item));
+}

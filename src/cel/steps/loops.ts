@@ -1,0 +1,115 @@
+// Loops, as what they were written as.
+
+import type { Frame } from '../cost.ts';
+import { noSuchOverload, type EvaluationError } from '../errors.ts';
+import { adaptDynamic, isList, isMap, listItem, listSize, mapGet, mapKeys, type Value } from '../values.ts';
+import { absorbed, type Step } from './step.ts';
+
+export interface Loop {
+  readonly accumulator: number;
+  readonly first: number;
+  readonly second: number | undefined;
+  readonly range: Step;
+  readonly init: Step;
+}
+
+/** Runs `body` with the loop's variables set to each element in turn, until it answers false. */
+function iterate(frame: Frame, loop: Loop, body: () => boolean): void {
+  const { slots } = frame;
+  const { first, second } = loop;
+  const range = loop.range(frame);
+  if (isList(range)) {
+    const size = listSize(range);
+    for (let index = 0; index < size; index++) {
+      if (second === undefined) {
+        slots[first] = listItem(range, index);
+      } else {
+        slots[first] = index;
+        slots[second] = listItem(range, index);
+      }
+      if (!body()) return;
+    }
+    return;
+  }
+  if (!isMap(range)) throw noSuchOverload();
+  for (const key of mapKeys(range)) {
+    slots[first] = key;
+    if (second !== undefined) slots[second] = adaptDynamic(mapGet(range, key));
+    if (!body()) return;
+  }
+}
+
+/** all and exists: like `&&` and `||` over the elements. */
+export function quantify(loop: Loop, predicate: Step, decisive: boolean): Step {
+  // The condition reads the accumulator (for exists it negates it too) and tests it; the step reads it.
+  const testCost = decisive ? 3 : 2;
+  return (frame) => {
+    let failure: EvaluationError | undefined;
+    let decided = false;
+    iterate(frame, loop, () => {
+      frame.charge(testCost);
+      if (decided) return false;
+      frame.charge(1);
+      try {
+        const value = predicate(frame);
+        if (value === decisive) decided = true;
+        else if (value !== !decisive) failure ??= noSuchOverload();
+      } catch (error) {
+        failure ??= absorbed(error);
+      }
+      return true;
+    });
+    frame.charge(1);
+    if (decided) return decisive;
+    if (failure !== undefined) throw failure;
+    return !decisive;
+  };
+}
+
+export function existsOne(loop: Loop, predicate: Step): Step {
+  return (frame) => {
+    let found = 0;
+    iterate(frame, loop, () => {
+      const value = predicate(frame);
+      if (value === true) {
+        found++;
+        frame.charge(2);
+      } else if (value !== false) {
+        throw noSuchOverload();
+      }
+      return true;
+    });
+    frame.charge(2);
+    return found === 1;
+  };
+}
+
+export function collect(loop: Loop, predicate: Step | undefined, item: Step, cost: number): Step {
+  return (frame) => {
+    const made: Value[] = [];
+    iterate(frame, loop, () => {
+      if (predicate !== undefined) {
+        const value = predicate(frame);
+        if (value === false) return true;
+        if (value !== true) throw noSuchOverload();
+      }
+      made.push(item(frame));
+      frame.charge(cost);
+      return true;
+    });
+    frame.charge(1);
+    return made;
+  };
+}
+
+export function general(loop: Loop, condition: Step, step: Step, result: Step): Step {
+  return (frame) => {
+    frame.slots[loop.accumulator] = loop.init(frame);
+    iterate(frame, loop, () => {
+      if (condition(frame) !== true) return false;
+      frame.slots[loop.accumulator] = step(frame);
+      return true;
+    });
+    return result(frame);
+  };
+}
