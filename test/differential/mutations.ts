@@ -101,7 +101,7 @@ export class Mutator {
     }
     if (choice < 2 && field !== undefined) {
       if (Array.isArray(holder)) holder.splice(key as number, 1);
-      else delete (holder as JsonObject)[key];
+      else delete holder[key];
       return `remove ${path}`;
     }
     if (type.kind === 'map' && choice < 8 && typeof current === 'object' && current !== null) {

@@ -52,7 +52,7 @@ export function* shots(target: Target, count: number, random: SeededRandom): Gen
   if (message === undefined) throw new Error(`no schema for ${target.kind}`);
   const mutator = new Mutator(random);
   for (let index = 0; index < count; index++) {
-    const { object, changes } = mutator.mutated(message, manifest as Record<string, unknown>);
+    const { object, changes } = mutator.mutated(message, manifest);
     const body = JSON.stringify(object);
     const choice = random.int(10);
     if (choice < 6 || !target.mayUpdate) {
