@@ -1,7 +1,7 @@
 // Preemption through an API server: who has to go, what everybody is told, and that the pod gets the room that was made for it.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { pods, type PodSpec } from '../api/core/v1/index.ts';
+import { nodes, pods, type PodSpec } from '../api/core/v1/index.ts';
 import { podDisruptionBudgets } from '../api/policy/v1/index.ts';
 import type { TransportRequest } from '../client/transport.ts';
 import * as apierrors from '../machinery/apierrors.ts';
@@ -210,5 +210,31 @@ describe('preemption', () => {
     await end('low');
     await cluster.untilBound('highest');
     expect(await cluster.nodeOf('high')).toBeUndefined();
+  });
+
+  it('gives what was promised back, if the pod finds its place elsewhere', async () => {
+    const disk = (value: string) => ({ labels: { disk: value } });
+    await cluster.addNode('n', { ...small, ...disk('a') });
+    cluster.startScheduler({ popFromBackoff: false });
+    for (const name of ['low1', 'low2']) {
+      await cluster.addPod(name, { cpu: '1' });
+      await cluster.untilBound(name);
+    }
+    await cluster.addPod('high', { cpu: '2' }, { ...critical, nodeSelector: { disk: 'a' } });
+    await cluster.clock.advance('5s');
+    // Tried again after the first, to no avail; so it has to wait a little after the second.
+    await end('low1');
+    await cluster.clock.advance('100ms');
+    await end('low2');
+    await cluster.addPod('waits', { cpu: '2' }, { nodeSelector: { 'kubernetes.io/hostname': 'n' } });
+    await cluster.clock.advance('100ms');
+    expect(await cluster.nodeOf('high')).toBeUndefined();
+    expect(await cluster.nodeOf('waits')).toBeUndefined();
+    await cluster.client.resource(nodes).patch('n', 'application/merge-patch+json', { metadata: { labels: { disk: 'b' } } });
+    await cluster.addNode('m', { ...small, ...disk('a') });
+    await cluster.clock.advance('10s');
+    expect(await cluster.nodeOf('high')).toBe('m');
+    await cluster.clock.advance('10s');
+    expect(await cluster.nodeOf('waits')).toBe('n');
   });
 });

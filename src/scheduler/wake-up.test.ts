@@ -66,7 +66,8 @@ function changed(pod: Pod, step: OwnStep): Pod {
 
 interface Scenario {
   readonly nodes: readonly NodeOptions[];
-  readonly start: readonly { readonly pod: AnyPod; readonly node: number }[];
+  /** `promised`: the node is only promised to it. */
+  readonly start: readonly { readonly pod: AnyPod; readonly node: number; readonly promised: boolean }[];
   readonly pod: AnyPod;
   /** `during`: while the pod is being tried, not while it waits. */
   readonly steps: readonly { readonly step: Step | OwnStep; readonly during: boolean }[];
@@ -117,7 +118,7 @@ describe('a pod that fits nowhere', () => {
   function play({ nodes, start, pod: template, steps }: Scenario, tally: Tally): void {
     const { world, framework, algorithm } = newScheduler();
     nodes.forEach((as, node) => world.apply({ kind: 'putNode', node, as }));
-    for (const { pod, node } of start) world.apply({ kind: 'addPod', pod, node });
+    for (const { pod, node, promised } of start) world.apply({ kind: promised ? 'promise' : 'addPod', pod, node });
     let pod = world.make({ ...template, labels: { ...template.labels, waits: 'true' }, deleting: false });
     const { uid } = pod.metadata;
     world.queue.add(new PodInfo(pod));
@@ -192,7 +193,7 @@ describe('a pod that fits nowhere', () => {
     const step = fc.oneof({ weight: 8, arbitrary: stepsOf(pod, node) }, { weight: 1, arbitrary: ownStep });
     return fc.record({
       nodes: fc.array(node, { maxLength: 4 }),
-      start: fc.array(fc.record({ pod, node: index }), { maxLength: placed }),
+      start: fc.array(fc.record({ pod, node: index, promised: fc.constantFrom(true, false, false) }), { maxLength: placed }),
       pod,
       steps: fc.array(fc.record({ step, during: fc.boolean() }), { minLength: 4, maxLength: 12 }),
     });

@@ -36,6 +36,7 @@ export type Step =
   | { readonly kind: 'putNode'; readonly node: number; readonly as: NodeOptions }
   | { readonly kind: 'heartbeat' | 'removeNode' | 'cordon'; readonly node: number }
   | { readonly kind: 'promise'; readonly pod: AnyPod; readonly node: number }
+  | { readonly kind: 'land'; readonly pod: number; readonly node: number }
   | { readonly kind: 'takeBack'; readonly pod: number; readonly gone: boolean };
 
 export const index = fc.nat({ max: 20 });
@@ -68,6 +69,7 @@ export const stepsOf = (pod: fc.Arbitrary<AnyPod>, node: fc.Arbitrary<NodeOption
       }),
     },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('promise' as const), pod, node: index }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('land' as const), pod: index, node: index }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('takeBack' as const), pod: index, gone: fc.boolean() }) },
   );
 
@@ -148,6 +150,15 @@ export class World {
         const pod: Pod = { ...made, status: { ...made.status, nominatedNodeName: nameOf(one.node) } };
         this.#promised.push(pod);
         this.#informed.podAdded(pod);
+        break;
+      }
+      case 'land': {
+        // Where it was promised, or elsewhere; somebody else has bound it.
+        const [pod] = this.#promised.splice(one.pod % Math.max(1, this.#promised.length), 1);
+        if (pod === undefined) break;
+        const bound: Pod = { ...pod, spec: { ...pod.spec, nodeName: nameOf(one.node) } };
+        this.#placed.push(bound);
+        this.#informed.podUpdated(pod, bound);
         break;
       }
       case 'takeBack': {

@@ -42,8 +42,10 @@ function afterPodChange(labelsOf: NamespaceLabels): QueueingHint {
       (term) => termMatches(term, before, labelsOf) && (after === undefined || !termMatches(term, after, labelsOf)),
     );
     if (avoided) return true;
-    // Its own terms, which never change, go with it.
-    return after === undefined && affinityTermsOf(before).requiredAntiAffinity.some((term) => termMatches(term, pod, labelsOf));
+    // Its own terms go with it; and they mean fewer pods if it has got a label that is one of their keys.
+    const avoiding = (other: Pod): number =>
+      affinityTermsOf(other).requiredAntiAffinity.filter((term) => termMatches(term, pod, labelsOf)).length;
+    return avoiding(before) > (after === undefined ? 0 : avoiding(after));
   };
 }
 
