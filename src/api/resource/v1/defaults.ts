@@ -26,11 +26,11 @@ function setClaimSpecDefaults({ devices }: ResourceClaimSpec): void {
 }
 
 function setRequestDefaults(request: ExactDeviceRequest | DeviceSubRequest): void {
-  request.allocationMode ??= 'ExactCount';
-  if (request.allocationMode === 'ExactCount') request.count ??= 1;
+  request.allocationMode ||= 'ExactCount';
+  if (request.allocationMode === 'ExactCount') request.count ||= 1;
   setTolerationDefaults(request.tolerations);
 }
 
 function setTolerationDefaults(tolerations: DeviceToleration[] | undefined): void {
-  for (const toleration of tolerations ?? []) toleration.operator ??= 'Equal';
+  for (const toleration of tolerations ?? []) toleration.operator ||= 'Equal';
 }
