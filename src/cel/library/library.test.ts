@@ -51,6 +51,7 @@ const TRUE = [
   "'abc 123'.find('[0-9]+') == '123' && 'abc'.find('[0-9]+') == ''",
   "'123 abc 456'.findAll('[0-9]+') == ['123', '456'] && '123 abc 456'.findAll('[0-9]+', 1) == ['123']",
   "'123 abc 456'.findAll('[0-9]+', -1) == ['123', '456'] && 'a'.findAll('b') == []",
+  "'aaab'.findAll('a*') == ['aaa', ''] && 'baaa'.findAll('a*') == ['', 'aaa'] && 'abc'.findAll('').size() == 4",
   // sets
   'sets.contains([1, 2, 3], [1, 3]) && sets.intersects([1], [1, 2]) && sets.equivalent([1, 1, 2], [2, 1])',
   // URLs

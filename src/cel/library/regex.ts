@@ -5,9 +5,16 @@ import { member, type Library } from '../declarations.ts';
 import { compileRegex } from '../standard/strings.ts';
 import { INT, list, STRING } from '../types.ts';
 
+/** As Go finds them: nothing is found right behind something. */
 function* occurrences(text: string, pattern: string): Generator<string> {
   const matcher = compileRegex(pattern).matcher(text);
-  while (matcher.find()) yield matcher.group() ?? '';
+  let end = -1;
+  while (matcher.find()) {
+    const found = matcher.group() ?? '';
+    if (found === '' && matcher.start() === end) continue;
+    end = matcher.end();
+    yield found;
+  }
 }
 
 function find(text: string, pattern: string): string {
