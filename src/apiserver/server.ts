@@ -13,6 +13,7 @@ import { AdmissionChain } from './admission/chain.ts';
 import { defaultAdmissionPlugins } from './admission/defaults.ts';
 import { ClientCertificateAuthenticator } from './authentication/client-certificate.ts';
 import { LegacyServiceAccountTokens } from './authentication/legacy-service-account-tokens.ts';
+import { keepTokenTracking, noteTokenUse } from './authentication/legacy-token-tracking.ts';
 import { ServiceAccountTokens } from './authentication/service-account-tokens.ts';
 import { StaticTokenAuthenticator } from './authentication/static-tokens.ts';
 import { nodeAuthorizer } from './authorization/node-authorizer.ts';
@@ -117,6 +118,7 @@ export class ApiServer {
             find,
             signingKey: serviceAccounts.signingKey,
             audiences: serviceAccountTokens.audiences,
+            noteUse: (secret, day) => noteTokenUse(this.#loopback, logger, secret, day),
           });
     const accountAuthenticators = [serviceAccountTokens, legacyTokens].flatMap((authenticator) => authenticator ?? []);
     const registryServices: RegistryServices = {
@@ -212,6 +214,7 @@ export class ApiServer {
     await createBootstrapObjects({ client, resources: this.resources, serviceIp, port });
     // Everybody else may do what roles say from here on: those that are always there are seen at once.
     await keepBootstrapPolicy(client);
+    if (this.#config.serviceAccounts !== undefined) await keepTokenTracking(client, this.#config.clock);
     if (this.#config.authorizer === undefined) await this.#roles.start();
     const address = this.#config.advertiseAddress ?? advertisedAddress(this.#config.bindAddress ?? '127.0.0.1');
     // A server that nobody can reach has no endpoints.

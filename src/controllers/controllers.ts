@@ -35,7 +35,7 @@ import { ResourceQuotaController } from './resourcequota/index.ts';
 import { RootCaPublisher } from './root-ca-publisher/index.ts';
 import { ServiceLbController } from './service-lb/index.ts';
 import { ServiceCidrController } from './servicecidrs/index.ts';
-import { legacyTokenSigner, TokensController } from './serviceaccount-token/index.ts';
+import { LegacyTokenCleaner, legacyTokenSigner, TokensController } from './serviceaccount-token/index.ts';
 import { ServiceAccountsController } from './serviceaccount/index.ts';
 import { StatefulSetController } from './statefulset/index.ts';
 import { TaintEvictionController } from './taint-eviction/index.ts';
@@ -237,6 +237,11 @@ export const CONTROLLERS = {
       serviceAccountKey === undefined
         ? undefined
         : new TokensController({ ...config, sign: legacyTokenSigner(serviceAccountKey), rootCa }),
+  },
+  'legacy-serviceaccount-token-cleaner-controller': {
+    account: 'legacy-service-account-token-cleaner',
+    alias: 'legacy-service-account-token-cleaner',
+    make: (config) => new LegacyTokenCleaner(config),
   },
   'root-ca-certificate-publisher-controller': {
     account: 'root-ca-cert-publisher',

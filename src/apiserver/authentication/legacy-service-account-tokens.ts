@@ -11,6 +11,8 @@ import type { Find } from '../registry/find.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
 import { bearerToken } from './authenticator.ts';
 import type { Authenticator, TokenAnswer, TokenAuthenticator } from './authenticator.ts';
+import { dayOf, INVALID_SINCE_LABEL, LAST_USED_LABEL } from './legacy-token-tracking.ts';
+import type { UsedSecret } from './legacy-token-tracking.ts';
 
 export interface LegacyServiceAccountTokensConfig {
   readonly clock: Clock;
@@ -19,6 +21,8 @@ export interface LegacyServiceAccountTokensConfig {
   readonly signingKey: string;
   /** For whom these tokens are: they do not say it themselves. */
   readonly audiences: readonly string[];
+  /** Told of the first use of a token on each day. Default: nobody is. */
+  readonly noteUse?: (secret: UsedSecret, day: string) => void;
 }
 
 const ISSUER = 'kubernetes/serviceaccount';
@@ -27,6 +31,8 @@ const CLAIM = 'kubernetes.io/serviceaccount/';
 export class LegacyServiceAccountTokens implements Authenticator, TokenAuthenticator {
   readonly #config: LegacyServiceAccountTokensConfig;
   readonly #publicKey: KeyObject;
+  /** By UID of the Secret: the day for which its use was noted. Of those of earlier days nothing is kept. */
+  #noted = new Map<string, string>();
 
   constructor(config: LegacyServiceAccountTokensConfig) {
     this.#config = config;
@@ -61,11 +67,22 @@ export class LegacyServiceAccountTokens implements Authenticator, TokenAuthentic
     if (Buffer.from(secret.data?.['token'] ?? '', 'base64').toString('utf8') !== token) return undefined;
     const account = await find<Immutable<ServiceAccount>>('', 'serviceaccounts', namespace, name);
     if (account?.metadata.uid !== uid || account.metadata.deletionTimestamp !== undefined) return undefined;
+    if ((secret.metadata.labels?.[INVALID_SINCE_LABEL] ?? '') !== '') return undefined;
+    this.#note(secret);
     return {
       name: `system:serviceaccount:${namespace}:${name}`,
       uid,
       groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`],
     };
+  }
+
+  #note({ metadata }: Immutable<Secret>): void {
+    const { noteUse, clock } = this.#config;
+    const today = dayOf(clock.now());
+    if (noteUse === undefined || metadata.labels?.[LAST_USED_LABEL] === today || this.#noted.get(metadata.uid) === today) return;
+    if ([...this.#noted.values()][0] !== today) this.#noted = new Map();
+    this.#noted.set(metadata.uid, today);
+    noteUse({ namespace: metadata.namespace ?? '', name: metadata.name, uid: metadata.uid }, today);
   }
 
   async #verify(token: string): Promise<Readonly<Record<string, unknown>> | undefined> {

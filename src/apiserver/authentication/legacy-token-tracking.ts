@@ -1,0 +1,59 @@
+// Since when, and on which day last, tokens in Secrets were used: noted so that those which nobody uses can be found and removed.
+
+import { configMaps, secrets } from '../../api/core/v1/index.ts';
+import type { Client } from '../../client/client.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
+
+/** Of a Secret: the day on which its token was last used. */
+export const LAST_USED_LABEL = 'kubernetes.io/legacy-token-last-used';
+/** Of a Secret: since this day its token is not taken any more. It is deleted if nobody misses it. */
+export const INVALID_SINCE_LABEL = 'kubernetes.io/legacy-token-invalid-since';
+
+const NAMESPACE = 'kube-system';
+const NAME = 'kube-apiserver-legacy-service-account-token-tracking';
+const DAY = /^\d{4}-\d\d-\d\d$/;
+
+export interface UsedSecret {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** '2026-01-31', in UTC. */
+export function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+/** Says since when uses are noted. Safe to be run at every start. */
+export async function keepTokenTracking(client: Client, clock: Clock): Promise<void> {
+  const inSystem = client.resource(configMaps).namespace(NAMESPACE);
+  const today = dayOf(clock.now());
+  try {
+    const { data } = await inSystem.get(NAME);
+    const since = data?.['since'] ?? '';
+    // A day that is none, or that has not come, says nothing.
+    if (DAY.test(since) && since <= today) return;
+    await inSystem.patch(NAME, 'application/merge-patch+json', { data: { since: today } });
+  } catch (err) {
+    if (!apierrors.isNotFound(err)) throw err;
+    await inSystem.create({ metadata: { name: NAME }, data: { since: today } }).catch((problem: unknown) => {
+      // Another server was faster.
+      if (!apierrors.isAlreadyExists(problem)) throw problem;
+    });
+  }
+}
+
+/** Notes that the token of a Secret was used on a day. Never fails for the one who uses it. */
+export function noteTokenUse(client: Client, logger: Logger, { namespace, name, uid }: UsedSecret, day: string): void {
+  const patch = { metadata: { uid, labels: { [LAST_USED_LABEL]: day } } };
+  client
+    .resource(secrets)
+    .namespace(namespace)
+    .patch(name, 'application/merge-patch+json', patch)
+    .catch((err: unknown) => {
+      if (apierrors.isNotFound(err) || apierrors.isConflict(err)) return;
+      logger.warn('the use of a token could not be noted', { secret: `${namespace}/${name}`, err });
+    });
+}

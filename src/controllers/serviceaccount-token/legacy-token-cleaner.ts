@@ -1,0 +1,136 @@
+// Tokens in Secrets that ServiceAccounts were once given without asking, and that nobody has used for a year: first they are not
+// taken any more, and when nobody has missed them for another year, they are deleted. Those that somebody asked for stay.
+
+import { configMaps, pods, secrets, serviceAccounts } from '../../api/core/v1/index.ts';
+import type { Pod, Secret, ServiceAccount } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { parseTime } from '../../client/time.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import * as wait from '../../machinery/wait.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+
+type ReadSecret = Immutable<Secret>;
+
+export interface LegacyTokenCleanerConfig extends ControllerConfig {
+  /** For how long nobody must have used a token. Default: 365 days. */
+  readonly cleanUpPeriodMs?: number;
+  /** Between two looks at all of them. Default: a day. */
+  readonly lookPeriodMs?: number;
+}
+
+const DAY_MS = 86_400_000;
+const TYPE = 'kubernetes.io/service-account-token';
+const ACCOUNT_NAME = 'kubernetes.io/service-account.name';
+const LAST_USED = 'kubernetes.io/legacy-token-last-used';
+const INVALID_SINCE = 'kubernetes.io/legacy-token-invalid-since';
+/** What the API server says of the uses that it notes. */
+const TRACKING = { namespace: 'kube-system', name: 'kube-apiserver-legacy-service-account-token-tracking' } as const;
+
+export class LegacyTokenCleaner implements Controller {
+  readonly name = 'legacy-serviceaccount-token-cleaner-controller';
+  readonly #config: LegacyTokenCleanerConfig;
+  readonly #secrets: SharedInformer<ReadSecret>;
+  readonly #accounts: SharedInformer<Immutable<ServiceAccount>>;
+  readonly #pods: SharedInformer<Immutable<Pod>>;
+  readonly #queue: RateLimitingQueue;
+  readonly #periodMs: number;
+
+  constructor(config: LegacyTokenCleanerConfig) {
+    const { informers, clock } = config;
+    this.#config = config;
+    this.#periodMs = config.cleanUpPeriodMs ?? 365 * DAY_MS;
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('legacy_service_account_token_cleaner') });
+    this.#secrets = informers.informerFor(secrets, { fieldSelector: `type=${TYPE}` });
+    this.#accounts = informers.informerFor(serviceAccounts);
+    this.#pods = informers.informerFor(pods);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger, lookPeriodMs = DAY_MS } = this.#config;
+    await Promise.all([this.#secrets, this.#accounts, this.#pods].map((informer) => informer.waitForSync(signal)));
+    // Days are what counts here: one look on each is enough.
+    const look = (): void => {
+      for (const key of this.#secrets.lister.keys()) this.#queue.add(key);
+    };
+    await Promise.all([
+      wait.until({ clock, signal, periodMs: lookPeriodMs }, async () => look()),
+      runWorkers(this.#queue, 1, (key, stop) => this.#reconcile(key, stop), signal, { logger }),
+    ]);
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const secret = this.#secrets.lister.getByKey(key);
+    if (secret === undefined || !this.#isUnused(secret) || !(await this.#isTracked(signal))) return reconciled;
+    const { name, namespace = '', uid, resourceVersion, labels } = secret.metadata;
+    const inNamespace = this.#config.client.resource(secrets).namespace(namespace);
+    const invalidSince = dayMs(labels?.[INVALID_SINCE]);
+    try {
+      if (invalidSince === undefined) {
+        const day = new Date(this.#config.clock.now()).toISOString().slice(0, 10);
+        const patch = { metadata: { uid, resourceVersion, labels: { [INVALID_SINCE]: day } } };
+        await inNamespace.patch(name, 'application/merge-patch+json', patch, { signal });
+      } else if (invalidSince < this.#longAgo()) {
+        await inNamespace.delete(name, { preconditions: { uid, resourceVersion }, signal });
+      }
+    } catch (err) {
+      // It was used or changed meanwhile: look again.
+      if (apierrors.isConflict(err)) return requeue;
+      if (!apierrors.isNotFound(err)) throw err;
+    }
+    return reconciled;
+  }
+
+  /** Before this, nobody is waited for. */
+  #longAgo(): number {
+    return this.#config.clock.now() - this.#periodMs;
+  }
+
+  /** Its account was given it without asking, no pod has it, and it has not been used for long. */
+  #isUnused(secret: ReadSecret): boolean {
+    const { name, namespace = '', creationTimestamp, deletionTimestamp, annotations, labels } = secret.metadata;
+    if (deletionTimestamp !== undefined || (parseTime(creationTimestamp) ?? 0) >= this.#longAgo()) return false;
+    const account = this.#accounts.lister.get(namespace, annotations?.[ACCOUNT_NAME] ?? '');
+    if (account?.secrets?.some((reference) => reference.name === name) !== true) return false;
+    const lastUsed = labels?.[LAST_USED];
+    if (lastUsed !== undefined && (dayMs(lastUsed) ?? Number.POSITIVE_INFINITY) >= this.#longAgo()) return false;
+    return !this.#pods.lister.list(namespace).some((pod) => mentions(pod, name));
+  }
+
+  /** Whether uses have been noted for as long. Nobody knows about those before that. */
+  async #isTracked(signal: AbortSignal): Promise<boolean> {
+    try {
+      const { data } = await this.#config.client
+        .resource(configMaps)
+        .namespace(TRACKING.namespace)
+        .get(TRACKING.name, { signal });
+      const since = dayMs(data?.['since']);
+      return since !== undefined && since < this.#longAgo();
+    } catch (err) {
+      if (apierrors.isNotFound(err)) return false;
+      throw err;
+    }
+  }
+}
+
+/** The beginning of a day like 2026-01-31, in milliseconds since the epoch; undefined if it is none. */
+function dayMs(day: string | undefined): number | undefined {
+  return day !== undefined && /^\d{4}-\d\d-\d\d$/.test(day) ? parseTime(`${day}T00:00:00Z`) : undefined;
+}
+
+function mentions({ spec }: Immutable<Pod>, name: string): boolean {
+  const { volumes, containers, initContainers, ephemeralContainers, imagePullSecrets } = spec;
+  if (imagePullSecrets?.some((reference) => reference.name === name) === true) return true;
+  const inVolumes = volumes?.some(
+    ({ secret, projected }) =>
+      secret?.secretName === name || projected?.sources?.some((source) => source.secret?.name === name) === true,
+  );
+  if (inVolumes === true) return true;
+  return [...containers, ...(initContainers ?? []), ...(ephemeralContainers ?? [])].some(
+    ({ env, envFrom }) =>
+      env?.some(({ valueFrom }) => valueFrom?.secretKeyRef?.name === name) === true ||
+      envFrom?.some(({ secretRef }) => secretRef?.name === name) === true,
+  );
+}
