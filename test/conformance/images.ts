@@ -93,7 +93,7 @@ const IMAGES: readonly Image[] = [
 /** How each layer's files are put into a directory. */
 const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
   base(dir) {
-    run('debootstrap', ['--variant=minbase', `--include=${PACKAGES.join(',')}`, 'stable', dir, 'http://deb.debian.org/debian']);
+    run('debootstrap', ['--variant=minbase', `--include=${PACKAGES.join(',')}`, 'bookworm', dir, 'http://deb.debian.org/debian']);
     for (const path of ['var/cache/apt', 'var/lib/apt/lists', 'var/log', 'usr/share/doc', 'usr/share/man', 'usr/share/locale']) {
       rmSync(join(dir, path), { recursive: true, force: true });
     }
