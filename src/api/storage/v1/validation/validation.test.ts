@@ -298,8 +298,8 @@ describe('nodes of drivers', () => {
       '{name: d, nodeID: n1, topologyKeys: [""]}',
       [
         `${AT}: Required value`,
-        `${AT}: Invalid value: "": name part must be non-empty`,
-        `${AT}: Invalid value: "": ${NAME_PART}`,
+        `${AT}: Invalid value: [""]: name part must be non-empty`,
+        `${AT}: Invalid value: [""]: ${NAME_PART}`,
       ],
     ],
     ['how many', '{name: d, nodeID: n1, topologyKeys: [], allocatable: {count: 0}}', []],
