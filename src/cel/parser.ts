@@ -69,6 +69,8 @@ const PRODUCTS: Readonly<Record<TokenKind, string>> = {
   "'%'": operators.modulo,
 };
 
+const CHAIN_TOO_DEEP = 'max recursion depth exceeded';
+
 /** The grammar is violated: parsing ends. */
 class SyntaxProblem extends Error {}
 
@@ -152,26 +154,31 @@ class Parser {
     return this.#node({ kind: 'call', function: name, arguments: args, offset });
   }
 
-  #deeper<T>(parse: () => T): T {
-    if (++this.#depth > this.#config.maxDepth) {
-      this.#report(-1, `expression recursion limit exceeded: ${this.#config.maxDepth}`);
-      throw new SyntaxProblem();
-    }
-    const result = parse();
-    this.#depth--;
-    return result;
+  /** One level further down; the caller comes up again. */
+  #descend(tooDeep: string): void {
+    if (++this.#depth <= this.#config.maxDepth) return;
+    this.#report(-1, tooDeep);
+    throw new SyntaxProblem();
   }
 
   #expression(): Expression {
-    return this.#deeper(() => {
-      const condition = this.#logical(operators.or, "'||'", () => this.#logical(operators.and, "'&&'", () => this.#relation()));
-      const question = this.#accept("'?'");
-      if (question === undefined) return condition;
-      const yes = this.#logical(operators.or, "'||'", () => this.#logical(operators.and, "'&&'", () => this.#relation()));
-      this.#expect("':'");
-      const no = this.#expression();
-      return this.#call(question.offset, operators.conditional, condition, yes, no);
-    });
+    this.#descend(`expression recursion limit exceeded: ${this.#config.maxDepth}`);
+    const choice = this.#choice();
+    this.#depth--;
+    return choice;
+  }
+
+  #choice(): Expression {
+    const condition = this.#disjunction();
+    const question = this.#accept("'?'");
+    if (question === undefined) return condition;
+    const yes = this.#disjunction();
+    this.#expect("':'");
+    return this.#call(question.offset, operators.conditional, condition, yes, this.#expression());
+  }
+
+  #disjunction(): Expression {
+    return this.#logical(operators.or, "'||'", () => this.#logical(operators.and, "'&&'", () => this.#relation()));
   }
 
   /** Terms between || or &&, as a balanced tree: a long chain must not nest deeply. */
@@ -199,10 +206,8 @@ class Parser {
     const depth = this.#depth;
     for (let name = table[this.#token.kind]; name !== undefined; name = table[this.#token.kind]) {
       const { offset } = this.#take();
-      const operand = left;
-      const operator = name;
-      left = this.#deeper(() => this.#call(offset, operator, operand, parse()));
-      this.#depth++;
+      this.#descend(CHAIN_TOO_DEEP);
+      left = this.#call(offset, name, left, parse());
     }
     this.#depth = depth;
     return left;
@@ -242,7 +247,7 @@ class Parser {
         this.#depth = depth;
         return operand;
       }
-      if (++this.#depth > this.#config.maxDepth) this.#deeper(() => undefined);
+      this.#descend(CHAIN_TOO_DEEP);
     }
   }
 
