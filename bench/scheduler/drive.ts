@@ -9,6 +9,7 @@ import * as apierrors from '../../src/machinery/apierrors.ts';
 import { systemClock } from '../../src/machinery/clock.ts';
 import { silentLogger } from '../../src/machinery/log.ts';
 import { SeededRandom } from '../../src/machinery/random.ts';
+import { cycleQuantileMs, cycleTimes } from './cycle-time.ts';
 import { nodeOf, podOf, PODS } from './templates.ts';
 import { limitVolumes, makeVolumes, withClaim } from './volumes.ts';
 import type { PodGroup, Workload } from './workloads.ts';
@@ -27,6 +28,8 @@ export interface Measured {
   readonly perSecond: readonly number[];
   /** What the process with the scheduler holds. */
   readonly memoryMB: number;
+  /** Of the time that choosing a node took. */
+  readonly p99Ms: number;
 }
 
 export interface Driven {
@@ -37,9 +40,14 @@ export interface Driven {
   /** Processor time used so far, in seconds. */
   readonly cpuSeconds: () => number;
   readonly memoryMB: () => number;
+  /** What the scheduler says at /metrics. */
+  readonly metrics: () => Promise<string>;
 }
 
-export async function drive(workload: Workload, { client, startScheduling, cpuSeconds, memoryMB }: Driven): Promise<Measured> {
+export async function drive(
+  workload: Workload,
+  { client, startScheduling, cpuSeconds, memoryMB, metrics }: Driven,
+): Promise<Measured> {
   const clock = systemClock;
   await makeNodes(client, workload);
   const stop = new AbortController();
@@ -67,14 +75,16 @@ export async function drive(workload: Workload, { client, startScheduling, cpuSe
   if (volumesOf !== undefined) await atOnce(count, (i) => makeVolumes(client, 'measured', i, volumesOf));
   globalThis.gc?.();
   const churning = workload.churn === true ? churn(client, stop.signal) : undefined;
+  const cyclesBefore = cycleTimes(await metrics());
   const cpuBefore = cpuSeconds();
   bound.began = clock.monotonic();
   await Promise.all([makePods(client, 'measured', workload.measured), bound.reaches('measured', count)]);
   const seconds = (clock.monotonic() - bound.began) / 1000;
   const measured = { seconds, cpuSeconds: cpuSeconds() - cpuBefore, memoryMB: memoryMB() };
+  const p99Ms = cycleQuantileMs(cyclesBefore, cycleTimes(await metrics()), 0.99);
   stop.abort();
   await churning;
-  return { ...measured, pods: count, perSecond: bound.perSecond };
+  return { ...measured, p99Ms, pods: count, perSecond: bound.perSecond };
 }
 
 /** Counts the pods that have a node, by the group in their namespace's name. */

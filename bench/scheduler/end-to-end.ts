@@ -25,6 +25,7 @@ export async function runEndToEnd(workload: Workload, nodeFlags: readonly string
       startScheduling: () => undefined,
       cpuSeconds: () => (cpuMs(cluster.pid) + cpuMs(process.pid)) / 1000,
       memoryMB: () => residentMB(cluster.pid),
+      metrics: () => client.transport.text({ method: 'GET', path: '/metrics' }),
     });
     close();
     return measured;

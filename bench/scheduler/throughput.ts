@@ -69,7 +69,7 @@ async function workloads(
   for (const workload of chosen) {
     const smaller = scaled(workload, scale);
     const measured = endToEnd ? await runEndToEnd(smaller, nodeFlags) : await inOwnProcess(smaller, scale, nodeFlags);
-    const { pods, seconds, cpuSeconds, memoryMB } = measured;
+    const { pods, seconds, cpuSeconds, memoryMB, p99Ms } = measured;
     const rate = asUpstreamCounts(measured);
     const { name, floor } = workload;
     results.push({
@@ -81,13 +81,14 @@ async function workloads(
       floor,
       cpuMicrosPerPod: (cpuSeconds / pods) * 1e6,
       memoryMB,
+      p99Ms,
     });
     const goal = !endToEnd ? TARGET * floor : name === END_TO_END_TARGET.workload ? END_TO_END_TARGET.rate : undefined;
     const cells = [smaller.nodes.count, pods, rate, floor].map((cell) => cell.toFixed(0));
     cells.push((rate / floor).toFixed(1), (pods / seconds).toFixed(0));
     console.log(
       `  ${name.padEnd(40)}${cells.map((cell) => cell.padStart(8)).join('')}  ${goal === undefined ? '' : rate >= goal ? 'met   ' : 'MISSED'}` +
-        `  ${((cpuSeconds / pods) * 1e6).toFixed(0)} µs of CPU a pod, ${memoryMB.toFixed(0)} MB`,
+        `  ${((cpuSeconds / pods) * 1e6).toFixed(0)} µs of CPU a pod, ${memoryMB.toFixed(0)} MB, p99 of a cycle ${p99Ms.toFixed(1)} ms`,
     );
   }
   return results;
