@@ -1,8 +1,8 @@
 // Kubernetes' cases of what the binder makes of volumes and claims as it finds them: bound by their users, bound halfway when a
 // controller crashed, bound wrongly. What it is after all has come to rest.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { persistentVolumeClaims, persistentVolumes } from '../../api/core/v1/index.ts';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { events, persistentVolumeClaims, persistentVolumes } from '../../api/core/v1/index.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
 import { eventsOf } from '../testing/said.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
@@ -41,10 +41,24 @@ const ours = { claim: 'c', uid: 'own' };
 const bound = { byController: true, completed: true };
 
 let cluster: TestCluster;
-beforeEach(async () => {
+let stopBinder: () => Promise<void>;
+beforeAll(async () => {
   cluster = await startTestCluster();
 });
-afterEach(() => cluster.stop());
+afterAll(() => cluster.stop());
+/** One server for all cases: each leaves nothing behind. */
+afterEach(async () => {
+  await stopBinder();
+  const claims = cluster.client.resource(persistentVolumeClaims).namespace('default');
+  const volumes = cluster.client.resource(persistentVolumes);
+  for (const client of [claims, volumes]) {
+    for (const { metadata } of (await client.list()).items) {
+      await client.patch(metadata.name, 'application/merge-patch+json', { metadata: { finalizers: null } });
+      await client.delete(metadata.name);
+    }
+  }
+  await cluster.client.resource(events).namespace('default').deleteCollection();
+});
 
 /** `volumes`: 'NAME PHASE CLAIM:UID'; `claim`: 'PHASE VOLUME SIZE'; both with what they are annotated with. */
 test.each<
@@ -245,8 +259,8 @@ test.each<
 ])('%s', async (_, volumes, claim, after, claimAfter, told) => {
   const uid = claim === undefined ? '' : await createClaim(claim);
   for (const each of volumes) await createVolume(each, uid);
-  await cluster.run((config) => new PersistentVolumeBinder(config));
-  await cluster.clock.advance('1m');
+  stopBinder = await cluster.run((config) => new PersistentVolumeBinder(config));
+  await cluster.clock.advance('10s');
   const uidName = (of: string | undefined): string => (of === undefined ? '-' : of === uid ? 'own' : of);
   const marks = (annotations: Readonly<Record<string, string>> = {}): string =>
     (BOUND_BY_CONTROLLER in annotations ? ' ctl' : '') + (BIND_COMPLETED in annotations ? ' done' : '');
