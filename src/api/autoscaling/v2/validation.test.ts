@@ -63,7 +63,7 @@ describe('replicas and their target', () => {
       [
         { maxReplicas: 0 },
         [
-          'maxReplicas: Invalid value: 0: must be greater than 0',
+          'maxReplicas: Required value: must be set and greater than 0',
           'maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`',
         ],
       ],

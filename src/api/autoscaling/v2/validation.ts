@@ -38,7 +38,8 @@ export function validateHorizontalPodAutoscaler(
   if (minReplicas !== undefined && minReplicas < lowest) {
     errors.push(field.invalid(at.child('minReplicas'), minReplicas, `must be greater than or equal to ${lowest}`));
   }
-  if (maxReplicas < 1) errors.push(field.invalid(at.child('maxReplicas'), maxReplicas, 'must be greater than 0'));
+  if (maxReplicas === 0) errors.push(field.required(at.child('maxReplicas'), 'must be set and greater than 0'));
+  if (maxReplicas < 0) errors.push(field.invalid(at.child('maxReplicas'), maxReplicas, 'must be greater than or equal to 1'));
   if (minReplicas !== undefined && maxReplicas < minReplicas) {
     errors.push(field.invalid(at.child('maxReplicas'), maxReplicas, 'must be greater than or equal to `minReplicas`'));
   }

@@ -238,7 +238,7 @@ describe('priority levels', () => {
     [{}, []],
     [
       { type: 'Exempt', limited: null },
-      [`spec.type: Invalid value: "Exempt": type must be 'Exempt' if and only if name is 'exempt'`],
+      [`spec.type: Invalid value: "Exempt": must be 'Exempt' if and only if \`name\` is 'exempt'`],
     ],
     [{ type: 'x' }, ['spec.type: Unsupported value: "x": supported values: "Exempt", "Limited"']],
     [{ limited: null }, ['spec.limited: Required value: must not be empty when type is Limited']],

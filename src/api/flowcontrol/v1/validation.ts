@@ -189,7 +189,7 @@ export function validatePriorityLevelConfiguration({ metadata: { name = '' }, sp
 function priorityLevelSpec(name: string, { type, limited, exempt }: PriorityLevel['spec']): FieldErrorList {
   const errors: FieldErrorList = [];
   if ((name === EXEMPT) !== (type === 'Exempt')) {
-    errors.push(field.invalid(SPEC.child('type'), type, "type must be 'Exempt' if and only if name is 'exempt'"));
+    errors.push(field.invalid(SPEC.child('type'), type, "must be 'Exempt' if and only if `name` is 'exempt'"));
   }
   switch (type) {
     case 'Exempt':
@@ -200,6 +200,9 @@ function priorityLevelSpec(name: string, { type, limited, exempt }: PriorityLeve
       if (exempt !== undefined) errors.push(field.forbidden(SPEC.child('exempt'), 'must be nil if the type is Limited'));
       if (limited === undefined) errors.push(field.required(SPEC.child('limited'), 'must not be empty when type is Limited'));
       else errors.push(...limitedLevel(limited, SPEC.child('limited')));
+      break;
+    case '':
+      errors.push(field.required(SPEC.child('type')));
       break;
     default:
       errors.push(field.notSupported(SPEC.child('type'), type, ['Exempt', 'Limited']));
@@ -238,6 +241,8 @@ function limitResponse({ type, queuing }: Limited['limitResponse'], at: FieldPat
     case 'Queue':
       if (queuing === undefined) return [field.required(path, 'must not be empty if limited.limitResponse.type is Limited')];
       return queues(queuing, path);
+    case '':
+      return [field.required(at.child('type'))];
     default:
       return [field.notSupported(at.child('type'), type, ['Queue', 'Reject'])];
   }

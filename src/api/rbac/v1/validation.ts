@@ -28,7 +28,11 @@ export function validateClusterRole({ rules, aggregationRule }: ClusterRole): Fi
   if (selectors.length === 0) {
     errors.push(field.required(at, 'at least one clusterRoleSelector required if aggregationRule is non-nil'));
   }
-  selectors.forEach((selector, index) => errors.push(...validateLabelSelector(selector, at.index(index))));
+  selectors.forEach((selector, index) => {
+    const problems = validateLabelSelector(selector, at.index(index));
+    errors.push(...problems);
+    if (problems.length > 0) errors.push(field.invalid(at.index(index), selector, 'invalid label selector.'));
+  });
   return errors;
 }
 

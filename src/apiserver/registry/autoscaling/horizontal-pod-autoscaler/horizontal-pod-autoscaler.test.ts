@@ -134,7 +134,7 @@ const up = (change: object) => hpa({ behavior: { scaleUp: rules(change) } }).spe
 test.each<[object, string]>([
   [{ minReplicas: 0 }, 'spec.minReplicas: Invalid value: 0: must be greater than or equal to 1'],
   [{ minReplicas: -1 }, 'spec.minReplicas: Invalid value: -1'],
-  [{ maxReplicas: 0 }, 'spec.maxReplicas: Invalid value: 0: must be greater than 0'],
+  [{ maxReplicas: 0 }, 'spec.maxReplicas: Required value: must be set and greater than 0'],
   [{ minReplicas: 6 }, 'spec.maxReplicas: Invalid value: 5: must be greater than or equal to `minReplicas`'],
   [{ scaleTargetRef: { ...scaleTargetRef, kind: '' } }, 'spec.scaleTargetRef.kind: Required value'],
   [{ scaleTargetRef: { ...scaleTargetRef, kind: '..' } }, `spec.scaleTargetRef.kind: Invalid value: "..": may not be '..'`],

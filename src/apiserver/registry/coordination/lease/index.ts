@@ -12,8 +12,24 @@ import type { ResourceStrategy } from '../../strategy.ts';
 
 type Lease = Immutable<coordination.Lease>;
 
+/** Leaders that are chosen by a coordinator are off by default: what only it reads is not taken. */
+function withoutDisabledFields(lease: Lease, old?: Lease): Lease {
+  const { strategy, preferredHolder, ...spec } = lease.spec;
+  if (strategy === undefined && preferredHolder === undefined) return lease;
+  return {
+    ...lease,
+    spec: {
+      ...spec,
+      ...(strategy !== undefined && old?.spec.strategy !== undefined && { strategy }),
+      ...(preferredHolder !== undefined && old?.spec.preferredHolder !== undefined && { preferredHolder }),
+    },
+  };
+}
+
 export const leaseStrategy: ResourceStrategy<Lease> = {
   allowCreateOnUpdate: true,
+  prepareForCreate: (lease) => withoutDisabledFields(lease),
+  prepareForUpdate: (lease, old) => withoutDisabledFields(lease, old),
   // Who renews a lease must have seen it.
   allowUnconditionalUpdate: false,
   validate: (lease) => validateLease(lease),
