@@ -45,18 +45,11 @@ export function evaluationError(message: string, reason?: EvaluationErrorReason)
 export const noSuchOverload = (): EvaluationError => evaluationError('no such overload');
 export const noSuchKey = (key: string): EvaluationError => evaluationError(`no such key: ${key}`);
 
-/** Line (from 1) and column (from 0, in code points) of an offset; both -1 if it is no place. */
-export function locate(source: string, offset: number): { readonly line: number; readonly column: number } {
-  if (offset < 0) return { line: -1, column: -1 };
-  const before = source.slice(0, offset);
-  const start = before.lastIndexOf('\n') + 1;
-  let line = 1;
-  for (let at = before.indexOf('\n'); at >= 0; at = before.indexOf('\n', at + 1)) line++;
-  return { line, column: before.slice(start).length };
-}
-
 /** Nobody reads more than this many problems of one expression. */
-const MAX_SHOWN = 100;
+export const MAX_ISSUES = 100;
+
+/** A longer line is not shown with its problems. */
+const MAX_SHOWN_LINE = 16_384;
 
 /**
  * The problems as text, in the order of their places, each with its line and a mark below the place:
@@ -66,21 +59,37 @@ const MAX_SHOWN = 100;
  *      | ....^
  */
 export function formatIssues(source: string, issues: readonly Issue[], description = '<input>'): string {
-  const located = issues.map((issue) => ({ ...locate(source, issue.offset), message: issue.message }));
-  located.sort((a, b) => a.line - b.line || a.column - b.column);
+  const sorted = issues.toSorted((a, b) => a.offset - b.offset);
   const lines = source.split('\n');
-  const shown = located.slice(0, MAX_SHOWN).map(({ line, column, message }) => {
-    const head = `ERROR: ${description}:${line}:${column + 1}: ${message}`;
-    const text = lines[line - 1];
-    if (text === undefined) return head;
-    const characters = [...text.replaceAll('\t', ' ')];
-    // Wide characters get wide marks, so that the mark stands below its place.
-    const isWide = (character: string | undefined): boolean => character !== undefined && character > '\x7f';
-    const dots = characters.slice(0, column).map((character) => (isWide(character) ? '\uff0e' : '.'));
-    return `${head}\n | ${characters.join('')}\n | ${dots.join('')}${isWide(characters[column]) ? '\uff3e' : '^'}`;
+  let line = 0;
+  let start = 0;
+  const shown = sorted.slice(0, MAX_ISSUES).map(({ offset, message }) => {
+    if (offset < 0) return `ERROR: ${description}:-1:0: ${message}`;
+    for (
+      let text = lines[line];
+      text !== undefined && offset > start + text.length && line < lines.length - 1;
+      text = lines[line]
+    ) {
+      start += text.length + 1;
+      line++;
+    }
+    return formatIssue(`${description}:${line + 1}`, lines[line] as string, offset - start, message);
   });
-  if (located.length > MAX_SHOWN) shown.push(`${located.length - MAX_SHOWN} more errors were truncated`);
+  if (sorted.length > MAX_ISSUES) shown.push(`${sorted.length - MAX_ISSUES} more errors were truncated`);
   return shown.join('\n');
+}
+
+/** `column`: in UTF-16 units. */
+function formatIssue(place: string, line: string, column: number, message: string): string {
+  const before = [...line.slice(0, column)];
+  const head = `ERROR: ${place}:${before.length + 1}: ${message}`;
+  // A hundred problems of one line of megabytes: nobody would read that.
+  if (line.length > MAX_SHOWN_LINE) return head;
+  const at = line.codePointAt(column);
+  // Wide characters get wide marks, so that the mark stands below its place.
+  const dots = before.map((character) => (character > '\x7f' ? '\uff0e' : '.')).join('');
+  const mark = at !== undefined && at > 0x7f ? '\uff3e' : '^';
+  return `${head}\n | ${line.replaceAll('\t', ' ')}\n | ${dots}${mark}`;
 }
 
 /** What is wrong: the expression, or only that it evaluates to something else than it must. */

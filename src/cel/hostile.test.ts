@@ -177,6 +177,21 @@ test('__proto__ is only a key', () => {
   expect(({} as Record<string, unknown>).a).toBeUndefined();
 });
 
+test('a long text that is no expression is told to be none, soon', () => {
+  const began = process.cpuUsage();
+  for (const source of [
+    '@'.repeat(100_000),
+    '"'.repeat(99_999),
+    `${'a + '.repeat(200)}b`,
+    `[${'a,'.repeat(45_000)}]`,
+    '('.repeat(100_000),
+  ]) {
+    expect(environment.compile(source).error?.message.length).toBeLessThan(100_000);
+  }
+  expect(environment.compile('a'.repeat(100_001)).error?.message).toContain('exceeds limit');
+  expect(secondsSince(began)).toBeLessThan(5);
+});
+
 describe('any text', () => {
   const PIECES = [
     `1 2u -3 1.5 "a" 'b' b"c" true null object x size has all map in _ + - * / % == != < <= > >= && || ! ? : , . ( ) [ ] { }`.split(

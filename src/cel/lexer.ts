@@ -1,6 +1,6 @@
 // Text to tokens. What is no token is an issue, and is skipped, so that all of them are told at once.
 
-import type { Issue } from './errors.ts';
+import { MAX_ISSUES, type Issue } from './errors.ts';
 
 /** Named as messages name them: punctuation and keywords quoted, classes of tokens in capitals. */
 export type TokenKind = string;
@@ -41,7 +41,7 @@ export interface Lexed {
   readonly issues: readonly Issue[];
 }
 
-/** Stops after `maxTokens`: nothing that long is within the parser's limits. */
+/** Stops after `maxTokens`: nothing that long is within the parser's limits; and when there are more issues than are told. */
 export function lex(source: string, maxTokens = 200_000): Lexed {
   const tokens: Token[] = [];
   const issues: Issue[] = [];
@@ -54,7 +54,7 @@ export function lex(source: string, maxTokens = 200_000): Lexed {
     tokens.push({ kind, text, offset: at });
     at += text.length;
   };
-  while (at < source.length && tokens.length < maxTokens) {
+  while (at < source.length && tokens.length < maxTokens && issues.length <= MAX_ISSUES) {
     const space = match(SPACE);
     if (space !== null) {
       at += space[0].length;
