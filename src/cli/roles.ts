@@ -12,6 +12,9 @@ import { startSchedulerRole, type SchedulerRoleConfig } from '../cluster/roles/s
 import { UserError } from '../cluster/user-error.ts';
 import { progressLine, stopSignal } from './terminal.ts';
 
+/** What is being started has so long to undo itself. */
+const GIVE_UP_MS = 5000;
+
 interface LogOptions {
   readonly logFormat: 'text' | 'json';
   readonly verbose: boolean;
@@ -39,7 +42,10 @@ type Given<T> = Omit<T, keyof RoleConfig>;
 export async function apiServer(options: LogOptions & EtcdOptions & Omit<Given<ApiServerRoleConfig>, 'etcd'>): Promise<void> {
   const { etcdServers: servers, etcdCafile: caFile, etcdCertfile: certFile, etcdKeyfile: keyFile, etcdPrefix: prefix } = options;
   const etcd = { servers, caFile, certFile, keyFile, prefix };
-  await run(options, (role) => startApiServerRole({ ...options, ...role, etcd }));
+  await run(options, (role, progress) => {
+    progress(`connecting to etcd at ${servers.join(', ')}`);
+    return startApiServerRole({ ...options, ...role, etcd });
+  });
 }
 
 export async function controllerManager(
@@ -72,6 +78,14 @@ function electionOf(options: ElectionOptions): LeaderElectionSettings {
   };
 }
 
+/** Rejects when a start that somebody wants to end has done so, or takes its time about it. Never resolves. */
+async function stoppedWhile(starting: Promise<RunningRole>, signal: AbortSignal): Promise<never> {
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  const role = await Promise.race([starting, systemClock.sleep(GIVE_UP_MS)]);
+  await role?.stop();
+  throw signal.reason;
+}
+
 type Start = (role: RoleConfig, progress: (text: string) => void, signal: AbortSignal) => Promise<RunningRole>;
 
 async function run({ logFormat, verbose }: LogOptions, start: Start): Promise<void> {
@@ -80,10 +94,12 @@ async function run({ logFormat, verbose }: LogOptions, start: Start): Promise<vo
   const stop = stopSignal();
   let role: RunningRole;
   try {
-    role = await start({ clock: systemClock, random: systemRandom, logger }, (text) => progress.show(text), stop.signal);
+    const starting = start({ clock: systemClock, random: systemRandom, logger }, (text) => progress.show(text), stop.signal);
+    role = await Promise.race([starting, stoppedWhile(starting, stop.signal)]);
   } catch (err) {
     progress.clear();
-    if (stop.signal.aborted) return;
+    // There may be what does not end by itself.
+    if (stop.signal.aborted) process.exit(1);
     throw err;
   }
   progress.clear();

@@ -204,6 +204,38 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     expect(await leader()).toBe('');
   });
 
+  test('what waits for a server that is not there can be stopped', async () => {
+    const config = join(dir.path, 'nowhere.conf');
+    await cox(
+      'certs',
+      'kubeconfig',
+      'kubelet',
+      '--node',
+      'worker-1',
+      '--cert-dir',
+      certDir,
+      '--server',
+      'https://127.0.0.1:1',
+      '-o',
+      config,
+    );
+    const flags = ['--hostname-override', 'worker-1', '--port', '0', '--runtime', 'simulated', '--pod-cidr', '10.244.2.0/24'];
+    const args = ['kubelet', '--kubeconfig', config, '--cert-dir', certDir, '--data-dir', join(dir.path, 'nowhere'), ...flags];
+    const child = spawn(process.execPath, [...coxArgs, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    await new Promise<void>((resolve) => {
+      let stderr = '';
+      child.stderr.on('data', (chunk: Buffer) => {
+        stderr += chunk.toString('utf8');
+        if (stderr.includes('node not registered')) resolve();
+      });
+      void ended.then(() => resolve());
+    });
+    expect(child.exitCode).toBeNull();
+    child.kill('SIGTERM');
+    expect(await ended).toBe(1);
+  });
+
   test('flags that cannot be are refused in a line', async () => {
     const refused = async (...args: string[]): Promise<string> => {
       const { status, stderr } = await run(process.execPath, [...coxArgs, ...args]);

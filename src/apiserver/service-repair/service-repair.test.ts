@@ -123,6 +123,19 @@ describe('an address', () => {
     ]);
   });
 
+  test('that a service writes in another way is the same', async () => {
+    await t.server.stop();
+    const { storage } = t;
+    t = await startTestServer({ serviceCidr: '10.0.0.0/24,fd00::/120', clock, storage });
+    await create('six', { clusterIP: 'fd00:0:0::0009', ipFamilies: ['IPv6'] });
+    await clock.advance('5m');
+    expect(await holders()).toEqual({ 'fd00::9': 'services six' });
+    expect(await told()).toEqual([]);
+    await expect(create('other', { clusterIP: 'fd00::9', ipFamilies: ['IPv6'] })).rejects.toThrow(/already allocated/);
+    await inDefault().delete('six');
+    expect(await holders()).toEqual({});
+  });
+
   test('that names a service which has another goes too', async () => {
     await create('a', { clusterIP: '10.0.0.8' });
     await addresses().create(ipAddressFor(AT, { namespace: 'default', name: 'a' }));

@@ -134,7 +134,13 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       clusterDomain: config.clusterDomain,
       server: { port: config.port ?? PORT, host: config.address ?? '0.0.0.0', tls },
     });
+    // It waits for the API server for as long as it takes, but not for longer than somebody wants.
+    const giveUp = (): void => void kubelet?.stop();
+    signal.throwIfAborted();
+    signal.addEventListener('abort', giveUp, { once: true });
     await kubelet.start();
+    signal.removeEventListener('abort', giveUp);
+    signal.throwIfAborted();
     const { port } = kubelet;
     let stopping: Promise<void> | undefined;
     return {

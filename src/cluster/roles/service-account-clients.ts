@@ -1,12 +1,12 @@
 // Clients that work as ServiceAccounts of kube-system: each with a token of its own, which is renewed before it ends.
 
-import { serviceAccounts } from '../../api/core/v1/index.ts';
-import { namespaces } from '../../api/core/v1/index.ts';
+import { namespaces, serviceAccounts } from '../../api/core/v1/index.ts';
 import type { TokenRequest } from '../../api/authentication/v1/index.ts';
 import type { Client } from '../../client/client.ts';
 import type { ServerAccess } from '../../client/http/index.ts';
 import { parseTime } from '../../client/time.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import type { Clock } from '../../machinery/clock.ts';
 import type { RoleConfig } from './role.ts';
 import { clientFor } from './role.ts';
 
@@ -33,7 +33,7 @@ export function serviceAccountClients(
   return (account) => {
     let made = clients.get(account);
     if (made === undefined) {
-      const token = tokenSource(client, account, config);
+      const token = accountTokens(client, account, config.clock);
       made = clientFor({ ...server, token }, `${component}/${account}`, config);
       clients.set(account, made);
     }
@@ -41,14 +41,15 @@ export function serviceAccountClients(
   };
 }
 
-function tokenSource(client: Client, account: string, { clock }: RoleConfig): () => Promise<string> {
-  const accounts = client.resource(serviceAccounts).namespace(NAMESPACE);
+/** Answers a token of the account that is good for a while yet. */
+export function accountTokens(client: Client, account: string, clock: Clock): () => Promise<string> {
+  const accounts = () => client.resource(serviceAccounts).namespace(NAMESPACE);
   let current: Token | undefined;
   let asking: Promise<Token> | undefined;
 
   const request = async (): Promise<Token> => {
     const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: LIFETIME_SECONDS } };
-    const { status } = await accounts.subresource<TokenRequest>(account, 'token', body);
+    const { status } = await accounts().subresource<TokenRequest>(account, 'token', body);
     const now = clock.now();
     const endsAt = parseTime(status.expirationTimestamp) ?? now;
     return { text: status.token, renewAtMs: now + (endsAt - now) * RENEW_AT };
@@ -61,7 +62,7 @@ function tokenSource(client: Client, account: string, { clock }: RoleConfig): ()
     }
     // In a cluster that is just beginning there may be neither the account nor its namespace.
     await unlessExists(client.resource(namespaces).create({ metadata: { name: NAMESPACE } }));
-    await unlessExists(accounts.create({ metadata: { name: account, namespace: NAMESPACE } }));
+    await unlessExists(accounts().create({ metadata: { name: account, namespace: NAMESPACE } }));
     return request();
   };
   return async () => {

@@ -13,6 +13,7 @@ import type { Random } from '../../../../machinery/random.ts';
 import { addressRange } from './address-range.ts';
 import type { AddressRange } from './address-range.ts';
 import { AddressSet } from './address-set.ts';
+import { canonicalIP } from './service.ts';
 
 export const FAMILY_LABEL = 'ipaddress.kubernetes.io/ip-family';
 export const MANAGED_BY_LABEL = 'ipaddress.kubernetes.io/managed-by';
@@ -226,8 +227,7 @@ export class ClusterIPTransaction {
   }
 
   async take(text: string): Promise<Refusal | undefined> {
-    const address = parseIp(text);
-    const canonical = address === undefined ? text : formatIp(address);
+    const canonical = canonicalIP(text);
     if (this.#own.includes(canonical)) return 'taken';
     const refusal = await this.#all.take(canonical, this.#holder, this.#dryRun);
     if (refusal === undefined) this.#own.push(canonical);
@@ -236,7 +236,7 @@ export class ClusterIPTransaction {
 
   /** With the commit. */
   giveBack(addresses: readonly string[]): void {
-    this.#given = [...this.#given, ...addresses];
+    this.#given = [...this.#given, ...addresses.map(canonicalIP)];
   }
 
   async commit(): Promise<void> {

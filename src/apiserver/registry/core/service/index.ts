@@ -12,7 +12,7 @@ import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
 import { dropUnused, keepAllocated, withClusterIPs } from './idempotence.ts';
 import { ServiceReservations } from './reservations.ts';
 import type { Service } from './service.ts';
-import { serviceWarnings } from './warnings.ts';
+import { serviceStatusWarnings, serviceWarnings } from './warnings.ts';
 
 function serviceStrategy(reservations: ServiceReservations): ResourceStrategy<Service> {
   return {
@@ -37,6 +37,7 @@ function serviceStrategy(reservations: ServiceReservations): ResourceStrategy<Se
 const serviceStatusStrategy: SubresourceStrategy<Service> = {
   prepareForUpdate: (service, old) => ({ ...service, spec: old.spec }),
   validateUpdate: (service, old) => validateServiceStatusUpdate(service, old),
+  warningsOnUpdate: serviceStatusWarnings,
 };
 
 export function serviceResource(services: RegistryServices): ServedResource {

@@ -1,6 +1,7 @@
 // What the type of a service says about it.
 
 import type * as core from '../../../../api/core/v1/index.ts';
+import { formatIp, parseIp } from '../../../../machinery/ip.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 
 export type Service = Immutable<core.Service>;
@@ -33,10 +34,17 @@ export function without<K extends keyof ServiceSpec>(spec: ServiceSpec, ...names
   return left as ServiceSpec;
 }
 
-/** Without 'None'. */
+/** In canonical form, without 'None'. What is no address stays as it is. */
 export function addressesOf({ spec }: Service): readonly string[] {
   if (spec.type === 'ExternalName') return [];
-  return (spec.clusterIPs ?? [spec.clusterIP ?? '']).filter((address) => address !== '' && address !== 'None');
+  const given = spec.clusterIPs ?? [spec.clusterIP ?? ''];
+  return given.filter((address) => address !== '' && address !== 'None').map(canonicalIP);
+}
+
+/** As IPAddresses are named. Zeros before a number, which were once taken, mean nothing. */
+export function canonicalIP(text: string): string {
+  const address = parseIp(text) ?? parseIp(text.replace(/(^|\.)0+(?=\d)/g, '$1'));
+  return address === undefined ? text : formatIp(address);
 }
 
 /** Numbers of node ports, with that for health checks. */

@@ -43,3 +43,9 @@ export function serviceWarnings({ metadata, spec }: Service): string[] {
   }
   return warnings;
 }
+
+/** Kubernetes names the point of the balancer, not its address. */
+export function serviceStatusWarnings({ status }: Service): string[] {
+  const at = field.path('status', 'loadBalancer', 'ingress');
+  return (status.loadBalancer.ingress ?? []).flatMap(({ ip = '' }, index) => warningsForIP(at.index(index), ip));
+}
