@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -163,6 +163,15 @@ describe('a claim', () => {
     const pod = podWith(undefined, { securityContext: { fsGroup: 4242 } });
     await mount({ claim: claim(), volume: local(path) }, pod);
     expect((await stat(path)).gid).toBe(4242);
+    // As often as asked for: each time, or only if the directory itself does not belong to the group.
+    await writeFile(join(path, 'file'), 'x');
+    const once = podWith(undefined, { securityContext: { fsGroup: 4242, fsGroupChangePolicy: 'OnRootMismatch' } });
+    await chown(join(path, 'file'), 0, 0);
+    await mount({ claim: claim(), volume: local(path) }, once);
+    expect((await stat(join(path, 'file'))).gid).toBe(0);
+    await chown(path, 0, 0);
+    await mount({ claim: claim(), volume: local(path) }, once);
+    expect((await stat(join(path, 'file'))).gid).toBe(4242);
   });
 
   test('once mounted stays, though it is deleted', async () => {

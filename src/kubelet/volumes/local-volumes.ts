@@ -1,7 +1,7 @@
 // Persistent volumes of type local: a directory of this node. Those in the kubelet's own directory of volumes were made by the
 // built-in provisioner: the directory itself comes into being with the first pod that uses it, and is removed on request.
 
-import { chmod, mkdir, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import type { Mounter } from './mounter.ts';
 
@@ -11,10 +11,7 @@ const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 export async function checkLocalVolume(path: string, ownDir: string): Promise<void> {
   if (path.split('/').includes('..')) throw new Error(`invalid path: ${path} must not contain '..'`);
   const own = normalize(path);
-  if (dirname(own) === ownDir) {
-    // Whoever the pod runs as may write to it. The mode of a new directory is cut by the process's umask.
-    if ((await mkdir(own, { recursive: true })) !== undefined) await chmod(own, 0o777);
-  }
+  if (dirname(own) === ownDir) await makeDirectory(own, ownDir);
   try {
     const info = await stat(path);
     if (!info.isDirectory())
@@ -23,6 +20,21 @@ export async function checkLocalVolume(path: string, ownDir: string): Promise<vo
     if ((err as NodeJS.ErrnoException).code === 'ENOENT') throw new Error(`path "${path}" does not exist`, { cause: err });
     throw err;
   }
+}
+
+/** Whoever the pod runs as may write to it. It is there with all it should be, or not at all. */
+async function makeDirectory(path: string, ownDir: string): Promise<void> {
+  try {
+    await stat(path);
+    return;
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+  }
+  await mkdir(ownDir, { recursive: true });
+  const fresh = await mkdtemp(join(ownDir, '.new-'));
+  // By hand: the mode of a new directory is cut by the process's umask.
+  await chmod(fresh, 0o777);
+  await rename(fresh, path);
 }
 
 export class LocalVolumeError extends Error {}

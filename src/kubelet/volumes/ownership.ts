@@ -14,6 +14,13 @@ export async function setVolumeGroup(path: string, group: number, readOnly: bool
   await apply(path, group, readOnly ? READ_ONLY : READ_WRITE);
 }
 
+/** Whether the volume's own directory is as `setVolumeGroup` leaves it, so that what is in it may be taken to be, too. */
+export async function belongsToGroup(path: string, group: number, readOnly: boolean): Promise<boolean> {
+  const { gid, mode } = await lstat(path);
+  const wanted = (readOnly ? READ_ONLY : READ_WRITE) | SET_GROUP_ID | SEARCH;
+  return gid === group && (mode & wanted) === wanted;
+}
+
 async function apply(path: string, group: number, mask: number): Promise<void> {
   const info = await lstat(path);
   if (info.isSymbolicLink()) {

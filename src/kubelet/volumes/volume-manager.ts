@@ -14,7 +14,7 @@ import { claimedVolume, ClaimError, claimNameOf, type ClaimSource, type Persiste
 import { checkHostPath } from './host-path.ts';
 import { checkLocalVolume } from './local-volumes.ts';
 import type { Mounter } from './mounter.ts';
-import { setVolumeGroup } from './ownership.ts';
+import { belongsToGroup, setVolumeGroup } from './ownership.ts';
 import { volumePayload, type PayloadContext } from './payload.ts';
 
 export interface VolumeFailure {
@@ -189,8 +189,11 @@ export class VolumeManager {
       if (local === undefined) throw new Error(`no volume plugin matched: ${kindOf(volume.spec)}`);
       if (!hostFiles) return local.path;
       await checkLocalVolume(local.path, localVolumesDir);
-      const group = pod.spec.securityContext?.fsGroup;
-      if (group !== undefined && !readOnly) await setVolumeGroup(local.path, group, false);
+      const { fsGroup: group, fsGroupChangePolicy } = pod.spec.securityContext ?? {};
+      // What lasts may be large: with this policy it is gone through once.
+      const isDone = async (of: number): Promise<boolean> =>
+        fsGroupChangePolicy === 'OnRootMismatch' && (await belongsToGroup(local.path, of, false));
+      if (group !== undefined && !readOnly && !(await isDone(group))) await setVolumeGroup(local.path, group, false);
       return local.path;
     } catch (err) {
       throw new PersistentVolumeError(name, err instanceof Error ? err.message : String(err), { cause: err });
