@@ -40,6 +40,7 @@ import { ServiceAccountsController } from './serviceaccount/index.ts';
 import { StatefulSetController } from './statefulset/index.ts';
 import { TaintEvictionController } from './taint-eviction/index.ts';
 import { TtlController } from './ttl/index.ts';
+import { ValidatingAdmissionPolicyStatusController } from './validating-admission-policy-status/index.ts';
 import { VolumeExpandController } from './volume-expand/index.ts';
 import { PvcProtectionController, PvProtectionController, VacProtectionController } from './volume-protection/index.ts';
 import { TtlAfterFinishedController } from './ttl-after-finished/index.ts';
@@ -242,6 +243,11 @@ export const CONTROLLERS = {
     account: 'legacy-service-account-token-cleaner',
     alias: 'legacy-service-account-token-cleaner',
     make: (config) => new LegacyTokenCleaner(config),
+  },
+  'validatingadmissionpolicy-status-controller': {
+    account: 'validatingadmissionpolicy-status-controller',
+    alias: 'validatingadmissionpolicy-status',
+    make: (config) => new ValidatingAdmissionPolicyStatusController(config),
   },
   'root-ca-certificate-publisher-controller': {
     account: 'root-ca-cert-publisher',

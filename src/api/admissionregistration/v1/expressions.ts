@@ -119,17 +119,29 @@ export type CompiledExpression =
   | { readonly program: Program; readonly problem?: undefined }
   | { readonly program?: undefined; readonly problem: string };
 
+export interface ExpressionCompilerConfig {
+  readonly hasParams?: boolean;
+  readonly hasVariables?: boolean;
+  /** Of the object that is admitted, and of the one that it replaces. Default: it may be anything. */
+  readonly objectType?: Type;
+  /** Default: they may be anything. */
+  readonly paramsType?: Type;
+}
+
 /** Compiles the expressions of one policy or webhook, in their order: those after a variable may use it. */
 export class ExpressionCompiler {
   readonly #hasParams: boolean;
+  /** Types of variables that are known better than for every policy. */
+  readonly #known: Readonly<Record<string, Type>>;
   readonly #variables: Map<string, FieldType> | undefined;
   readonly #environments = new Map<Environment, Environment>();
 
-  constructor({
-    hasParams = false,
-    hasVariables = false,
-  }: { readonly hasParams?: boolean; readonly hasVariables?: boolean } = {}) {
+  constructor({ hasParams = false, hasVariables = false, objectType, paramsType }: ExpressionCompilerConfig = {}) {
     this.#hasParams = hasParams;
+    this.#known = {
+      ...(objectType !== undefined && { object: objectType, oldObject: objectType }),
+      ...(hasParams && paramsType !== undefined && { params: paramsType }),
+    };
     this.#variables = hasVariables ? new Map<string, FieldType>() : undefined;
   }
 
@@ -157,7 +169,9 @@ export class ExpressionCompiler {
       patches: use === 'applyConfiguration' || use === 'jsonPatch',
     });
     const variables = this.#variables;
-    if (variables === undefined || use === 'matchCondition') return base;
+    if (variables === undefined || use === 'matchCondition') {
+      return Object.keys(this.#known).length === 0 ? base : base.extend({ variables: this.#known });
+    }
     let environment = this.#environments.get(base);
     if (environment === undefined) {
       const type: ObjectType = {
@@ -166,7 +180,7 @@ export class ExpressionCompiler {
         field: (name) => variables.get(name),
         fieldNames: () => [...variables.keys()],
       };
-      environment = base.extend({ variables: { variables: type } });
+      environment = base.extend({ variables: { ...this.#known, variables: type } });
       this.#environments.set(base, environment);
     }
     return environment;
