@@ -4,7 +4,7 @@ import * as field from '../../../../machinery/field.ts';
 import { rows, variation } from '../../../testing/variation.ts';
 import type * as resource from '../types.ts';
 import { validateDeviceClass, validateResourceClaim } from './index.ts';
-import { selectorExpression } from './selectors.ts';
+import { selectorCost, selectorExpression } from './selectors.ts';
 
 const AT = field.path('selector');
 const issue = (place: number, what: string, source: string): string =>
@@ -63,6 +63,46 @@ describe('an expression may not be', () => {
     const [error, ...more] = selectorExpression(expression, AT);
     expect(more).toEqual([]);
     expect(error).toMatchObject({ type: 'FieldValueInvalid', field: 'selector', detail: message });
+  });
+});
+
+describe('what an expression costs at most', () => {
+  const gpu = 'device.attributes["gpu.example.com"]';
+  const memory = 'device.capacity["gpu.example.com"]';
+  test.each([
+    ['true', 0],
+    ['device.driver == ""', 2],
+    ['device.driver == "gpu.example.com"', 4],
+    ['"gpu.example.com" in device.attributes', 3],
+    [`${gpu}.ready`, 4],
+    [`${gpu}["ready"]`, 4],
+    [`${gpu}.cores > 0`, 5],
+    [`${gpu}.model == "fish"`, 5],
+    [`${gpu}.firmware.isGreaterThan(semver("0.0.1"))`, 6],
+    [`cel.bind(gpu, ${gpu}, gpu.ready)`, 15],
+    [`${gpu}.a && ${gpu}.b && ${gpu}.c`, 12],
+    ['device.attributes.exists_one(domain, domain == "gpu.example.com")', 164],
+    [`${gpu}.exists_one(name, name == "services")`, 133],
+    [`${gpu}.services.split("example").size() >= 2`, 19],
+    [`${gpu}.services.matches("[^a]?sym")`, 18],
+    [`${memory}.size.isGreaterThan(quantity("1Ki"))`, 6],
+    [`"size" in ${memory} && ${memory}.size.isGreaterThan(quantity("1Ki"))`, 10],
+    [`!("size" in ${memory}) || ${memory}.size.isGreaterThan(quantity("1Ki"))`, 11],
+    ['device.capacity.exists_one(domain, domain == "gpu.example.com")', 164],
+    [`${memory}.exists_one(name, name == "memory")`, 133],
+  ])('%s: %d', (expression, cost) => {
+    expect(selectorCost(expression)).toBe(cost);
+  });
+
+  test('too much is refused', () => {
+    const loops = (depth: number): string => {
+      if (depth === 0) return "int('1'.find('[0-9]*')) < 100";
+      return `[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].all(x${depth}, ${loops(depth - 1)})`;
+    };
+    expect(selectorCost(loops(7))).toBe(85_555_551);
+    expect(selectorExpression(loops(7), AT).map(String)).toEqual(['selector: Forbidden: too complex, exceeds cost limit']);
+    expect(selectorCost(loops(4))).toBeLessThan(1_000_000);
+    expect(selectorExpression(loops(4), AT)).toEqual([]);
   });
 });
 

@@ -8,11 +8,22 @@ import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 
 const MAX_EXPRESSION = 10 * 1024;
 
-/** What `device` is. Attributes and capacity: by domain, then by name. */
+/** In upstream's units, as it is estimated. */
+const MAX_COST = 1_000_000;
+const MAX_ENTRIES = 32;
+
+const text = (maxLength: number): Type => ({ kind: 'string', maxLength });
+/** By domain, then by name. */
+const byName = (value: Type): Type => {
+  const names: Type = { ...types.map(text(32), value), maxProperties: MAX_ENTRIES };
+  return { ...types.map(text(63), names), maxProperties: MAX_ENTRIES };
+};
+
+/** What `device` is, and how large its parts can be. */
 export const DEVICE = types.object('kubernetes.DRADevice', {
-  driver: types.STRING,
-  attributes: types.map(types.STRING, types.map(types.STRING, types.ANY)),
-  capacity: types.map(types.STRING, types.map(types.STRING, QUANTITY)),
+  driver: text(63),
+  attributes: byName({ kind: 'any', maxLength: 64 }),
+  capacity: byName(QUANTITY),
   allowMultipleAllocations: types.BOOL,
 });
 
@@ -21,15 +32,20 @@ const environment = new Environment({
   libraries: [...kubernetesLibraries, bindingsLibrary],
 });
 
+/** What an expression costs at most. It must compile. */
+export const selectorCost = (expression: string): number => environment.estimateCost(expression).max;
+
 export function selectorExpression(expression: string, at: FieldPath): FieldErrorList {
   if (Buffer.byteLength(expression) > MAX_EXPRESSION) return [field.tooLong(at, '', MAX_EXPRESSION)];
   const { program, error } = environment.compile(expression);
   if (program === undefined) return [field.invalid(at, expression, `compilation failed: ${error.message}`)];
   const { resultType } = program;
   // What an attribute is only the device can tell.
-  if (resultType.kind === 'bool' || resultType.kind === 'any') return [];
-  const message = `must evaluate to bool or the unknown type, not ${nameOf(resultType)}`;
-  return [field.invalid(at, expression, message)];
+  if (resultType.kind !== 'bool' && resultType.kind !== 'any') {
+    return [field.invalid(at, expression, `must evaluate to bool or the unknown type, not ${nameOf(resultType)}`)];
+  }
+  const isDear = selectorCost(expression) > MAX_COST;
+  return isDear ? [field.forbidden(at, 'too complex, exceeds cost limit')] : [];
 }
 
 /** The name by which a type is known while expressions run. */
