@@ -81,7 +81,7 @@ export function formatIssues(source: string, issues: readonly Issue[], descripti
 
 /** `column`: in UTF-16 units. */
 function formatIssue(place: string, line: string, column: number, message: string): string {
-  const before = [...line.slice(0, column)];
+  const before = Array.from(line.slice(0, column));
   const head = `ERROR: ${place}:${before.length + 1}: ${message}`;
   // A hundred problems of one line of megabytes: nobody would read that.
   if (line.length > MAX_SHOWN_LINE) return head;
