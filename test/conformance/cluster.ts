@@ -17,9 +17,11 @@ export interface RunningCluster {
   stop(): Promise<void>;
 }
 
-/** Flags of `npm run up`. Simulated nodes are several, as tests move pods between them; a real one is this machine. */
+/** Flags of `npm run up`. Simulated nodes are several, as tests move pods between them; a real one is this machine, where another cluster may have the addresses of the default. */
 export const upFlags = (simulated: boolean): readonly string[] =>
-  simulated ? ['--runtime', 'simulated', '--nodes', '3', '--store', 'memory'] : ['--runtime', 'containerd'];
+  simulated
+    ? ['--runtime', 'simulated', '--nodes', '3', '--store', 'memory']
+    : ['--runtime', 'containerd', '--pod-cidr', '10.250.0.0/16'];
 
 /** What it logs goes to `logFile`. Resolves when the cluster is ready. Rejects with a UserError, which has the last of what it said, where it ends instead. */
 export async function startCluster(simulated: boolean, logFile: string): Promise<RunningCluster> {
