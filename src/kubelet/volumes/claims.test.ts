@@ -116,6 +116,16 @@ describe('a claim', () => {
     ]);
   });
 
+  test('has its directory made once, however many pods start with it', async () => {
+    const volumes = managerOf({ claim: claim(), volume: local(join(root, 'own/pvc-1')) });
+    const pods = ['a', 'b', 'c'].map((uid) => makePod({ ...podWith(), metadata: { name: 'p', namespace: 'default', uid } }));
+    const seen = await Promise.all(
+      pods.map(async (pod) => (await stat((await volumes.mount(pod, context)).get('data') ?? '')).ino),
+    );
+    expect(new Set([...seen, (await stat(join(root, 'own/pvc-1'))).ino]).size).toBe(1);
+    expect(await readdir(join(root, 'own'))).toEqual(['pvc-1']);
+  });
+
   test.each<[what: string, cluster: Cluster, why: string]>([
     ['is missing', {}, 'failed to fetch PVC from API server: persistentvolumeclaims "c" not found'],
     ['is not bound', { claim: claim({ status: { phase: 'Pending' } }) }, 'PVC is not bound'],

@@ -7,7 +7,7 @@ import type { Mounter } from './mounter.ts';
 
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 
-/** Rejects with why the path will not do. `ownDir`: where the kubelet makes what is missing. */
+/** Rejects with why the path will not do. `ownDir`: where the kubelet makes what is missing. Never twice at once for one path. */
 export async function checkLocalVolume(path: string, ownDir: string): Promise<void> {
   if (path.split('/').includes('..')) throw new Error(`invalid path: ${path} must not contain '..'`);
   const own = normalize(path);

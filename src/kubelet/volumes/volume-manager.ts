@@ -75,6 +75,8 @@ export class VolumeManager {
   readonly #stale = new Set<string>();
   /** By pod: what it has through its claims, which is looked up once and stays. */
   readonly #claimed = new Map<string, Map<string, string>>();
+  /** By path: directories that are being looked at, or made. */
+  readonly #checking = new Map<string, Promise<void>>();
 
   constructor(config: VolumeManagerConfig) {
     this.#config = config;
@@ -188,7 +190,7 @@ export class VolumeManager {
       }
       if (local === undefined) throw new Error(`no volume plugin matched: ${kindOf(volume.spec)}`);
       if (!hostFiles) return local.path;
-      await checkLocalVolume(local.path, localVolumesDir);
+      await this.#oneAtATime(local.path, () => checkLocalVolume(local.path, localVolumesDir));
       const { fsGroup: group, fsGroupChangePolicy } = pod.spec.securityContext ?? {};
       // What lasts may be large: with this policy it is gone through once.
       const isDone = async (of: number): Promise<boolean> =>
@@ -197,6 +199,18 @@ export class VolumeManager {
       return local.path;
     } catch (err) {
       throw new PersistentVolumeError(name, err instanceof Error ? err.message : String(err), { cause: err });
+    }
+  }
+
+  /** A directory is made once, however many pods start with it. */
+  async #oneAtATime(path: string, work: () => Promise<void>): Promise<void> {
+    const before = this.#checking.get(path) ?? Promise.resolve();
+    const mine = before.then(work, work);
+    this.#checking.set(path, mine);
+    try {
+      await mine;
+    } finally {
+      if (this.#checking.get(path) === mine) this.#checking.delete(path);
     }
   }
 
