@@ -98,6 +98,7 @@ export class Session {
       clock,
       random,
       logger,
+      metrics: config.metrics,
       snapshot,
       nominator,
       waitingPods: this.#waitingPods,

@@ -7,6 +7,7 @@ import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
 import type { Random } from '../../machinery/random.ts';
 import type { SnapshotReader } from '../cache/snapshot.ts';
+import type { SchedulerMetrics } from '../metrics/scheduler-metrics.ts';
 import type { Extenders } from '../extenders/extenders.ts';
 import type { Plugin } from './plugin.ts';
 import type { PodInfo } from './pod-info.ts';
@@ -31,6 +32,8 @@ export interface Handle {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Undefined: nothing is counted. */
+  readonly metrics?: SchedulerMetrics;
   /** The nodes as of the present cycle. */
   readonly snapshot: SnapshotReader;
   readonly nominator: PodNominator;

@@ -113,6 +113,8 @@ describe('the metrics of a scheduler', () => {
     const after = read(running.metricsText());
     expect(after.get('scheduler_preemption_victims_count')).toBe(1);
     expect(after.get('scheduler_preemption_victims_sum')).toBe(1);
+    expect(after.get('scheduler_preemption_goroutines_execution_total{result="success"}')).toBe(1);
+    expect(after.get('scheduler_preemption_goroutines_duration_seconds_count{result="success"}')).toBe(1);
     const attempts = 'scheduler_preemption_attempts_total';
     expect(after.get(attempts)).toBeGreaterThan(before.get(attempts) ?? Number.NaN);
     await cluster.stop();

@@ -83,6 +83,13 @@ export class SchedulerMetrics {
   );
   readonly #victims = histograms('preemption_victims', 'How many pods had to go for another one.', exponentialBuckets(1, 2, 7));
   readonly #preemptions = counters('preemption_attempts_total', 'Attempts to make room for a pod.');
+  readonly #evictions = counters('preemption_goroutines_execution_total', 'Times that room was made for a pod.', 'result');
+  readonly #evictionDuration = histograms(
+    'preemption_goroutines_duration_seconds',
+    'How long it took to make room for a pod, beside the scheduling cycles.',
+    exponentialBuckets(0.01, 2, 20),
+    'result',
+  );
   readonly #permitWait = histograms(
     'permit_wait_duration_seconds',
     'How long pods waited to be permitted.',
@@ -153,6 +160,11 @@ export class SchedulerMetrics {
     if (victims !== undefined) this.#victims.with().observe(victims);
   }
 
+  evictionEnded(result: 'success' | 'error', start: number): void {
+    this.#evictions.with(result).value++;
+    this.#evictionDuration.with(result).observe(this.#since(start));
+  }
+
   permitWaited(result: Code, start: number): void {
     this.#permitWait.with(result).observe(this.#since(start));
   }
@@ -170,7 +182,7 @@ export class SchedulerMetrics {
   text(): string {
     const gauges = this.#gauges?.();
     return [
-      ...[this.#attempts, this.#incoming, this.#preemptions].map(counterText),
+      ...[this.#attempts, this.#incoming, this.#preemptions, this.#evictions].map(counterText),
       ...[
         this.#attemptDuration,
         this.#algorithm,
@@ -179,6 +191,7 @@ export class SchedulerMetrics {
         this.#podAttempts,
         this.#sli,
         this.#victims,
+        this.#evictionDuration,
         this.#permitWait,
         this.#events,
       ].map(histogramText),

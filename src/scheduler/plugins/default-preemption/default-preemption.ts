@@ -161,7 +161,8 @@ class DefaultPreemption implements PostFilterPlugin {
 
   /** Goes on behind the scheduler's back. Never rejects. */
   async #evict(pod: PodInfo, candidate: Candidate): Promise<void> {
-    const { logger, ended, activate } = this.#handle;
+    const { logger, ended, activate, metrics } = this.#handle;
+    const start = metrics?.now() ?? 0;
     const evicting = { triedAgain: false };
     this.#evicting.set(pod.uid, evicting);
     let failed = false;
@@ -172,6 +173,7 @@ class DefaultPreemption implements PostFilterPlugin {
       if (!ended.aborted) logger.warn('preemption failed', { pod: pod.key, node: candidate.node, err });
     }
     this.#evicting.delete(pod.uid);
+    metrics?.evictionEnded(failed ? 'error' : 'success', start);
     // Otherwise the victims' end brings the pod back. That may have passed it by; or there will be none.
     if ((failed || evicting.triedAgain) && !ended.aborted) activate([pod.pod]);
   }
