@@ -1,37 +1,44 @@
 // Addresses and ranges that are taken for compatibility, but should be written otherwise: what their writers are told.
 
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
 import type { FieldPath } from '../../../machinery/field.ts';
+import { withoutLeadingZeros } from './validation/ip.ts';
 
-/** `value`: a valid address; of anything else nothing is said. */
+/** `value`: a valid address, or one that was taken once; of anything else nothing is said. */
 export function warningsForIP(at: FieldPath, value: string): string[] {
-  if (!isIPv6(value) || value.includes('%')) return [];
-  const canonical = canonicalIPv6(value);
+  const standard = withoutLeadingZeros(value);
+  if (isIP(standard) === 0 || standard.includes('%')) return [];
+  const canonical = canonicalIP(standard);
   const mapped = mappedIPv4(canonical);
-  if (mapped !== undefined) return [`${at.toString()}: ${nonStandard('IP address', value, mapped)}`];
+  if (mapped !== undefined || standard !== value) {
+    return [`${at.toString()}: ${nonStandard('IP address', value, mapped ?? canonical)}`];
+  }
   return canonical === value
     ? []
     : [`${at.toString()}: IPv6 address "${value}" should be in RFC 5952 canonical format ("${canonical}")`];
 }
 
-/** `value`: a valid range; of anything else nothing is said. */
+/** `value`: a valid range, or one that was taken once; of anything else nothing is said. */
 export function warningsForCIDR(at: FieldPath, value: string): string[] {
-  const [address = '', length = ''] = value.split('/');
-  if (!isIPv4(address) && (!isIPv6(address) || address.includes('%'))) return [];
-  const canonical = isIPv4(address) ? address : canonicalIPv6(address);
-  const mapped = mappedIPv4(canonical);
+  const [given = '', givenLength = ''] = value.split('/');
+  const address = withoutLeadingZeros(given);
+  if (isIP(address) === 0 || address.includes('%') || !/^[0-9]+$/.test(givenLength)) return [];
+  const length = String(Number(givenLength));
+  const canonical = canonicalIP(address);
   const network = isIPv4(address)
     ? networkOf(address.split('.'), 10, 8, Number(length)).join('.')
     : networkOfIPv6(canonical, length);
+  const mapped = mappedIPv4(canonical);
+  const mappedNetwork = mappedIPv4(network);
+  const better = mappedNetwork === undefined ? `${network}/${length}` : `${mappedNetwork}/${Number(length) - 96}`;
   const warnings: string[] = [];
   if (network !== canonical) {
-    const single = `${canonical}/${isIPv4(address) ? 32 : 128}`;
-    warnings.push(
-      `${at.toString()}: CIDR value "${value}" is ambiguous in this context (should be "${network}/${length}" or "${single}"?)`,
-    );
+    const single = `${mapped ?? canonical}/${isIPv4(address) ? 32 : 128}`;
+    warnings.push(`${at.toString()}: CIDR value "${value}" is ambiguous in this context (should be "${better}" or "${single}"?)`);
   }
-  if (mapped !== undefined)
-    warnings.push(`${at.toString()}: ${nonStandard('CIDR value', value, `${mapped}/${Number(length) - 96}`)}`);
+  if (mapped !== undefined || address !== given || length !== givenLength) {
+    warnings.push(`${at.toString()}: ${nonStandard('CIDR value', value, better)}`);
+  }
   if (warnings.length === 0 && canonical !== address) {
     warnings.push(
       `${at.toString()}: IPv6 CIDR value "${value}" should be in RFC 5952 canonical format ("${canonical}/${length}")`,
@@ -42,6 +49,8 @@ export function warningsForCIDR(at: FieldPath, value: string): string[] {
 
 const nonStandard = (what: string, value: string, better: string): string =>
   `non-standard ${what} "${value}" will be considered invalid in a future Kubernetes release: use "${better}"`;
+
+const canonicalIP = (address: string): string => (isIPv4(address) ? address : canonicalIPv6(address));
 
 /** As RFC 5952 has it, IPv4-mapped addresses apart. */
 function canonicalIPv6(value: string): string {

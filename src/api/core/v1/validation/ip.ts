@@ -40,7 +40,7 @@ export function legacyCIDR(value: string, at: FieldPath, old: readonly string[] 
 export const isAddress = (value: string): boolean => parseIp(withoutLeadingZeros(value)) !== undefined;
 
 /** Octets only: groups of IPv6 may have them. */
-const withoutLeadingZeros = (value: string): string =>
+export const withoutLeadingZeros = (value: string): string =>
   value.replace(/[0-9]+(?:\.[0-9]+){3}$/, (octets) => octets.replace(/(^|\.)0+(?=\d)/g, '$1'));
 
 const MAPPED = 0xffffn;

@@ -2,10 +2,12 @@
 
 import { withoutDisabledPodFields, withoutDisabledStatusFields } from '../../../../api/core/v1/disabled-pod-fields.ts';
 import type * as core from '../../../../api/core/v1/index.ts';
+import { warningsForIP } from '../../../../api/core/v1/ip-warnings.ts';
 import { podQosClass } from '../../../../api/core/v1/qos.ts';
 import { validatePod, validatePodStatusUpdate, validatePodUpdate } from '../../../../api/core/v1/validation/index.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { podWarnings } from '../../../../api/core/v1/warnings.ts';
+import * as field from '../../../../machinery/field.ts';
 import { isDNS1123Label } from '../../../../machinery/validation.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
 import { withAppArmorFields } from './app-armor.ts';
@@ -99,4 +101,8 @@ export const podStatusStrategy: SubresourceStrategy<Pod> = {
     };
   },
   validateUpdate: (pod, old) => validatePodStatusUpdate(pod, old),
+  warningsOnUpdate: ({ status }) =>
+    (['podIPs', 'hostIPs'] as const).flatMap((list) =>
+      (status[list] ?? []).flatMap(({ ip }, index) => warningsForIP(field.path('status', list).index(index).child('ip'), ip)),
+    ),
 };
