@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { toJson } from './adapt.ts';
 import { Environment, type EnvironmentConfig } from './environment.ts';
+import { LazyMap } from './lazy-map.ts';
 import { kubernetesLibraries } from './library/index.ts';
 import { QUANTITY, QuantityValue } from './library/quantity.ts';
 import { parseQuantity } from '../machinery/quantity.ts';
@@ -157,6 +158,31 @@ test('a program may be evaluated again and again', () => {
     if (program === undefined) throw error;
     for (const x of [1, 2, 1]) expect(program.evaluate({ x }).value, source).toBe(true);
   }
+});
+
+test('variables that are made when they are asked for', () => {
+  const made: string[] = [];
+  const base = new Environment({ variables: { x: INT }, libraries: kubernetesLibraries });
+  const maker = (name: string, source: string) => (): Value => {
+    made.push(name);
+    const result = base.compile(source).program?.evaluate({ x: 5 });
+    if (result?.error !== undefined) throw result.error;
+    return result?.value;
+  };
+  const variables = new LazyMap(
+    new Map([
+      ['double', maker('double', 'x * 2')],
+      ['wrong', maker('wrong', '1 / 0')],
+      ['unused', maker('unused', 'x')],
+    ]),
+  );
+  const type = object('variables', { double: INT, wrong: INT, unused: INT });
+  const of = (source: string): Value => evaluate(source, { variables: type }, { variables });
+  expect(of('variables.double + variables.double == 20 && has(variables.wrong)')).toBe(true);
+  expect(of('variables.wrong == 1')).toBe('error: division by zero');
+  expect(of('variables.wrong == 1 || variables.double == 10')).toBe(true);
+  expect(of('variables.nothing')).toContain("undefined field 'nothing'");
+  expect(made).toEqual(['double', 'wrong']);
 });
 
 describe('compile', () => {

@@ -17,6 +17,7 @@ export {
 export { STATIC_COST_LIMIT, STATIC_COST_TOTAL_LIMIT } from './estimate.ts';
 export type { Range } from './estimate-range.ts';
 export { CompileError, EvaluationError, evaluationError, formatIssues, type Issue } from './errors.ts';
+export { LazyMap } from './lazy-map.ts';
 export {
   authorizerValue,
   requestResourceValue,
