@@ -1,6 +1,7 @@
 // Defaults of apps/v1. See core/v1/defaults.ts for what a defaulter may do.
 
 import { setPersistentVolumeClaimDefaults, setPodTemplateDefaults } from '../../core/v1/defaults.ts';
+import { mergedMap } from '../../../machinery/string-map.ts';
 import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from './types.ts';
 
 const REVISION_HISTORY_LIMIT = 10;
@@ -50,7 +51,14 @@ export function setStatefulSetDefaults({ spec }: StatefulSet): void {
   spec.revisionHistoryLimit ??= REVISION_HISTORY_LIMIT;
 }
 
-export function setDaemonSetDefaults({ spec }: DaemonSet): void {
+/** The server counts changes of the template in it. */
+export const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
+
+export function setDaemonSetDefaults({ metadata, spec }: DaemonSet): void {
+  // Whoever writes a daemon set owns it, too: to clients that know the field that it once was, none is 0.
+  if (metadata.annotations?.[TEMPLATE_GENERATION] === undefined) {
+    metadata.annotations = mergedMap(metadata.annotations, { [TEMPLATE_GENERATION]: '0' });
+  }
   setPodTemplateDefaults(spec.template);
   const { updateStrategy } = spec;
   updateStrategy.type ??= 'RollingUpdate';

@@ -1,13 +1,12 @@
 // How often a daemon set's template has changed. It was a field once; clients and pods of old know it as an annotation, which
 // the server alone counts.
 
+import { TEMPLATE_GENERATION } from '../../../../api/apps/v1/defaults.ts';
 import * as apierrors from '../../../../machinery/apierrors.ts';
 import { semanticEqual } from '../../../../machinery/deep.ts';
 import { quote } from '../../../../machinery/go-format.ts';
 import { mergedMap } from '../../../../machinery/string-map.ts';
 import type { DaemonSet } from './strategy.ts';
-
-const ANNOTATION = 'deprecated.daemonset.template.generation';
 
 /** Begins with 1, or where the client says. Throws BadRequest if that is no number. */
 export function initialTemplateGeneration(daemonSet: DaemonSet): DaemonSet {
@@ -23,7 +22,7 @@ export function nextTemplateGeneration(daemonSet: DaemonSet, old: DaemonSet): Da
 }
 
 function generationOf({ metadata }: DaemonSet): number {
-  const text = metadata.annotations?.[ANNOTATION];
+  const text = metadata.annotations?.[TEMPLATE_GENERATION];
   if (text === undefined) return 0;
   const generation = /^[+-]?[0-9]+$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isSafeInteger(generation)) return generation;
@@ -33,6 +32,6 @@ function generationOf({ metadata }: DaemonSet): number {
 
 function withGeneration(daemonSet: DaemonSet, generation: number): DaemonSet {
   const { metadata } = daemonSet;
-  const annotations = mergedMap(metadata.annotations, { [ANNOTATION]: String(generation) });
+  const annotations = mergedMap(metadata.annotations, { [TEMPLATE_GENERATION]: String(generation) });
   return { ...daemonSet, metadata: { ...metadata, annotations } };
 }
