@@ -4,7 +4,7 @@ import type { Library, Overload } from './declarations.ts';
 import { Environment } from './environment.ts';
 import { equals } from './equality.ts';
 import { allLibraries } from './library/index.ts';
-import { conformanceTests, readType, readValue, UnsupportedValue, type ConformanceTest } from './testing/suite.ts';
+import { conformanceTests, readType, readValue, type ConformanceTest } from './testing/suite.ts';
 import { formatType, type Type } from './types.ts';
 import { Double, runtimeTypeName, type Value } from './values.ts';
 
@@ -16,7 +16,7 @@ const UNSUPPORTED: readonly [RegExp, string][] = [
   ],
   [/google\.protobuf\.\w*(Value|Struct|Any|Empty|FieldMask)|NullValue\./, 'protobuf wrappers and JSON messages'],
   [/^block_ext\//, 'cel.block is made by optimizers, not written'],
-  [/^proto2\//, 'protobuf messages'],
+  [/^proto2\//, 'protobuf messages: Kubernetes has none in expressions'],
 ];
 
 function unsupported(it: ConformanceTest): string | undefined {
@@ -97,6 +97,19 @@ for (const it of conformanceTests()) {
   files.set(file, [...(files.get(file) ?? []), it]);
 }
 
+test('what is left out, and why', () => {
+  const left: Record<string, number> = {};
+  for (const it of [...files.values()].flat()) {
+    const reason = unsupported(it);
+    if (reason !== undefined) left[reason] = (left[reason] ?? 0) + 1;
+  }
+  expect(left).toEqual({
+    'protobuf messages: Kubernetes has none in expressions': 593,
+    'protobuf wrappers and JSON messages': 100,
+    'cel.block is made by optimizers, not written': 25,
+  });
+});
+
 /** How many run, so that none is lost unseen. */
 const EXPECTED: Readonly<Record<string, number>> = {
   basic: 43,
@@ -128,13 +141,9 @@ describe('cel-spec', () => {
     let passed = 0;
     for (const it of tests) {
       if (unsupported(it) !== undefined) continue;
-      try {
-        const failure = run(it);
-        if (failure === undefined) passed++;
-        else failures.push(`${it.path}: ${it.expr}: ${failure}`);
-      } catch (error) {
-        if (!(error instanceof UnsupportedValue)) throw error;
-      }
+      const failure = run(it);
+      if (failure === undefined) passed++;
+      else failures.push(`${it.path}: ${it.expr}: ${failure}`);
     }
     expect(failures).toEqual([]);
     expect(passed).toBe(EXPECTED[file] ?? 0);
