@@ -1,6 +1,7 @@
 // docs/writing-a-scheduler-plugin.md: its code is taken out of it and run, and its configuration read.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -19,8 +20,7 @@ function block(language: string): string {
 describe('the page on plugins', () => {
   let dir: string;
   beforeEach(() => {
-    // Beside the code, so that it is read as the code is.
-    dir = mkdtempSync(join(HERE, 'page-'));
+    dir = mkdtempSync(join(tmpdir(), 'coxswain-plugin-page-'));
   });
   afterEach(() => {
     vi.restoreAllMocks();
@@ -31,7 +31,7 @@ describe('the page on plugins', () => {
     const said: string[] = [];
     vi.spyOn(console, 'log').mockImplementation((line: string) => said.push(line));
     const file = join(dir, 'tenants.ts');
-    writeFileSync(file, block('ts').replace("from 'coxswain'", "from '../../cluster/index.ts'"));
+    writeFileSync(file, block('ts').replace("from 'coxswain'", `from '${join(HERE, '../cluster/index.ts')}'`));
     await import(file);
     expect(said).toEqual(['blue/web runs on node-2', 'default/web runs on node-1']);
     for (const line of said) expect(PAGE).toContain(`\`${line}\``);
