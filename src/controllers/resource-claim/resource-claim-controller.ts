@@ -202,14 +202,17 @@ export class ResourceClaimController implements Controller {
         const isPod = (consumer.apiGroup ?? '') === '' && consumer.resource === 'pods';
         if (!isPod || (await this.#stillUses(namespace, consumer, signal))) valid.push(consumer);
       }
-      if (valid.length < reservedFor.length) {
+      const released = valid.length < reservedFor.length;
+      const goes = claim.metadata.deletionTimestamp !== undefined;
+      if (released || (goes && valid.length === 0 && claim.status.allocation !== undefined)) {
         const { reservedFor: _, allocation, ...rest } = claim.status;
         // What nobody uses is allocated anew when somebody does.
         const status = valid.length > 0 ? { ...rest, reservedFor: valid, ...(allocation && { allocation }) } : rest;
         claim = await client.updateStatus({ ...claim, status }, { signal });
       }
       const isFree = claim.status.allocation === undefined && (claim.status.reservedFor ?? []).length === 0;
-      if (isFree && claim.metadata.finalizers?.includes(FINALIZER) === true) {
+      // Otherwise it may be there for the scheduler, which sets it before it writes the devices.
+      if (isFree && (released || goes) && claim.metadata.finalizers?.includes(FINALIZER) === true) {
         const finalizers = claim.metadata.finalizers.filter((finalizer) => finalizer !== FINALIZER);
         claim = await client.update({ ...claim, metadata: { ...claim.metadata, finalizers } }, { signal });
       }

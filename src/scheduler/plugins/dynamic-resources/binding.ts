@@ -1,7 +1,6 @@
 // Writing what was decided into claims: the devices, and that the pod may use them; and waiting for devices to be made ready.
 
 import { resourceClaims } from '../../../api/resource/v1/index.ts';
-import type { Client } from '../../../client/client.ts';
 import { formatTime } from '../../../client/time.ts';
 import * as apierrors from '../../../machinery/apierrors.ts';
 import { semanticEqual } from '../../../machinery/deep.ts';
@@ -17,6 +16,9 @@ import { type Allocation, canBeReserved, claimText, isReservedFor, type Resource
 const FINALIZER = 'resource.kubernetes.io/delete-protection';
 /** Claims tell of their changes; the time is looked at so often. */
 const CHECK_INTERVAL_MS = 5000;
+/** If somebody else writes the claim too; then the pod is scheduled anew. */
+const MAX_ATTEMPTS = 5;
+const RETRY_MS = 10;
 
 type ApiAccess = Pick<Handle, 'client' | 'clock' | 'random'>;
 
@@ -40,7 +42,7 @@ export async function bindClaim(
   const { namespace = '', name, uid } = known.metadata;
   const resource = client.resource(resourceClaims).namespace(namespace);
   let claim = known;
-  for (;;) {
+  for (let attempt = 1; ; attempt++) {
     check(claim, uid, allocation);
     if (isReservedFor(claim, pod) && (allocation === undefined || claim.status.allocation === allocation)) return claim;
     try {
@@ -67,7 +69,8 @@ export async function bindClaim(
       claim = await untilAnswered(handle, signal, () => resource.get(name, { signal }));
       if (claim.metadata.uid === uid && isReservedFor(claim, pod) && sameDevices(claim.status.allocation, allocation))
         return claim;
-      if (!apierrors.isConflict(err)) throw err;
+      if (!apierrors.isConflict(err) || attempt === MAX_ATTEMPTS) throw err;
+      await clock.sleep(RETRY_MS, signal);
     }
   }
 }
@@ -100,10 +103,14 @@ function check(claim: ResourceClaim, uid: string, allocation: Allocation | undef
 }
 
 /** Without its devices, so that nothing keeps it. Resolves if it is gone. */
-export async function deleteClaim(client: Client, { metadata }: ResourceClaim, signal: AbortSignal): Promise<void> {
+export async function deleteClaim(
+  { client, clock }: Pick<ApiAccess, 'client' | 'clock'>,
+  { metadata }: ResourceClaim,
+  signal: AbortSignal,
+): Promise<void> {
   const { namespace = '', name, uid } = metadata;
   const resource = client.resource(resourceClaims).namespace(namespace);
-  for (;;) {
+  for (let attempt = 1; ; attempt++) {
     try {
       const claim = await resource.get(name, { signal });
       if (claim.metadata.uid !== uid) return;
@@ -115,7 +122,8 @@ export async function deleteClaim(client: Client, { metadata }: ResourceClaim, s
       return;
     } catch (err) {
       if (apierrors.isNotFound(err)) return;
-      if (!apierrors.isConflict(err)) throw err;
+      if (!apierrors.isConflict(err) || attempt === MAX_ATTEMPTS) throw err;
+      await clock.sleep(RETRY_MS, signal);
     }
   }
 }

@@ -191,7 +191,7 @@ class DynamicResources implements Plugins {
     if (claims === undefined) return unhelpful('no new claims to deallocate');
     if (claims.stale !== undefined) {
       try {
-        await deleteClaim(this.#handle.client, claims.stale, this.#handle.ended);
+        await deleteClaim(this.#handle, claims.stale, this.#handle.ended);
       } catch (err) {
         return { status: Status.error(err, NAME) };
       }
@@ -371,9 +371,9 @@ class DynamicResources implements Plugins {
 
   /** The pod will not be where the claim's devices are. Never rejects. */
   async #unmake(made: ResourceClaim): Promise<void> {
-    const { client, ended, logger } = this.#handle;
+    const { ended, logger } = this.#handle;
     try {
-      await deleteClaim(client, made, ended);
+      await deleteClaim(this.#handle, made, ended);
     } catch (err) {
       // It is found when the pod is tried again, and goes with the pod in any case.
       if (!ended.aborted) logger.warn('a claim for extended resources could not be deleted', { claim: claimText(made), err });
