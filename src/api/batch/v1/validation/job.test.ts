@@ -490,15 +490,16 @@ describe('an update', () => {
   });
 
   test('pods stay as near to each other, or as far, as they were', () => {
-    expect(errorsOf({ pod: affinity(apart) }, {})).toEqual(['spec.template: field is immutable']);
-    expect(errorsOf({ pod: affinity(apart) }, { pod: affinity() })).toEqual(['spec.template: field is immutable']);
-    expect(errorsOf({}, { pod: affinity(apart) })).toEqual(['spec.template: field is immutable']);
+    expect(errorsOf({ pod: affinity(apart) }, {})).toEqual(['spec.template.spec: field is immutable']);
+    expect(errorsOf({ pod: affinity(apart) }, { pod: affinity() })).toEqual(['spec.template.spec: field is immutable']);
+    expect(errorsOf({}, { pod: affinity(apart) })).toEqual(['spec.template.spec: field is immutable']);
     expect(errorsOf({ pod: `affinity: {${apart.slice(2)}}` }, { pod: affinity(apart) })).toEqual([]);
   });
 
   test('what containers get can be changed while it rests', () => {
     const more: Parts = { container: 'resources: {requests: {cpu: 2}}' };
-    expect(errorsOf(more, {})).toEqual(['spec.template: field is immutable']);
+    expect(errorsOf(more, {})).toEqual([]);
+    expect(errorsOf(more, { status: started })).toEqual(['spec.template: field is immutable']);
     expect(errorsOf(more, { status: `${started}, ${resting}` })).toEqual([]);
     expect(errorsOf({ ...more, pod: 'nodeSelector: {k: v}' }, { status: resting })).toEqual([]);
     expect(errorsOf({ container: 'command: [x]' }, { status: resting })).toEqual(['spec.template.spec: field is immutable']);

@@ -102,12 +102,11 @@ function completionsUpdate(spec: JobSpec, old: JobSpec, at: FieldPath): FieldErr
  * container gets.
  */
 function templateUpdate({ template }: JobSpec, old: Job): FieldErrorList {
-  const suspended = old.spec.suspend === true;
-  const resting = suspended && hasCondition(old.status, 'Suspended') && (old.status.active ?? 0) === 0;
-  const neverStarted = suspended && old.status.startTime === undefined;
-  const before = neverStarted || resting ? withDirectivesOf(template, old.spec.template) : old.spec.template;
+  const { suspend, template: before } = old.spec;
+  const { startTime, active = 0 } = old.status;
+  const resting = suspend === true && (startTime === undefined || hasCondition(old.status, 'Suspended')) && active === 0;
   if (!resting) return immutableField(template, before, SPEC.child('template'));
-  const allowed = withResourcesOf(template.spec, before.spec);
+  const allowed = withResourcesOf(template.spec, withDirectivesOf(template, before).spec);
   return immutableField(template.spec, allowed, SPEC.child('template', 'spec'));
 }
 

@@ -278,7 +278,7 @@ describe('changes', () => {
   test.each(['dnsPolicy: ClusterFirstWithHostNet', 'hostname: h', 'terminationGracePeriodSeconds: 1'])('never: %s', (now) => {
     expect(short(validation.validateJobUpdate(job('', now), job('')))).toEqual(['spec.template Invalid']);
     expect(short(validation.validateJobUpdate(job('suspend: true', now), job('suspend: true')))).toEqual([
-      'spec.template Invalid',
+      'spec.template.spec Invalid',
     ]);
   });
 });
