@@ -170,12 +170,7 @@ export class Cycle {
     metrics.nodeChosen(start);
     cache.assumePod(pod, node);
     const promised = queue.nominatedNode(pod.uid);
-    const promised = queue.nominatedNode(pod.uid);
     queue.nominate(pod, '');
-    // What it was promised elsewhere is for others: pods of no higher priority had to leave it alone.
-    if (promised !== undefined && promised !== node) {
-      queue.moveAll(assignedPodDelete, { before: onNode(pod.pod, promised) }, ({ spec }) => (spec.priority ?? 0) <= pod.priority);
-    }
     // What it was promised elsewhere is for others: pods of no higher priority had to leave it alone.
     if (promised !== undefined && promised !== node) {
       queue.moveAll(assignedPodDelete, { before: onNode(pod.pod, promised) }, ({ spec }) => (spec.priority ?? 0) <= pod.priority);
