@@ -10,8 +10,11 @@ import {
   resourceSlices,
   type ResourceClaimStatus,
 } from '../api/resource/v1/index.ts';
+import { ControllerManager } from '../controllers/index.ts';
 import * as apierrors from '../machinery/apierrors.ts';
+import { SeededRandom } from '../machinery/random.ts';
 import { startTestCluster, type TestCluster } from './testing/cluster.ts';
+import { RecordingLogger } from './testing/handle.ts';
 import { DRIVER, makeDeviceClass, makeResourceClaim, makeSlice, request, using } from './testing/devices.ts';
 
 describe('claims to devices', () => {
@@ -165,6 +168,30 @@ describe('claims to devices', () => {
     setFault(undefined);
     await cluster.untilBound('p');
     expect((await claims().get('c')).status.reservedFor).toHaveLength(1);
+  });
+
+  it('gets along with the controller that gives devices back', async () => {
+    await addSlice('on-a', 'a', { name: 'gpu-0' });
+    await addClaim('c');
+    const stop = new AbortController();
+    const { client, clock } = cluster;
+    const [random, logger] = [new SeededRandom('controllers'), new RecordingLogger()];
+    const manager = new ControllerManager({ client, clock, random, logger, controllers: ['resourceclaim-controller'] });
+    const running = manager.run(stop.signal);
+    const { requests } = cluster.startScheduler();
+    await addPod('p', using('c'));
+    await cluster.untilBound('p');
+    await clock.advance('5s');
+    expect((await claims().get('c')).metadata.finalizers).toEqual(['resource.kubernetes.io/delete-protection']);
+    expect(requests.filter((one) => one.startsWith('PUT ') && one.includes('/resourceclaims/'))).toHaveLength(2);
+    await client.resource(pods).namespace('default').delete('p', { gracePeriodSeconds: 0 });
+    await clock.advance('10s');
+    const { metadata, status } = await claims().get('c');
+    expect([metadata.finalizers, status]).toEqual([undefined, {}]);
+    await addPod('q', using('c'));
+    await cluster.untilBound('q');
+    stop.abort();
+    await running;
   });
 
   it('finds out what became of a write whose answer was lost', async () => {
