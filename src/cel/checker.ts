@@ -25,6 +25,7 @@ import {
   optional,
   optionalOf,
   STRING,
+  typeSize,
   UINT,
   type ObjectType,
   type Type,
@@ -76,6 +77,9 @@ export function check(expression: Expression, declarations: Declarations): Check
   return { types, references: checker.references, issues: checker.issues };
 }
 
+/** No expression that means something comes near. */
+const MAX_TYPE_SIZE = 2000;
+
 /** The types of literals. */
 const LITERALS: readonly [(value: Value) => boolean, Type][] = [
   [(value) => value === null, NULL],
@@ -108,7 +112,12 @@ class Checker {
   check(node: Expression): Type {
     const known = this.types.get(node);
     if (known !== undefined) return known;
-    const type = this.#typeOf(node);
+    let type = this.#typeOf(node);
+    // A map of a map of itself, and so on, has a type that is small in memory and endless to look through.
+    if (typeSize(type) > MAX_TYPE_SIZE) {
+      this.#report(node.offset, 'type of the expression is too complex');
+      type = ERROR;
+    }
     this.types.set(node, type);
     return type;
   }

@@ -192,6 +192,32 @@ test('a long text that is no expression is told to be none, soon', () => {
   expect(secondsSince(began)).toBeLessThan(5);
 });
 
+describe('the type checker', () => {
+  test('knows when a type is too much', () => {
+    const began = process.cpuUsage();
+    const source = chain(
+      '{1: 1}',
+      (v) => `{${v}: ${v}}`,
+      60,
+      (v) => `${v} == ${v}`,
+    );
+    expect(environment.compile(source).error?.message).toContain('type of the expression is too complex');
+    const loops = `${'[1].map(a, {a: a}).map(b, '.repeat(40)}1${')'.repeat(40)}`;
+    expect(environment.compile(loops).error).toBeUndefined();
+    expect(secondsSince(began)).toBeLessThan(3);
+  });
+
+  test('takes time linear in the expression', () => {
+    const began = process.cpuUsage();
+    for (const item of ['1==1', '[]+[]', 'x.y<z', 'size([])']) {
+      const wide = `[${Array.from({ length: 3000 }, () => item).join(',')}]`;
+      const { error } = new Environment({ libraries: allLibraries, variables: { x: DYN, z: DYN } }).compile(wide);
+      expect(error).toBeUndefined();
+    }
+    expect(secondsSince(began)).toBeLessThan(8);
+  });
+});
+
 describe('any text', () => {
   const PIECES = [
     `1 2u -3 1.5 "a" 'b' b"c" true null object x size has all map in _ + - * / % == != < <= > >= && || ! ? : , . ( ) [ ] { }`.split(

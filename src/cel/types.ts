@@ -171,3 +171,18 @@ export function sameType(a: Type, b: Type): boolean {
       return a.kind === b.kind;
   }
 }
+
+const sizes = new WeakMap<Type, number>();
+
+/** The number of parts that a type has when it is written out. Parts that are one in memory count each time. */
+export function typeSize(type: Type): number {
+  const known = sizes.get(type);
+  if (known !== undefined) return known;
+  let size = 1;
+  if (type.kind === 'list') size += typeSize(type.element);
+  else if (type.kind === 'map') size += typeSize(type.key) + typeSize(type.value);
+  else if (type.kind === 'opaque') for (const parameter of type.parameters) size += typeSize(parameter);
+  else if ((type.kind === 'type' || type.kind === 'wrapper') && type.of !== undefined) size += typeSize(type.of);
+  sizes.set(type, size);
+  return size;
+}

@@ -4,7 +4,9 @@ import { DYN, list, map, parameter, sameType, wrapper, type Type } from './types
 
 /** What is known of type variables. Changed by `assignable` only if that succeeds. */
 export class Substitution {
-  #bindings = new Map<string, Type>();
+  readonly #bindings = new Map<string, Type>();
+  /** What each change of an attempt replaced, so that one that fails is undone without having copied all that is known. */
+  readonly #trail: (readonly [name: string, before: Type | undefined])[] = [];
   #fresh = 0;
 
   /** A variable that is not used yet. */
@@ -45,11 +47,18 @@ export class Substitution {
   }
 
   allAssignable(from: readonly Type[], to: readonly Type[]): boolean {
-    const before = this.#bindings;
-    this.#bindings = new Map(before);
+    this.#trail.length = 0;
     if (this.#all(from, to)) return true;
-    this.#bindings = before;
+    for (const [name, before] of this.#trail.reverse()) {
+      if (before === undefined) this.#bindings.delete(name);
+      else this.#bindings.set(name, before);
+    }
     return false;
+  }
+
+  #set(name: string, type: Type): void {
+    this.#trail.push([name, this.#bindings.get(name)]);
+    this.#bindings.set(name, type);
   }
 
   #all(from: readonly Type[], to: readonly Type[]): boolean {
@@ -89,11 +98,11 @@ export class Substitution {
     if (known !== undefined) {
       if (sameType(type, known)) return { valid: true, bound: true };
       if (!this.#unify(type, known)) return { valid: false, bound: true };
-      this.#bindings.set(variable.name, mostGeneral(type, known));
+      this.#set(variable.name, mostGeneral(type, known));
       return { valid: true, bound: true };
     }
     if (this.#occurs(variable, type)) return { valid: false, bound: false };
-    this.#bindings.set(variable.name, type);
+    this.#set(variable.name, type);
     return { valid: true, bound: false };
   }
 
