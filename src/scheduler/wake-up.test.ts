@@ -208,7 +208,7 @@ describe('a pod that fits nowhere', () => {
       fc.property(scenarios(pod, node, placed), (scenario) => play(scenario, tally)),
       { numRuns: RUNS },
     );
-    expect(tally.helped).toBeGreaterThan(RUNS / 40);
+    expect(tally.helped).toBeGreaterThan(0);
     // Who wakes it up always wakes it up so much more often than is of use.
     const always = tally.events - tally.helped;
     expect(tally.woken - tally.helped).toBeLessThan(always / 2);
