@@ -3,9 +3,9 @@
 import type { Immutable } from '../../meta/v1/index.ts';
 import type { JobConditionType, JobStatus } from './types.ts';
 
-/** The condition is there, and true. */
-export function hasCondition(status: Immutable<JobStatus>, type: JobConditionType): boolean {
-  return (status.conditions ?? []).some((condition) => condition.type === type && condition.status === 'True');
+/** The condition is there, and true (or what else is asked for). */
+export function hasCondition(status: Immutable<JobStatus>, type: JobConditionType, value: 'True' | 'False' = 'True'): boolean {
+  return (status.conditions ?? []).some((condition) => condition.type === type && condition.status === value);
 }
 
 /** It has succeeded or failed, and nothing more happens. */

@@ -199,14 +199,14 @@ describe('what cannot be taken back', () => {
       'when it ended',
       COMPLETE.replace('01:00', '01:30'),
       COMPLETE,
-      ['status.completionTime: Invalid value: "2026-01-01T01:30:00Z": field is immutable'],
+      ['status.completionTime: Invalid value: "2026-01-01T01:30:00Z": completionTime cannot be mutated'],
     ],
-    ['when it began', '', START, ['status.startTime: Required value: startTime cannot be removed for unsuspended job']],
+    ['when it began', '', START, ['status.startTime: Invalid value: null: field is immutable for unsuspended job once set']],
     [
       'when it began, even to another time',
       START.replace('00:00', '00:30'),
       START,
-      ['status.startTime: Required value: startTime cannot be removed for unsuspended job'],
+      ['status.startTime: Invalid value: "2026-01-01T00:30:00Z": field is immutable for unsuspended job once set'],
     ],
   ])('%s', check);
 });

@@ -130,14 +130,16 @@ function outcome({ complete, failed, failureTarget, successCriteriaMet, changed 
   return errors;
 }
 
-function finishedJob({ status, finished, changed }: Facts): FieldErrorList {
+function finishedJob({ job, status, finished, changed }: Facts): FieldErrorList {
   if (!finished) return [];
   const errors: FieldErrorList = [];
+  // A suspended job with nothing to do is complete without ever having begun.
+  const neverBegins = job.spec.suspend === true && job.spec.completions === 0;
   const { active = 0, startTime, uncountedTerminatedPods: uncounted } = status;
   if (changed('finished', 'active') && active > 0) {
     errors.push(field.invalid(STATUS.child('active'), active, 'active>0 is invalid for finished job'));
   }
-  if (changed('finished', 'startTime') && startTime === undefined) {
+  if (!neverBegins && changed('finished', 'startTime') && startTime === undefined) {
     errors.push(field.required(STATUS.child('startTime'), 'startTime is required for finished job'));
   }
   if (changed('finished', 'uncountedTerminatedPods')) {
@@ -234,10 +236,12 @@ function transition({ job, status, successCriteriaMet }: Facts, old: Job): Field
     errors.push(field.invalid(STATUS.child('succeeded'), succeeded, 'cannot decrease the succeeded counter'));
   }
   if (completionTime !== undefined && before.completionTime !== undefined && completionTime !== before.completionTime) {
-    errors.push(field.invalid(STATUS.child('completionTime'), completionTime, 'field is immutable'));
+    errors.push(field.invalid(STATUS.child('completionTime'), completionTime, 'completionTime cannot be mutated'));
   }
-  if (before.startTime !== undefined && startTime !== before.startTime && job.spec.suspend !== true) {
-    errors.push(field.required(STATUS.child('startTime'), 'startTime cannot be removed for unsuspended job'));
+  // A job that is resumed begins again.
+  const resumed = hasCondition(before, 'Suspended') && hasCondition(status, 'Suspended', 'False');
+  if (before.startTime !== undefined && startTime !== before.startTime && job.spec.suspend !== true && !resumed) {
+    errors.push(field.invalid(STATUS.child('startTime'), startTime ?? null, 'field is immutable for unsuspended job once set'));
   }
   if (hasCondition(before, 'SuccessCriteriaMet') && !successCriteriaMet) {
     errors.push(...conflict('cannot disable the SuccessCriteriaMet=True condition'));

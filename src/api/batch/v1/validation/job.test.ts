@@ -459,6 +459,17 @@ describe('an update', () => {
     ]);
   });
 
+  test('of one from when its labels had no prefix asks for none', () => {
+    const parts = { selector: '{matchLabels: {controller-uid: 1a2b}}', labels: '{controller-uid: 1a2b, job-name: j}' };
+    const half = '{controller-uid: 1a2b, job-name: j, batch.kubernetes.io/job-name: j}';
+    expect(messages(validation.validateJobUpdate(job(parts), job(parts)))).toEqual([]);
+    expect(messages(validation.validateJobUpdate(job({ ...parts, labels: half }), job({ ...parts, labels: half })))).toEqual([]);
+    expect(messages(validation.validateJob(job(parts)))).toEqual([
+      `${LABELS}[batch.kubernetes.io/controller-uid]: Required value: must be '1a2b'`,
+      `${LABELS}[batch.kubernetes.io/job-name]: Required value: must be 'j'`,
+    ]);
+  });
+
   const LABELS_AND_MORE = GENERATED.replace('}', ', more: labels}');
   const affinity = (more = ''): string =>
     `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: k, operator: Exists}]}]}}${more}}`;

@@ -11,15 +11,15 @@ import { immutableField, nameOf, SPEC } from './common.ts';
 import { jobSpec } from './job-spec.ts';
 import type { Job, JobSpec } from './types.ts';
 
-export function validateJob(job: Job): FieldErrorList {
-  return [...generatedSelector(job), ...specWithSelector(job.spec), ...hostnames(job)];
+export function validateJob(job: Job, old?: Job): FieldErrorList {
+  return [...generatedSelector(job, old), ...specWithSelector(job.spec), ...hostnames(job)];
 }
 
 export function validateJobUpdate(job: Job, old: Job): FieldErrorList {
   const { spec } = job;
   const before = old.spec;
   return [
-    ...validateJob(job),
+    ...validateJob(job, old),
     // Said again, for the change: a cause for each.
     ...specWithSelector(spec),
     ...completionsUpdate(spec, before, SPEC.child('completions')),
@@ -31,19 +31,23 @@ export function validateJobUpdate(job: Job, old: Job): FieldErrorList {
   ];
 }
 
-/** The labels that the server puts into the template must be there, and be the job's own: two jobs never share pods. */
-function generatedSelector({ metadata, spec }: Job): FieldErrorList {
+/**
+ * The labels that the server puts into the template must be there, and be the job's own: two jobs never share pods. Jobs from
+ * when the labels had no prefix do without those that have one.
+ */
+function generatedSelector({ metadata, spec }: Job, old: Job | undefined): FieldErrorList {
   if (spec.manualSelector === true || spec.selector === undefined) return [];
   const { uid } = metadata;
   const name = nameOf(metadata);
   const labels = spec.template.metadata.labels ?? {};
   const at = SPEC.child('template', 'metadata', 'labels');
   const errors: FieldErrorList = uid === '' ? [field.required(field.path('metadata', 'uid'))] : [];
+  const before = old?.spec.template.metadata.labels ?? {};
+  const prefixed = old === undefined || [CONTROLLER_UID_LABEL, JOB_NAME_LABEL].every((key) => Object.hasOwn(before, key));
   const expected = {
     [LEGACY_CONTROLLER_UID_LABEL]: uid,
     [LEGACY_JOB_NAME_LABEL]: name,
-    [CONTROLLER_UID_LABEL]: uid,
-    [JOB_NAME_LABEL]: name,
+    ...(prefixed && { [CONTROLLER_UID_LABEL]: uid, [JOB_NAME_LABEL]: name }),
   };
   for (const [key, value] of Object.entries(expected)) {
     const message = `must be '${value}'`;
