@@ -123,27 +123,6 @@ export const FLOW_SCHEMAS: readonly BootstrapFlowSchema[] = [
     ),
   },
   {
-    name: 'workload-leader-election',
-    mandatory: false,
-    spec: spec('leader-election', 200, 'ByUser', some(systemAccounts('*'), LEASES)),
-  },
-  {
-    name: 'endpoint-controller',
-    mandatory: false,
-    spec: spec(
-      'workload-high',
-      150,
-      'ByUser',
-      some(
-        [
-          ...users('system:kube-controller-manager'),
-          ...systemAccounts('endpoint-controller', 'endpointslicemirroring-controller'),
-        ],
-        [ELECTION, '', ['endpoints'], '*', false],
-      ),
-    ),
-  },
-  {
     name: 'kube-controller-manager',
     mandatory: false,
     spec: spec('workload-high', 800, 'ByNamespace', all(users('system:kube-controller-manager'))),

@@ -12,6 +12,7 @@ import {
   READ,
   user,
   WRITE,
+  EVENT_GROUPS,
   WRITE_EVENTS,
 } from './words.ts';
 import { account } from './words.ts';
@@ -40,8 +41,9 @@ const EDIT = [
   can(
     WRITE,
     '',
-    'replicationcontrollers replicationcontrollers/scale serviceaccounts services services/proxy persistentvolumeclaims configmaps secrets events',
+    'replicationcontrollers replicationcontrollers/scale serviceaccounts services services/proxy persistentvolumeclaims configmaps secrets',
   ),
+  can(WRITE, EVENT_GROUPS, 'events'),
   can('create', '', 'serviceaccounts/token'),
   can(
     WRITE,
@@ -70,8 +72,9 @@ const VIEW = [
   can(
     READ,
     '',
-    'limitranges resourcequotas bindings events pods/status resourcequotas/status namespaces/status replicationcontrollers/status pods/log',
+    'limitranges resourcequotas bindings pods/status resourcequotas/status namespaces/status replicationcontrollers/status pods/log',
   ),
+  can(READ, EVENT_GROUPS, 'events'),
   // Given within a namespace, this is to see that one.
   can(READ, '', 'namespaces'),
   can(READ, DISCOVERY, 'endpointslices'),

@@ -95,7 +95,6 @@ const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
     can('update patch', '', 'persistentvolumeclaims/status'),
     can(READ, '', 'persistentvolumeclaims'),
     WRITE_EVENTS,
-    can('get', '', 'services'),
   ],
   'ephemeral-volume-controller': [
     can(READ, '', 'pods'),
@@ -151,7 +150,6 @@ const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
     can('list watch', '', 'nodes'),
     WRITE_EVENTS,
     can('watch', '', 'events'),
-    can('get', '', 'services'),
   ],
   'pod-garbage-collector': [can('list watch delete', '', 'pods'), can(READ, '', 'nodes'), can('patch', '', 'pods/status')],
   'replicaset-controller': [
@@ -238,6 +236,14 @@ const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
   'legacy-service-account-token-cleaner': [
     can('get', '', 'configmaps', 'kube-apiserver-legacy-service-account-token-tracking'),
     can('patch delete', '', 'secrets'),
+  ],
+  'device-taint-eviction-controller': [
+    can('get list watch delete', '', 'pods'),
+    can('update patch', '', 'pods/status'),
+    can(READ, DEVICES, 'resourceclaims'),
+    can(READ, DEVICES, 'resourceslices'),
+    can(READ, DEVICES, 'deviceclasses'),
+    WRITE_EVENTS,
   ],
   'selinux-warning-controller': [
     WRITE_EVENTS,

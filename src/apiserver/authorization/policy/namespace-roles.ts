@@ -12,8 +12,10 @@ const CLOUD_PROVIDER = `${CONTROLLER_ROLE_PREFIX}cloud-provider`;
 const TOKEN_CLEANER = `${CONTROLLER_ROLE_PREFIX}token-cleaner`;
 const lockingRole = (component: string): string => `system::leader-locking-${component}`;
 
+const LEASES = 'coordination.k8s.io';
+const LOCK = 'create get list update watch';
 const leaderLocking = (component: string): NewRole =>
-  role(SYSTEM, lockingRole(component), [can('watch', '', 'configmaps'), can('get update', '', 'configmaps', component)]);
+  role(SYSTEM, lockingRole(component), [can(LOCK, LEASES, 'leases'), can(LOCK, LEASES, 'leasecandidates')]);
 
 export const NAMESPACE_ROLES: readonly NewRole[] = [
   role(SYSTEM, AUTHENTICATION_READER, [can(READ, '', 'configmaps', 'extension-apiserver-authentication')]),
@@ -25,8 +27,11 @@ export const NAMESPACE_ROLES: readonly NewRole[] = [
   role(PUBLIC, SIGNER, [can(READ, '', 'configmaps'), can('update', '', 'configmaps', 'cluster-info'), WRITE_EVENTS]),
 ];
 
-const leaderLocked = (component: string): NewRoleBinding =>
-  bind(SYSTEM, lockingRole(component), [user(`system:${component}`), account(SYSTEM, component)]);
+const leaderLocked = (component: string, ...others: string[]): NewRoleBinding =>
+  bind(SYSTEM, lockingRole(component), [
+    user(`system:${component}`),
+    ...[component, ...others].map((name) => account(SYSTEM, name)),
+  ]);
 
 export const NAMESPACE_ROLE_BINDINGS: readonly NewRoleBinding[] = [
   bind(
@@ -35,7 +40,7 @@ export const NAMESPACE_ROLE_BINDINGS: readonly NewRoleBinding[] = [
     [user('system:kube-controller-manager'), user('system:kube-scheduler')],
     `system::${AUTHENTICATION_READER}`,
   ),
-  leaderLocked('kube-controller-manager'),
+  leaderLocked('kube-controller-manager', 'leader-election-controller'),
   leaderLocked('kube-scheduler'),
   bind(SYSTEM, SIGNER, [account(SYSTEM, 'bootstrap-signer')]),
   bind(SYSTEM, CLOUD_PROVIDER, [account(SYSTEM, 'cloud-provider')]),

@@ -34,7 +34,8 @@ export function canGet(paths: string): PolicyRule {
   return { verbs: ['get'], nonResourceURLs: words(paths) };
 }
 
-export const WRITE_EVENTS = can('create update patch', ['', 'events.k8s.io'], 'events');
+export const EVENT_GROUPS = ['', 'events.k8s.io'] as const;
+export const WRITE_EVENTS = can('create update patch', EVENT_GROUPS, 'events');
 
 const bootstrapMetadata = (name: string, labels: Readonly<Record<string, string>> = {}) => ({
   name,

@@ -40,7 +40,7 @@ const VERSION_PRIORITIES: Readonly<Record<string, number>> = {
   '/v1': 1,
   'autoscaling/v2': 30,
   'flowcontrol.apiserver.k8s.io/v1': 21,
-  'resource.k8s.io/v1': 20,
+  'resource.k8s.io/v1': 21,
 };
 const FIRST_VERSION = 15;
 const MANAGED = 'kube-aggregator.kubernetes.io/automanaged';

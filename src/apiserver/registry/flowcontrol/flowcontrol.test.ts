@@ -32,8 +32,6 @@ test('what every cluster begins with', async () => {
     ['exempt', 'exempt', 1, '<none>'],
     ['probes', 'exempt', 2, '<none>'],
     ['system-leader-election', 'leader-election', 100, 'ByUser'],
-    ['endpoint-controller', 'workload-high', 150, 'ByUser'],
-    ['workload-leader-election', 'leader-election', 200, 'ByUser'],
     ['system-node-high', 'node-high', 400, 'ByUser'],
     ['system-nodes', 'system', 500, 'ByUser'],
     ['kube-controller-manager', 'workload-high', 800, 'ByNamespace'],
