@@ -141,7 +141,7 @@ describe('what is refused', () => {
     [
       'clusterRole',
       { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { '!': '' } }] } },
-      ['aggregationRule.clusterRoleSelectors[0].matchLabels'],
+      ['aggregationRule.clusterRoleSelectors[0].matchLabels', 'aggregationRule.clusterRoleSelectors[0]'],
     ],
     ['roleBinding', { roleRef: { kind: 'Rule', name: '' } }, ['roleRef.kind', 'roleRef.name']],
     ['roleBinding', { roleRef: { kind: 'Role', name: 'a/b', apiGroup: 'x' } }, ['roleRef.apiGroup', 'roleRef.name']],
@@ -269,7 +269,7 @@ describe('what is refused', () => {
     [
       'endpoints',
       { subsets: [{ addresses: [{ ip: 'x' }], ports: [{ port: 0 }] }] },
-      ['subsets[0].addresses[0].ip', 'subsets[0].ports[0].port'],
+      ['subsets[0].addresses[0].ip', 'subsets[0].addresses[0].ip', 'subsets[0].ports[0].port'],
     ],
     [
       'endpoints',
