@@ -102,6 +102,7 @@ describe('Allocator', () => {
       selector(`device.attributes["${DRIVER}"].nope`),
       /selector #0 on device gpu\.example\.com\/p\/a: CEL runtime error: no such key: nope/,
     ],
+    ['an expression that says neither yes nor no', selector('device.driver'), /could not be converted to bool/],
     [
       'a class that is not there',
       { deviceClassName: 'none' },

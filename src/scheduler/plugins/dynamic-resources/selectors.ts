@@ -1,20 +1,13 @@
 // CEL selectors of devices: `device.driver == "gpu.example.com" && device.capacity["gpu.example.com"].memory.isGreaterThan(…)`.
 
-import { AbstractMap, allLibraries, Environment, type Program, types, type Value } from '../../../cel/index.ts';
-import { QUANTITY, QuantityValue } from '../../../cel/library/quantity.ts';
+import { AbstractMap, type Program, type Value } from '../../../cel/index.ts';
+import { QuantityValue } from '../../../cel/library/quantity.ts';
 import { tryParseSemver } from '../../../cel/library/semver.ts';
 import type { DeviceAttribute } from '../../../api/resource/v1/index.ts';
+import { selectorEnvironment } from '../../../api/resource/v1/validation/selectors.ts';
 import type { Immutable } from '../../../api/meta/v1/index.ts';
 import { parseQuantity } from '../../../machinery/quantity.ts';
 import type { Device } from './objects.ts';
-
-const device = types.object('kubernetes.DRADevice', {
-  driver: types.STRING,
-  attributes: types.map(types.STRING, types.map(types.STRING, types.DYN)),
-  capacity: types.map(types.STRING, types.map(types.STRING, QUANTITY)),
-  allowMultipleAllocations: types.BOOL,
-});
-const environment = new Environment({ variables: { device }, libraries: allLibraries });
 
 /** Expressions are few: those of classes, and those that claims repeat. Bounded, since users write them. */
 const MAX_PROGRAMS = 1000;
@@ -31,7 +24,7 @@ export class SelectorError extends Error {
 function programOf(expression: string): Program | Error {
   let program = programs.get(expression);
   if (program === undefined) {
-    const compiled = environment.compile(expression, { resultType: types.BOOL });
+    const compiled = selectorEnvironment.compile(expression);
     program = compiled.program ?? compiled.error;
     if (programs.size >= MAX_PROGRAMS) programs.clear();
     programs.set(expression, program);
@@ -63,7 +56,8 @@ function evaluate(expression: string, driver: string, of: Device): boolean | Sel
   if (program instanceof Error) return new SelectorError(`CEL compile error: ${program.message}`);
   const { value, error } = program.evaluate({ device: asSeen(driver, of) });
   if (error !== undefined) return new SelectorError(`CEL runtime error: ${error.message}`);
-  return value === true;
+  if (typeof value === 'boolean') return value;
+  return new SelectorError('CEL runtime error: the result could not be converted to bool');
 }
 
 /** Names without a domain are of the driver's. */

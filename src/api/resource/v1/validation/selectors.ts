@@ -27,17 +27,18 @@ export const DEVICE = types.object('kubernetes.DRADevice', {
   allowMultipleAllocations: types.BOOL,
 });
 
-const environment = new Environment({
+/** Also for whoever evaluates them: what is accepted is what can be run. */
+export const selectorEnvironment = new Environment({
   variables: { device: DEVICE },
   libraries: [...kubernetesLibraries, bindingsLibrary],
 });
 
 /** What an expression costs at most. It must compile. */
-export const selectorCost = (expression: string): number => environment.estimateCost(expression).max;
+export const selectorCost = (expression: string): number => selectorEnvironment.estimateCost(expression).max;
 
 export function selectorExpression(expression: string, at: FieldPath): FieldErrorList {
   if (Buffer.byteLength(expression) > MAX_EXPRESSION) return [field.tooLong(at, '', MAX_EXPRESSION)];
-  const { program, error } = environment.compile(expression);
+  const { program, error } = selectorEnvironment.compile(expression);
   if (program === undefined) return [field.invalid(at, expression, `compilation failed: ${error.message}`)];
   const { resultType } = program;
   // What an attribute is only the device can tell.
