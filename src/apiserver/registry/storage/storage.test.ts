@@ -40,9 +40,9 @@ describe('storage classes', () => {
   });
 
   test.each([
-    [{ provisioner: 'other' }, 'provisioner: Forbidden: updates to provisioner are forbidden.'],
-    [{ parameters: { a: 'b' } }, 'parameters: Forbidden: updates to parameters are forbidden.'],
-    [{ reclaimPolicy: 'Retain' }, 'reclaimPolicy: Forbidden: updates to reclaimPolicy are forbidden.'],
+    [{ provisioner: 'other' }, 'provisioner: Invalid value: "other": field is immutable'],
+    [{ parameters: { a: 'b' } }, 'parameters: Invalid value: {"a":"b"}: field is immutable'],
+    [{ reclaimPolicy: 'Retain' }, 'reclaimPolicy: Invalid value: "Retain": field is immutable'],
     [
       { volumeBindingMode: 'WaitForFirstConsumer' },
       'volumeBindingMode: Invalid value: "WaitForFirstConsumer": field is immutable',

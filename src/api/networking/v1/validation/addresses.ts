@@ -48,29 +48,30 @@ export function validateServiceCIDR({ spec: { cidrs = [] } }: ServiceCIDR): Fiel
   const at = field.path('spec', 'cidrs');
   if (cidrs.length === 0) return [field.required(at, 'at least one CIDR required')];
   // Kubernetes shows the spec as it has it in memory.
-  const wrong = (message: string): FieldErrorList => [field.invalid(at, { CIDRs: cidrs }, message)];
-  if (cidrs.length > 2) return wrong('may only hold up to 2 values');
-  if (
-    cidrs.length === 2 &&
-    !(cidrs.every((cidr) => sloppyRange(cidr) !== undefined) && isIPv6(cidrs[0] as string) !== isIPv6(cidrs[1] as string))
-  ) {
-    return wrong('may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64');
-  }
-  return cidrs.flatMap((cidr, index) => {
+  if (cidrs.length > 2) return [field.invalid(at, { CIDRs: cidrs }, 'may only hold up to 2 values')];
+  const errors = cidrs.flatMap((cidr, index) => {
     const errors = legacyCIDR(cidr, at.index(index));
     if (errors.length > 0) return errors;
     const [address, length] = cidr.split('/') as [string, string];
     return invalidEach(at.index(index), cidr, canonicalForm(cidr, `${canonicalIP(address)}/${length}`));
   });
+  // What is no range has no family.
+  const [first, second] = cidrs.map((cidr) => (sloppyRange(cidr) === undefined ? undefined : isIPv6(cidr)));
+  if (cidrs.length === 2 && first !== undefined && first === second) {
+    const message = 'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64';
+    errors.push(field.invalid(at, cidrs, message));
+  }
+  return errors;
 }
 
 /** A range may get one of the other family; what is there stays. */
 export function validateServiceCIDRUpdate(range: ServiceCIDR, old: ServiceCIDR): FieldErrorList {
   const [cidrs, before] = [range.spec.cidrs ?? [], old.spec.cidrs ?? []];
   const at = field.path('spec', 'cidrs');
-  if (before.length !== 1 || cidrs.length !== 2) {
-    return immutable(range.spec.cidrs, old.spec.cidrs, at, () => deepEqual(cidrs, before));
+  if (before.length === cidrs.length) {
+    return cidrs.flatMap((cidr, index) => immutable(cidr, before[index], at.index(index), Object.is));
   }
+  if (before.length !== 1 || cidrs.length !== 2) return immutable(range.spec.cidrs, old.spec.cidrs, at, () => false);
   return [...immutable(cidrs[0], before[0], at.index(0), deepEqual), ...validateServiceCIDR(range)];
 }
 

@@ -46,9 +46,14 @@ describe('ingresses', () => {
       [{ spec: { rules: [rule({ pathType: 'Exact' }, '*.foo.com')], tls: [{ hosts: ['*.bar.com'] }] } }, []],
       [{ spec: { defaultBackend: null } }, ['spec: Invalid value: null: either `defaultBackend` or `rules` must be specified']],
       [{ spec: { defaultBackend: { service: { name: '' } } } }, ['spec.defaultBackend.service.name: Required value']],
+      [{ spec: { defaultBackend: { service: { name: '1a' } } } }, []],
       [
-        { spec: { defaultBackend: { service: { name: '1a' } } } },
-        [expect.stringContaining('spec.defaultBackend.service.name: Invalid value: "1a": a DNS-1035 label must consist')],
+        { spec: { defaultBackend: { service: { name: '-a' } } } },
+        [`spec.defaultBackend.service.name: Invalid value: "-a": ${NAME_MESSAGES.label}`],
+      ],
+      [
+        { spec: { defaultBackend: { service: { name: 'a.b' } } } },
+        ['spec.defaultBackend.service.name: Invalid value: "a.b": must not contain dots'],
       ],
       [
         { spec: { defaultBackend: { service: null } } },
@@ -80,10 +85,7 @@ describe('ingresses', () => {
       ],
       [
         rules(rule({ backend: { resource: { kind: '', name: '' } } })),
-        [
-          `${AT}.backend.resource.kind: Required value: kind is required`,
-          `${AT}.backend.resource.name: Required value: name is required`,
-        ],
+        [`${AT}.backend.resource.kind: Required value`, `${AT}.backend.resource.name: Required value`],
       ],
       [
         rules(rule({ backend: { resource: { apiGroup: '', kind: 'a/b', name: '..' } } })),
@@ -237,8 +239,8 @@ describe('classes', () => {
       [{ controller: 'Foo.co/a' }, [`spec.controller: Invalid value: "Foo.co": ${SUBDOMAIN}`]],
       [parameters({ apiGroup: 'example.com', scope: 'Cluster' }), []],
       [parameters({ apiGroup: '!', scope: 'Cluster' }), [`${PARAMETERS}.apiGroup: Invalid value: "!": ${SUBDOMAIN}`]],
-      [parameters({ kind: '', scope: 'Cluster' }), [`${PARAMETERS}.kind: Required value: kind is required`]],
-      [parameters({ name: '', scope: 'Cluster' }), [`${PARAMETERS}.name: Required value: name is required`]],
+      [parameters({ kind: '', scope: 'Cluster' }), [`${PARAMETERS}.kind: Required value`]],
+      [parameters({ name: '', scope: 'Cluster' }), [`${PARAMETERS}.name: Required value`]],
       [parameters({ kind: 'foo/', scope: 'Cluster' }), [`${PARAMETERS}.kind: Invalid value: "foo/": may not contain '/'`]],
       [parameters({ name: 'a%', scope: 'Cluster' }), [`${PARAMETERS}.name: Invalid value: "a%": may not contain '%'`]],
       [

@@ -132,7 +132,7 @@ function backend({ service, resource }: Backend, at: FieldPath): FieldErrorList 
   const errors =
     service.name === ''
       ? [field.required(place.child('name'))]
-      : invalidEach(place.child('name'), service.name, validation.isDNS1035Label(service.name));
+      : invalidEach(place.child('name'), service.name, validation.isDNS1123Label(service.name));
   if (portName !== '' && number !== 0) {
     errors.push(field.invalid(at, '', 'cannot set both port name & port number'));
   } else if (portName !== '') {
@@ -151,7 +151,7 @@ export function reference(
   at: FieldPath,
 ): FieldErrorList {
   const segment = (value: string, what: 'kind' | 'name'): FieldErrorList =>
-    value === '' ? [field.required(at.child(what), `${what} is required`)] : pathSegment(value, at.child(what));
+    value === '' ? [field.required(at.child(what))] : pathSegment(value, at.child(what));
   return [
     ...(typeof apiGroup === 'string' ? invalidEach(at.child('apiGroup'), apiGroup, validation.isDNS1123Subdomain(apiGroup)) : []),
     ...segment(kind, 'kind'),

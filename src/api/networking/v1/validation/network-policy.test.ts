@@ -74,7 +74,7 @@ describe('good', () => {
 describe('bad', () => {
   const NAME = `Invalid value: "No=Equals": ${NAME_MESSAGES.namePart}`;
   const bad = { matchLabels: { 'No=Equals': 'b' } };
-  const NO_PROTOCOL = 'Unsupported value: "ICMP": supported values: "SCTP", "TCP", "UDP"';
+  const NO_PROTOCOL = 'Unsupported value: "ICMP": supported values: "TCP", "UDP", "SCTP"';
   const NO_PORT = 'must be between 1 and 65535, inclusive';
   const NO_CIDR = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
   const BOTH = 'may not specify both ipBlock and another peer';
@@ -150,7 +150,7 @@ describe('bad', () => {
       [
         { policyTypes: ['foo', 'bar'] },
         ['foo', 'bar'].map(
-          (type, index) => `spec.policyTypes[${index}]: Unsupported value: "${type}": supported values: "Egress", "Ingress"`,
+          (type, index) => `spec.policyTypes[${index}]: Unsupported value: "${type}": supported values: "Ingress", "Egress"`,
         ),
       ],
       [

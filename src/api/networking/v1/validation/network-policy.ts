@@ -21,8 +21,9 @@ interface Kept {
   readonly ranges: readonly string[];
 }
 
-const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
-const POLICY_TYPES = ['Egress', 'Ingress'];
+// In the order that messages name them in.
+const PROTOCOLS = ['TCP', 'UDP', 'SCTP'];
+const POLICY_TYPES = ['Ingress', 'Egress'];
 
 /** `old`: absent when it is created. Values in selectors that no label can have may stay where there were some, and ranges. */
 export function validateNetworkPolicy({ spec }: NetworkPolicy, old?: NetworkPolicy): FieldErrorList {

@@ -23,7 +23,12 @@ export function validateStorageClass(storageClass: StorageClass): FieldErrorList
   return [
     ...driver(provisioner, field.path('provisioner')),
     ...sizeOf(parameters, field.path('parameters')),
-    ...optionalOneOf(reclaimPolicy, ['Delete', 'Retain'], field.path('reclaimPolicy')),
+    // An empty one passes, as it always has.
+    ...optionalOneOf(
+      (reclaimPolicy as string) === '' ? undefined : reclaimPolicy,
+      ['Delete', 'Retain'],
+      field.path('reclaimPolicy'),
+    ),
     ...(volumeBindingMode === undefined
       ? [field.required(field.path('volumeBindingMode'))]
       : optionalOneOf(volumeBindingMode, ['Immediate', 'WaitForFirstConsumer'], field.path('volumeBindingMode'))),
@@ -33,10 +38,9 @@ export function validateStorageClass(storageClass: StorageClass): FieldErrorList
 
 /** Volumes that were made for a class go on belonging to it: what they were made by stays. */
 export function validateStorageClassUpdate(storageClass: StorageClass, old: StorageClass): FieldErrorList {
-  return [
-    ...unchanged(storageClass, old, 'parameters', 'provisioner', 'reclaimPolicy'),
-    ...immutable(storageClass.volumeBindingMode, old.volumeBindingMode, field.path('volumeBindingMode'), semanticEqual),
-  ];
+  return (['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode'] as const).flatMap((name) =>
+    immutable(storageClass[name], old[name], field.path(name), semanticEqual),
+  );
 }
 
 export function validateVolumeAttributesClass({ driverName, parameters = {} }: VolumeAttributesClass): FieldErrorList {

@@ -29,9 +29,8 @@ export function driverName(name: string, at: FieldPath): FieldErrorList {
   return name === '' ? [field.required(at)] : validateCSIDriverName(name, at);
 }
 
-export function validateCSIDriver({ metadata, spec }: CSIDriver): FieldErrorList {
-  // Told as if the name were at the top: so it is in Kubernetes.
-  const errors = driverName(metadata.name ?? '', field.path('name'));
+export function validateCSIDriver({ spec }: CSIDriver): FieldErrorList {
+  const errors: FieldErrorList = [];
   // The first one is told under another name than it has.
   if (spec.attachRequired === undefined) errors.push(field.required(SPEC.child('attachedRequired')));
   for (const name of ['podInfoOnMount', 'storageCapacity'] as const) {
@@ -101,7 +100,7 @@ function nodeDriver({ name, nodeID, topologyKeys, allocatable }: CSINodeDriver, 
   keys.forEach((key, index) => {
     errors.push(...nonEmpty(key, at));
     if (keys.indexOf(key) < index) errors.push(field.duplicate(at, key));
-    errors.push(...invalidEach(at, keys, validation.isQualifiedName(key)));
+    errors.push(...invalidEach(at, key, validation.isQualifiedName(key)));
   });
   return errors;
 }

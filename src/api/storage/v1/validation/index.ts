@@ -15,4 +15,4 @@ export {
   validateCSIStorageCapacity,
   validateCSIStorageCapacityUpdate,
 } from './csi.ts';
-export { validateNewVolumeAttachment, validateVolumeAttachmentUpdate } from './volume-attachment.ts';
+export { validateVolumeAttachment, validateVolumeAttachmentUpdate } from './volume-attachment.ts';

@@ -54,10 +54,10 @@ describe('storage classes', () => {
     rows<[now: object, old: object, errors: readonly string[]]>([
       [{}, {}, []],
       [{ allowVolumeExpansion: true, mountOptions: ['ro'] }, { allowVolumeExpansion: false }, []],
-      [{ parameters: { a: 'b' } }, { parameters: { a: 'c' } }, [FORBIDDEN('parameters')]],
-      [{ parameters: { a: 'b' } }, {}, [FORBIDDEN('parameters')]],
-      [{ provisioner: 'other' }, {}, [FORBIDDEN('provisioner')]],
-      [{ reclaimPolicy: 'Retain' }, {}, [FORBIDDEN('reclaimPolicy')]],
+      [{ parameters: { a: 'b' } }, { parameters: { a: 'c' } }, ['parameters: Invalid value: {"a":"b"}: field is immutable']],
+      [{ parameters: { a: 'b' } }, {}, ['parameters: Invalid value: {"a":"b"}: field is immutable']],
+      [{ provisioner: 'other' }, {}, ['provisioner: Invalid value: "other": field is immutable']],
+      [{ reclaimPolicy: 'Retain' }, {}, ['reclaimPolicy: Invalid value: "Retain": field is immutable']],
       [
         { volumeBindingMode: 'WaitForFirstConsumer' },
         {},
@@ -172,7 +172,7 @@ describe('volume attachments', () => {
       ],
     ]),
   )('%s', (_, change, errors) => {
-    expect(messages(validation.validateNewVolumeAttachment(attachment(change)))).toEqual(errors);
+    expect(messages(validation.validateVolumeAttachment(attachment(change)))).toEqual(errors);
   });
 
   test.each(
@@ -193,21 +193,8 @@ describe('volume attachments', () => {
 });
 
 describe('drivers', () => {
-  const driverOf = variation<storage.CSIDriver>('storage/v1.CSIDriver', { metadata, spec: {} });
-  const driver = (spec: object = {}): storage.CSIDriver => driverOf({ spec });
-
-  test.each(
-    rows<[name: string, errors: readonly string[]]>([
-      ['a', []],
-      ['1-cSi.Driver.io', []],
-      ['a'.repeat(63), []],
-      ['a'.repeat(64), ['name: Too long: may not be more than 63 bytes']],
-      ['_a', [`name: Invalid value: "_a": ${NAME_MESSAGES.subdomain}`]],
-      ['a.b_c', [`name: Invalid value: "a.b_c": ${NAME_MESSAGES.subdomain}`]],
-    ]),
-  )('named %s', (_, name, errors) => {
-    expect(messages(validation.validateCSIDriver(driverOf({ metadata: { name } })))).toEqual(errors);
-  });
+  const of = variation<storage.CSIDriver>('storage/v1.CSIDriver', { metadata, spec: {} });
+  const driver = (spec: object = {}): storage.CSIDriver => of({ spec });
 
   test('what defaults fill in is required', () => {
     const bare: storage.CSIDriver = { ...driver(), spec: {} };
@@ -330,19 +317,19 @@ describe('nodes of drivers', () => {
       [[{ topologyKeys: ['a', 'b', 'a'] }], [`${AT}: Duplicate value: "a"`]],
       [
         [{ topologyKeys: ['domain with spaces.com/zone'] }],
-        [`${AT}: Invalid value: ["domain with spaces.com/zone"]: prefix part ${NAME_MESSAGES.subdomain}`],
+        [`${AT}: Invalid value: "domain with spaces.com/zone": prefix part ${NAME_MESSAGES.subdomain}`],
       ],
       [
         [{ topologyKeys: [`${'d'.repeat(254)}/zone`] }],
-        [`${AT}: Invalid value: ["${'d'.repeat(254)}/zone"]: prefix part must be no more than 253 bytes`],
+        [`${AT}: Invalid value: "${'d'.repeat(254)}/zone": prefix part must be no more than 253 bytes`],
       ],
       [
         [{ topologyKeys: ['company.com/zone with spaces'] }],
-        [`${AT}: Invalid value: ["company.com/zone with spaces"]: ${NAME_MESSAGES.namePart}`],
+        [`${AT}: Invalid value: "company.com/zone with spaces": ${NAME_MESSAGES.namePart}`],
       ],
       [
         [{ topologyKeys: [`company.com/${'z'.repeat(64)}`] }],
-        [`${AT}: Invalid value: ["company.com/${'z'.repeat(64)}"]: name part must be no more than 63 bytes`],
+        [`${AT}: Invalid value: "company.com/${'z'.repeat(64)}": name part must be no more than 63 bytes`],
       ],
       [[{ allocatable: { count: -1 } }], [`${AT}.allocatable.count: Invalid value: -1: must be greater than or equal to 0`]],
     ]),

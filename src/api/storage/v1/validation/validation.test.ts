@@ -51,6 +51,7 @@ describe('storage classes', () => {
       ['parameters: Too long: may not be more than 262144 bytes'],
     ],
     ['to be kept', 'provisioner: p\nreclaimPolicy: Retain', []],
+    ['with an empty policy', 'provisioner: p\nreclaimPolicy: ""', []],
     [
       'to be recycled',
       'provisioner: p\nreclaimPolicy: Recycle',
@@ -133,11 +134,7 @@ describe('volume attachments', () => {
   test.each<[what: string, spec: string, errors: string[]]>([
     ['a good one', GOOD, []],
     ['of a volume of its own', `{attacher: a, nodeName: n1, source: {inlineVolumeSpec: ${INLINE}}}`, []],
-    [
-      'without an attacher',
-      '{attacher: "", nodeName: n1, source: {persistentVolumeName: v}}',
-      ['spec.attacher: Required value', 'spec.attacher: Required value'],
-    ],
+    ['without an attacher', '{attacher: "", nodeName: n1, source: {persistentVolumeName: v}}', ['spec.attacher: Required value']],
     [
       'with a bad attacher',
       '{attacher: "invalid!@#", nodeName: n1, source: {persistentVolumeName: v}}',
@@ -168,7 +165,7 @@ describe('volume attachments', () => {
       ['spec.source.inlineVolumeSpec.storageClassName: Forbidden: may not be specified in the context of inline volumes'],
     ],
   ])('%s', (_, spec, errors) => {
-    expect(messages(validation.validateNewVolumeAttachment(attachment(spec)))).toEqual(errors);
+    expect(messages(validation.validateVolumeAttachment(attachment(spec)))).toEqual(errors);
   });
 
   test.each<[what: string, spec: string, status: string, fields: string[]]>([
@@ -179,6 +176,8 @@ describe('volume attachments', () => {
       [],
     ],
     ['another node', GOOD.replace('n1', 'n2'), '{attached: false}', ['spec']],
+    ['a bad volume', GOOD.replace(': v}', ': -v}'), '{attached: false}', ['spec.source.persistentVolumeName', 'spec']],
+    ['a bad attacher', GOOD.replace('attacher: a', 'attacher: -a'), '{attached: false}', ['spec.attacher', 'spec']],
     [
       'too much metadata',
       GOOD,
@@ -298,8 +297,8 @@ describe('nodes of drivers', () => {
       '{name: d, nodeID: n1, topologyKeys: [""]}',
       [
         `${AT}: Required value`,
-        `${AT}: Invalid value: [""]: name part must be non-empty`,
-        `${AT}: Invalid value: [""]: ${NAME_PART}`,
+        `${AT}: Invalid value: "": name part must be non-empty`,
+        `${AT}: Invalid value: "": ${NAME_PART}`,
       ],
     ],
     ['how many', '{name: d, nodeID: n1, topologyKeys: [], allocatable: {count: 0}}', []],

@@ -4,7 +4,7 @@ import { semanticEqual } from '../../../../machinery/deep.ts';
 import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
-import { invalidEach, MAX_INT32, nonEmpty } from '../../../core/v1/validation/common.ts';
+import { invalidEach, MAX_INT32 } from '../../../core/v1/validation/common.ts';
 import { validateInlineVolumeSpec } from '../../../core/v1/validation/index.ts';
 import type { Immutable } from '../../../meta/v1/index.ts';
 import type * as storage from '../types.ts';
@@ -20,12 +20,18 @@ const MAX_METADATA_SIZE = 256 * 1024;
 const MAX_MESSAGE_SIZE = 1024;
 const ONE_OF = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName';
 
-export function validateNewVolumeAttachment(attachment: VolumeAttachment): FieldErrorList {
-  const { attacher, source } = attachment.spec;
-  const name = source.persistentVolumeName;
+export function validateVolumeAttachment(attachment: VolumeAttachment): FieldErrorList {
+  const { spec, status } = attachment;
+  const name = spec.source.persistentVolumeName;
+  const metadata = Object.entries(status.attachmentMetadata ?? {});
+  const size = metadata.reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
   return [
-    ...anyAttachment(attachment),
-    ...driverName(attacher, SPEC.child('attacher')),
+    ...driverName(spec.attacher, SPEC.child('attacher')),
+    ...attachmentSource(spec.source, SPEC.child('source')),
+    ...invalidEach(SPEC.child('nodeName'), spec.nodeName, validation.isDNS1123Subdomain(spec.nodeName)),
+    ...(size > MAX_METADATA_SIZE ? [field.tooLong(STATUS.child('attachmentMetadata'), '', MAX_METADATA_SIZE)] : []),
+    ...volumeError(status.attachError, STATUS.child('attachError')),
+    ...volumeError(status.detachError, STATUS.child('detachError')),
     ...(name === undefined
       ? []
       : invalidEach(SPEC.child('source', 'persistentVolumeName'), name, validation.isDNS1123Subdomain(name))),
@@ -34,22 +40,9 @@ export function validateNewVolumeAttachment(attachment: VolumeAttachment): Field
 
 /** Also of its status. */
 export function validateVolumeAttachmentUpdate(attachment: VolumeAttachment, old: VolumeAttachment): FieldErrorList {
-  const errors = anyAttachment(attachment);
+  const errors = validateVolumeAttachment(attachment);
   if (!semanticEqual(attachment.spec, old.spec)) errors.push(field.invalid(SPEC, attachment.spec, 'field is immutable'));
   return errors;
-}
-
-function anyAttachment({ spec, status }: VolumeAttachment): FieldErrorList {
-  const metadata = Object.entries(status.attachmentMetadata ?? {});
-  const size = metadata.reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
-  return [
-    ...nonEmpty(spec.attacher, SPEC.child('attacher')),
-    ...attachmentSource(spec.source, SPEC.child('source')),
-    ...invalidEach(SPEC.child('nodeName'), spec.nodeName, validation.isDNS1123Subdomain(spec.nodeName)),
-    ...(size > MAX_METADATA_SIZE ? [field.tooLong(STATUS.child('attachmentMetadata'), '', MAX_METADATA_SIZE)] : []),
-    ...volumeError(status.attachError, STATUS.child('attachError')),
-    ...volumeError(status.detachError, STATUS.child('detachError')),
-  ];
 }
 
 function attachmentSource({ persistentVolumeName: name, inlineVolumeSpec: spec }: Source, at: FieldPath): FieldErrorList {

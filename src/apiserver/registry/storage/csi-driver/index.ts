@@ -6,7 +6,6 @@ import { validateCSIDriver, validateCSIDriverUpdate } from '../../../../api/stor
 import { csiDriverWarnings } from '../../../../api/storage/v1/warnings.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { csiDriverTable } from '../../../printers/volumes.ts';
-import { pathSegmentName } from '../../metadata-validation.ts';
 import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
@@ -26,8 +25,6 @@ export const csiDriverStrategy: ResourceStrategy<CSIDriver> = {
   initialGeneration: 0,
   returnDeletedObject: true,
   allowUnconditionalUpdate: false,
-  // What a driver may be called its own rules say.
-  validateName: pathSegmentName,
   prepareForCreate: (driver) => withoutDisabledFields(driver),
   validate: (driver) => validateCSIDriver(driver),
   warningsOnCreate: (driver) => csiDriverWarnings(driver),

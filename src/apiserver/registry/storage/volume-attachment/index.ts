@@ -2,7 +2,7 @@
 
 import type * as storage from '../../../../api/storage/v1/index.ts';
 import { volumeAttachments } from '../../../../api/storage/v1/index.ts';
-import { validateNewVolumeAttachment, validateVolumeAttachmentUpdate } from '../../../../api/storage/v1/validation/index.ts';
+import { validateVolumeAttachment, validateVolumeAttachmentUpdate } from '../../../../api/storage/v1/validation/index.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { volumeAttachmentTable } from '../../../printers/volumes.ts';
 import { ResourceStore } from '../../resource-store.ts';
@@ -17,7 +17,7 @@ export const volumeAttachmentStrategy: ResourceStrategy<VolumeAttachment> = {
   returnDeletedObject: true,
   allowUnconditionalUpdate: false,
   prepareForCreate: (attachment) => ({ ...attachment, status: { attached: false } }),
-  validate: (attachment) => validateNewVolumeAttachment(attachment),
+  validate: (attachment) => validateVolumeAttachment(attachment),
   prepareForUpdate: (attachment, old) => ({ ...attachment, status: old.status }),
   validateUpdate: (attachment, old) => validateVolumeAttachmentUpdate(attachment, old),
 };
