@@ -37,10 +37,10 @@ export async function handleWatch(scope: Scope, request: ApiRequest, pathName: s
   const negotiated = negotiate(request, { transforms: true, watch: true, collection: true });
   const selectors = selectorsOf(scope, pathName);
   const options = parseWatchQuery(request.query, selectors);
-  const events = await rest.watch(new ScopedContext(scope, request), options);
   // Not all at once: what begins together should not end together.
   const chosen = services.minWatchTimeoutMs * (1 + services.random.float());
   const timeoutMs = options.timeoutSeconds > 0 ? options.timeoutSeconds * 1000 : chosen;
+  const events = await rest.watch(new ScopedContext(scope, request), { ...options, timeoutMs });
   return watchResponse(scope, request, negotiated, limitedWatch(scope, request, events, timeoutMs));
 }
 

@@ -259,6 +259,50 @@ describe('bookmarks', () => {
     expect(await next.next()).toBe('ADDED a');
   });
 
+  test('tell how far it has come 2 s before a watch is over', async () => {
+    const ending = await watch('allowWatchBookmarks=true&timeoutSeconds=30');
+    const silent = await watch('timeoutSeconds=30');
+    const short = await watch('allowWatchBookmarks=true&timeoutSeconds=2');
+    await create('a');
+    await create('elsewhere', {}, 'kube-system');
+    for (const w of [ending, silent, short]) expect(await w.next()).toBe('ADDED a');
+    await clock().advance('27999ms');
+    const last = ending.event();
+    let told = false;
+    void last.then(() => (told = true));
+    await Promise.resolve();
+    expect(told).toBe(false);
+    await clock().advance('1ms');
+    const { type, object } = await last;
+    expect(type).toBe('BOOKMARK');
+    const resume = await watch(`resourceVersion=${object.metadata.resourceVersion}`);
+    await create('b');
+    for (const w of [ending, silent]) expect(await w.next()).toBe('ADDED b');
+    await clock().advance('2s');
+    for (const w of [ending, silent, short]) expect(await w.next()).toBe('END');
+    expect(await resume.next()).toBe('ADDED b');
+  });
+
+  test('also of a state that came first, whose revision its client does not know', async () => {
+    await create('a');
+    const { resourceVersion } = (await create('gone')).metadata;
+    await remove('gone');
+    const w = await watch('resourceVersion=0&allowWatchBookmarks=true&timeoutSeconds=5');
+    expect(await w.next()).toBe('ADDED a');
+    await clock().advance('3s');
+    const { type, object } = await w.event();
+    expect(type).toBe('BOOKMARK');
+    expect(Number(object.metadata.resourceVersion)).toBeGreaterThan(Number(resourceVersion));
+  });
+
+  test('also when the server chooses how long a watch goes on', async () => {
+    const w = await watch('allowWatchBookmarks=true');
+    const told = w.take(2);
+    // Nothing happens meanwhile: there is nothing else to tell.
+    await clock().advance('61m');
+    expect(await told).toEqual(['BOOKMARK', 'END']);
+  });
+
   test('mark the end of the initial events', async () => {
     await create('a');
     const query = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';

@@ -43,11 +43,15 @@ export interface Subscription {
   readonly namespace: string;
   readonly selection: Selection;
   readonly bookmarks: boolean;
+  /** When it will be ended. Default: not by time. */
+  readonly timeoutMs?: number;
   /** Delivered before all else. */
   readonly initial?: readonly EncodedWatchEvent[];
 }
 
 const BOOKMARK_INTERVAL_MS = 60_000;
+/** A watch that is over soon is told how far it has come so long before, and its client goes on from there. As Kubernetes does. */
+const BOOKMARK_BEFORE_END_MS = 2000;
 const HISTORY_LENGTH = 128;
 
 /** One change, with what every watcher of it shares. */
@@ -98,6 +102,8 @@ interface Subscriber {
   sentRevision: number;
   /** Changes up to here are not for it. Several changes may share a revision: what was sent last does not say what is due. */
   afterRevision: number;
+  /** The bookmark before its end. */
+  lastBookmark: Timer | undefined;
 }
 
 export class EventSource {
@@ -110,6 +116,8 @@ export class EventSource {
   /** Meaningful while running. */
   #historyStart = 0;
   #revision = 0;
+  /** Of `#revision` more changes are still to come; everything before it has been told. */
+  #partial = false;
   #running: Promise<void> | undefined;
   #watch: WatchStream<StorageEvent> | undefined;
   #bookmarkTimer: Timer | undefined;
@@ -158,12 +166,14 @@ export class EventSource {
       bookmarks: subscription.bookmarks,
       sentRevision: subscription.afterRevision,
       afterRevision: subscription.afterRevision,
+      lastBookmark: undefined,
     };
     for (const event of subscription.initial ?? []) subscriber.queue.push(event);
     if (this.#closed) {
       subscriber.queue.close();
       return subscriber.queue;
     }
+    this.#planLastBookmark(subscriber, subscription);
     if (subscription.afterRevision >= this.#historyStart) {
       this.#join(subscriber);
       return subscriber.queue;
@@ -173,6 +183,7 @@ export class EventSource {
       const progressIntervalMs = this.#config.bookmarkIntervalMs ?? BOOKMARK_INTERVAL_MS;
       replay = this.#config.storage.watch(this.#config.prefix, { afterRevision: subscription.afterRevision, progressIntervalMs });
     } catch (error) {
+      subscriber.lastBookmark?.cancel();
       throw storageToStatus(error);
     }
     this.#replays.add(replay);
@@ -185,8 +196,7 @@ export class EventSource {
     this.#closed = true;
     this.#stopFollowing();
     for (const replay of this.#replays) replay.stop();
-    for (const set of this.#subscribers.values()) for (const subscriber of set) subscriber.queue.close();
-    this.#subscribers.clear();
+    this.#endAll();
   }
 
   async #begin(): Promise<void> {
@@ -197,6 +207,7 @@ export class EventSource {
       const interval = this.#config.bookmarkIntervalMs ?? BOOKMARK_INTERVAL_MS;
       this.#historyStart = revision;
       this.#revision = revision;
+      this.#partial = false;
       this.#history = [];
       this.#watch = storage.watch(this.#config.prefix, { afterRevision: revision, progressIntervalMs: interval });
       this.#bookmarkTimer = clock.setInterval(interval, () => this.#sendBookmarks());
@@ -226,12 +237,12 @@ export class EventSource {
     // Without the storage's events nobody may go on believing that nothing happens: all come back and begin anew.
     this.#config.logger.debug('the watch on the storage ended', { prefix: this.#config.prefix, err: failure });
     this.#stopFollowing();
-    for (const set of this.#subscribers.values()) for (const subscriber of set) subscriber.queue.close();
-    this.#subscribers.clear();
+    this.#endAll();
   }
 
   #observe(event: StorageEvent): void {
     this.#revision = event.revision;
+    this.#partial = event.type !== 'progress' && event.more === true;
     if (event.type === 'progress') return;
     const change = this.#changeOf(event);
     this.#history.push(change);
@@ -286,6 +297,7 @@ export class EventSource {
       subscriber.queue.push(watchErrorEvent(error));
       subscriber.queue.close();
     } finally {
+      if (subscriber.queue.ended) subscriber.lastBookmark?.cancel();
       this.#replays.delete(watch);
     }
   }
@@ -296,14 +308,33 @@ export class EventSource {
     if (!subscriber.queue.ended) this.#add(subscriber);
   }
 
+  /** Up to here every change has been told to whoever is filed. */
+  get #toldRevision(): number {
+    return this.#partial ? this.#revision - 1 : this.#revision;
+  }
+
   #sendBookmarks(): void {
+    const told = this.#toldRevision;
     for (const set of this.#subscribers.values()) {
       for (const subscriber of set) {
-        if (!subscriber.bookmarks || subscriber.sentRevision >= this.#revision) continue;
-        subscriber.sentRevision = this.#revision;
-        subscriber.queue.push(this.bookmark(this.#revision));
+        if (!subscriber.bookmarks || subscriber.sentRevision >= told) continue;
+        subscriber.sentRevision = told;
+        subscriber.queue.push(this.bookmark(told));
       }
     }
+  }
+
+  #planLastBookmark(subscriber: Subscriber, { bookmarks, timeoutMs }: Subscription): void {
+    if (!bookmarks || timeoutMs === undefined || timeoutMs <= BOOKMARK_BEFORE_END_MS) return;
+    subscriber.lastBookmark = this.#config.clock.setTimer(timeoutMs - BOOKMARK_BEFORE_END_MS, () => {
+      // One that has not caught up knows from its events how far it has come.
+      if (this.#subscribers.get(subscriber.indexKey)?.has(subscriber) !== true) return;
+      // In the midst of a revision nobody can resume.
+      if (this.#partial && subscriber.sentRevision === this.#revision) return;
+      // Also when nothing is new to the server: of a state that was sent first, the client may not know the revision.
+      subscriber.sentRevision = Math.max(subscriber.sentRevision, this.#toldRevision);
+      subscriber.queue.push(this.bookmark(subscriber.sentRevision));
+    });
   }
 
   /** A bookmark event: an object of the kind with nothing but a resourceVersion. */
@@ -319,7 +350,18 @@ export class EventSource {
     else set.add(subscriber);
   }
 
+  #endAll(): void {
+    for (const set of this.#subscribers.values()) {
+      for (const subscriber of set) {
+        subscriber.lastBookmark?.cancel();
+        subscriber.queue.close();
+      }
+    }
+    this.#subscribers.clear();
+  }
+
   #remove(subscriber: Subscriber): void {
+    subscriber.lastBookmark?.cancel();
     const set = this.#subscribers.get(subscriber.indexKey);
     set?.delete(subscriber);
     if (set?.size === 0) this.#subscribers.delete(subscriber.indexKey);

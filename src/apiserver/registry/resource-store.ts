@@ -151,7 +151,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     const { selection } = options;
     const requested = parseResourceVersion(options.resourceVersion);
     const withState = options.sendInitialEvents ?? requested === 0;
-    const subscription = { namespace, selection, bookmarks: options.allowBookmarks };
+    const { allowBookmarks: bookmarks, timeoutMs } = options;
+    const subscription = { namespace, selection, bookmarks, ...(timeoutMs !== undefined && { timeoutMs }) };
     if (!withState) {
       const afterRevision = requested === 0 ? await this.#currentRevision() : requested;
       return this.#events.subscribe({ ...subscription, afterRevision });

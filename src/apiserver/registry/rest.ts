@@ -39,6 +39,8 @@ export interface WatchOptions {
   readonly allowBookmarks: boolean;
   /** The current state as ADDED, then a bookmark annotated k8s.io/initial-events-end, then changes. */
   readonly sendInitialEvents: boolean | undefined;
+  /** Whoever asks will end it then: with allowBookmarks it has a bookmark shortly before. Default: not by time. */
+  readonly timeoutMs?: number;
 }
 
 /** What admission adds to a write. Called with what would be stored; throws StatusError to refuse it. */
