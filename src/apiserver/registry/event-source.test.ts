@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import type { KubeObject } from '../../client/client.ts';
 import { VirtualClock } from '../../machinery/clock.ts';
+import * as fields from '../../machinery/fields.ts';
 import * as labels from '../../machinery/labels.ts';
 import { WatchQueue } from '../../machinery/watch.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
@@ -176,13 +177,32 @@ test('changes that share a revision are all told, also to who comes back from be
   });
   const ask = { namespace: '', selection: everything, bookmarks: false };
   const live = await shared.subscribe({ ...ask, afterRevision: second });
+  const marked = { ...ask, afterRevision: second, bookmarks: true, timeoutMs: 150_000 };
+  const all = await shared.subscribe(marked);
+  const one = await shared.subscribe({
+    ...marked,
+    selection: new Selection({ fields: fields.parseSelector('metadata.name=two') }),
+  });
   const past = await shared.subscribe({ ...ask, afterRevision: first });
   for (const event of deletions) {
     told[0]?.push(event);
     told[1]?.push(event);
+    await turns();
+    // Both kinds of bookmarks would be due; whoever resumed from one in the midst of a revision would miss the rest of it.
+    if (event.type === 'delete' && event.more === true) await clock.advance('149s');
   }
+  told[0]?.push({ type: 'progress', revision });
   await turns();
+  await clock.advance('31s');
   shared.close();
+  const seen = async (stream: WatchStream<EncodedWatchEvent>): Promise<string[]> => {
+    const events: string[] = [];
+    for await (const { type, object } of stream)
+      events.push(`${type} ${(object.object() as KubeObject).metadata.resourceVersion}`);
+    return events;
+  };
+  expect(await seen(all)).toEqual([`DELETED ${revision}`, `DELETED ${revision}`]);
+  expect(await seen(one)).toEqual([`BOOKMARK ${second}`, `DELETED ${revision}`]);
   for (const stream of [live, past]) {
     const types: string[] = [];
     for await (const event of stream) types.push(event.type);
