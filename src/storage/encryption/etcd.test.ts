@@ -1,0 +1,146 @@
+// Encryption at rest in front of etcd: the same contract, and what etcd itself is given to keep.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../machinery/clock.ts';
+import { silentLogger } from '../../machinery/log.ts';
+import { SeededRandom, systemRandom } from '../../machinery/random.ts';
+import type { HarnessOptions } from '../conformance.ts';
+import { storageConformance } from '../conformance.ts';
+import { openEtcdStorage } from '../etcd/index.ts';
+import { ETCD_HINT, hasEtcd, startEtcd } from '../etcd/testing/etcd-process.ts';
+import type { EtcdProcess } from '../etcd/testing/etcd-process.ts';
+import type { KeyValue, Storage, StorageEvent } from '../interface.ts';
+import { encryptedStorage, readEncryptionConfiguration } from './index.ts';
+
+/** A minute of the suite is a second of etcd, which knows no shorter lease. */
+const TIME_SCALE = 60;
+
+const keyOf = (name: string, letter: string): object => ({ name, secret: Buffer.from(letter.repeat(32)).toString('base64') });
+const gcm = (...keys: object[]): object => ({ aesgcm: { keys } });
+const [one, two] = [keyOf('one', '1'), keyOf('two', '2')];
+const identity = { identity: {} };
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const text = (kv: KeyValue | undefined): string => Buffer.from(kv?.value ?? []).toString('latin1');
+
+if (!hasEtcd()) {
+  describe('encryption in front of etcd', () => {
+    it.skip(ETCD_HINT);
+  });
+} else {
+  let etcd: EtcdProcess;
+  let prefixes = 0;
+  beforeAll(async () => {
+    etcd = await startEtcd();
+  });
+  afterAll(() => etcd.stop());
+
+  /** One etcd serves all tests, one after the other: each has a prefix of its own. */
+  const newPrefix = (): string => `/test-${++prefixes}`;
+  const plain = (prefix: string, options: HarnessOptions = {}): Promise<Storage> =>
+    openEtcdStorage({
+      clock: systemClock,
+      random: systemRandom,
+      logger: silentLogger,
+      endpoints: [etcd.endpoint],
+      prefix,
+      logicalPrefix: '',
+      compactionIntervalMs: 0,
+      ...options,
+    });
+  /** A server of its own, with these providers. */
+  const encrypted = async (prefix: string, providers: readonly object[], options: HarnessOptions = {}): Promise<Storage> =>
+    encryptedStorage({
+      storage: await plain(prefix, options),
+      configuration: readEncryptionConfiguration({
+        apiVersion: 'apiserver.config.k8s.io/v1',
+        kind: 'EncryptionConfiguration',
+        resources: [{ resources: ['*.*'], providers }],
+      }),
+      resourceOf: () => ({ group: '', resource: 'secrets' }),
+      random: new SeededRandom('nonces'),
+    });
+
+  storageConformance('etcd, encrypted with aesgcm', async (options) => {
+    const prefix = newPrefix();
+    const open = (): Promise<Storage> => encrypted(prefix, [gcm(one), identity], options);
+    let storage = await open();
+    return {
+      storage,
+      timeScale: TIME_SCALE,
+      advance: (ms) => systemClock.sleep(ms / TIME_SCALE),
+      reopen: async () => {
+        await storage.close();
+        storage = await open();
+        return storage;
+      },
+      dispose: () => storage.close(),
+    };
+  });
+
+  describe('keys are rotated through etcd', () => {
+    const KEYS = ['/secrets/ns/a', '/secrets/ns/b', '/secrets/ns/c'];
+    const keep = (): { action: 'keep' } => ({ action: 'keep' });
+
+    it('server by server, while every one reads what any has written', async () => {
+      const prefix = newPrefix();
+      const stored = await plain(prefix);
+      const opened: Storage[] = [stored];
+      const server = async (...providers: object[]): Promise<Storage> => {
+        const storage = await encrypted(prefix, providers);
+        opened.push(storage);
+        return storage;
+      };
+      try {
+        for (const key of KEYS) await (await server(identity)).create(key, bytes(`value of ${key}`));
+        // As Kubernetes has it be done: first every server can read with the new key, then they write with it, then all is
+        // written again, then the old key goes.
+        const steps: [first: object[], second: object[], writesWith: string][] = [
+          [[gcm(one), identity], [identity, gcm(one)], 'k8s:enc:aesgcm:v1:one:'],
+          [[gcm(two, one)], [gcm(one, two)], 'k8s:enc:aesgcm:v1:two:'],
+        ];
+        for (const [first, second, mark] of steps) {
+          const [ahead, behind] = [await server(...first), await server(...second)];
+          const from = await stored.currentRevision();
+          const watch = behind.watch('/secrets/', { afterRevision: from });
+          for (const key of KEYS) {
+            const before = await ahead.get(key);
+            const { revision } = await ahead.guaranteedUpdate(key, keep);
+            expect(revision).toBeGreaterThan(before?.modRevision ?? 0);
+            // Written once: there is nothing left to do.
+            expect((await ahead.guaranteedUpdate(key, keep)).revision).toBe(revision);
+            expect(text(await stored.get(key)).startsWith(mark)).toBe(true);
+            expect(text(await stored.get(key))).not.toContain('value of');
+          }
+          expect((await behind.list('/secrets/')).items.map(text)).toEqual(KEYS.map((key) => `value of ${key}`));
+          const told: StorageEvent[] = [];
+          for await (const event of watch) if (told.push(event) === KEYS.length) break;
+          expect(told.map((event) => event.type === 'put' && [text(event.kv), text(event.previous)])).toEqual(
+            KEYS.map((key) => [`value of ${key}`, `value of ${key}`]),
+          );
+        }
+        const last = await server(gcm(two));
+        expect((await last.list('/secrets/')).items.map(text)).toEqual(KEYS.map((key) => `value of ${key}`));
+        await expect((await server(gcm(one))).get(KEYS[0] as string)).rejects.toMatchObject({ reason: 'Corrupt' });
+      } finally {
+        for (const storage of opened) await storage.close();
+      }
+    });
+
+    it('an update that two servers make with different keys is made by both, one after the other', async () => {
+      const prefix = newPrefix();
+      const [a, b] = [await encrypted(prefix, [gcm(one, two)]), await encrypted(prefix, [gcm(two, one)])];
+      const more = (current: KeyValue | undefined) => ({
+        action: 'put' as const,
+        value: bytes(String(Number(text(current)) + 1)),
+      });
+      try {
+        await Promise.all([a, b, a, b, a, b].map((each) => each.guaranteedUpdate('/secrets/ns/n', more)));
+        expect(text(await a.get('/secrets/ns/n'))).toBe('6');
+        expect(text(await b.get('/secrets/ns/n'))).toBe('6');
+      } finally {
+        await Promise.all([a.close(), b.close()]);
+      }
+    });
+  });
+}
