@@ -14,9 +14,8 @@ const USER_PREFIX = 'system:node:';
 
 const RULES: readonly PolicyRule[] = [
   ...NODE_RULES,
-  // A kubelet renews its own client certificate, and tells of what it does in the newer form of events, too.
+  // A kubelet renews its own client certificate.
   can('create', 'certificates.k8s.io', 'certificatesigningrequests/selfnodeclient'),
-  can('create update patch', 'events.k8s.io', 'events'),
 ];
 
 /** The name alone makes no node, nor does the group. */

@@ -43,8 +43,8 @@ const EDIT = [
     '',
     'replicationcontrollers replicationcontrollers/scale serviceaccounts services services/proxy persistentvolumeclaims configmaps secrets',
   ),
-  can(WRITE, EVENT_GROUPS, 'events'),
   can('create', '', 'serviceaccounts/token'),
+  can(WRITE, EVENT_GROUPS, 'events'),
   can(
     WRITE,
     APPS,
@@ -74,9 +74,9 @@ const VIEW = [
     '',
     'limitranges resourcequotas bindings pods/status resourcequotas/status namespaces/status replicationcontrollers/status pods/log',
   ),
-  can(READ, EVENT_GROUPS, 'events'),
   // Given within a namespace, this is to see that one.
   can(READ, '', 'namespaces'),
+  can(READ, EVENT_GROUPS, 'events'),
   can(READ, DISCOVERY, 'endpointslices'),
   can(
     READ,
@@ -103,7 +103,7 @@ export const NODE_RULES = [
   can('create get list watch', '', 'nodes'),
   can('update patch', '', 'nodes/status'),
   can('update patch', '', 'nodes'),
-  can('create update patch', '', 'events'),
+  WRITE_EVENTS,
   can(READ, '', 'pods'),
   can('create delete', '', 'pods'),
   can('update patch', '', 'pods/status'),
@@ -143,6 +143,7 @@ const SCHEDULER = [
   WRITE_EVENTS,
   can('create', COORDINATION, 'leases'),
   can('get list update watch', COORDINATION, 'leases', 'kube-scheduler'),
+  can(`${READ} ${WRITE}`, COORDINATION, 'leasecandidates'),
   can(READ, '', 'nodes'),
   can('get list watch delete', '', 'pods'),
   can('create', '', 'pods/binding bindings'),
@@ -160,11 +161,13 @@ const SCHEDULER = [
   can(READ, STORAGE, 'csidrivers'),
   can(READ, STORAGE, 'csistoragecapacities'),
   can(READ, DEVICES, 'deviceclasses'),
-  // Made and deleted: claims that stand for extended resources which devices provide.
-  can('create delete get list patch update watch', DEVICES, 'resourceclaims'),
+  can('get list patch update watch', DEVICES, 'resourceclaims'),
   can('get list patch update watch', DEVICES, 'resourceclaims/status'),
-  can('get list patch update watch', '', 'pods/finalizers'),
+  can('update', '', 'pods/finalizers'),
   can(READ, DEVICES, 'resourceslices'),
+  // Claims that stand for extended resources which devices provide.
+  can('create delete', DEVICES, 'resourceclaims'),
+  can('patch update', DEVICES, 'resourceclaims/binding'),
 ];
 
 const approver = (name: string): NewClusterRole =>
@@ -175,7 +178,10 @@ export const CLUSTER_ROLES: readonly NewClusterRole[] = [
   clusterRole('system:discovery', [
     canGet('/livez /readyz /healthz /version /version/ /openapi /openapi/* /api /api/* /apis /apis/*'),
   ]),
-  clusterRole('system:monitoring', [canGet('/metrics /metrics/slis /livez /readyz /healthz /livez/* /readyz/* /healthz/*')]),
+  clusterRole('system:monitoring', [
+    canGet('/metrics /metrics/slis /livez /readyz /healthz /livez/* /readyz/* /healthz/* /flagz /statusz'),
+    can('get', '', 'nodes/metrics'),
+  ]),
   clusterRole('system:basic-user', [
     can('create', 'authorization.k8s.io', 'selfsubjectaccessreviews selfsubjectrulesreviews'),
     can('create', 'authentication.k8s.io', 'selfsubjectreviews'),

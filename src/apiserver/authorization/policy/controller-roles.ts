@@ -109,6 +109,7 @@ const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
     can('update patch', DEVICES, 'resourceclaims resourceclaims/status'),
     can('update patch', '', 'pods/status'),
     WRITE_EVENTS,
+    can('patch update', DEVICES, 'resourceclaims/binding'),
   ],
   'generic-garbage-collector': [can('get list watch patch update delete', '*', '*'), WRITE_EVENTS],
   'horizontal-pod-autoscaler': [
@@ -218,7 +219,12 @@ const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
     can('delete', '', 'nodes/proxy'),
     WRITE_EVENTS,
   ],
-  'pvc-protection-controller': [can('get list watch update', '', 'persistentvolumeclaims'), can(READ, '', 'pods'), WRITE_EVENTS],
+  'pvc-protection-controller': [
+    can('get list watch update', '', 'persistentvolumeclaims'),
+    can('update', '', 'persistentvolumeclaims/status'),
+    can(READ, '', 'pods'),
+    WRITE_EVENTS,
+  ],
   'pv-protection-controller': [can('get list watch update', '', 'persistentvolumes'), WRITE_EVENTS],
   'volumeattributesclass-protection-controller': [
     can(READ, '', 'persistentvolumeclaims'),
