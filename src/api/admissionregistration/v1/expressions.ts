@@ -66,6 +66,13 @@ const NAMESPACE = object('kubernetes.Namespace', {
   }),
 });
 
+/** Where Kubernetes tells a type by a name that is not the one in expressions. */
+const LONG_NAMES: Readonly<Record<string, string>> = {
+  null: 'null_type',
+  duration: 'google.protobuf.Duration',
+  timestamp: 'google.protobuf.Timestamp',
+};
+
 /** What an expression is for. */
 export type ExpressionUse =
   | 'matchCondition'
@@ -150,8 +157,10 @@ export class ExpressionCompiler {
     if (program === undefined) return { problem: `compilation failed: ${error.message}` };
     const wanted = RESULTS[use];
     if (wanted.length === 0 || wanted.some((type) => types.sameType(program.resultType, type))) return { program };
-    const names = wanted.map((type) => (type.kind === 'null' ? 'null_type' : types.formatType(type)));
-    return { problem: names.length === 1 ? `must evaluate to ${names[0]}` : `must evaluate to one of [${names.join(' ')}]` };
+    const nameOf = (type: Type): string => LONG_NAMES[type.kind] ?? types.formatType(type);
+    const names = wanted.map(nameOf);
+    const choice = names.length === 1 ? names[0] : `one of [${names.join(' ')}]`;
+    return { problem: `must evaluate to ${choice} but got ${nameOf(program.resultType)}` };
   }
 
   /** A variable with an expression that does not compile is there too: what uses it has its own mistakes. */

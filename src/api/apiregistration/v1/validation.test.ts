@@ -14,7 +14,7 @@ const service = variation<apiregistration.APIService>('apiregistration/v1.APISer
     version: 'v1',
     groupPriorityMinimum: 100,
     versionPriority: 10,
-    service: { namespace: 'default', name: 's' },
+    service: { namespace: 'default', name: 's', port: 443 },
   },
 });
 const local = (spec: object = {}): object => ({ spec: { service: null, ...spec } });
@@ -55,6 +55,10 @@ test.each(
     [
       local({ insecureSkipTLSVerify: true }),
       ['spec.insecureSkipTLSVerify: Invalid value: true: local APIServices may not have insecureSkipTLSVerify'],
+    ],
+    [
+      { spec: { service: { port: 0 } } },
+      ['spec.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive'],
     ],
     [
       { spec: { service: { namespace: null, name: null } } },

@@ -43,10 +43,14 @@ export function validateAPIService({ metadata, spec }: APIService): FieldErrorLi
     }
     return [...errors, ...(skips ? insecure('local APIServices may not have insecureSkipTLSVerify') : [])];
   }
+  const problems = validation.isValidPortNum(service.port ?? 0);
   return [
     ...errors,
     ...nonEmpty(service.namespace, SPEC.child('service', 'namespace')),
     ...nonEmpty(service.name, SPEC.child('service', 'name')),
+    ...(problems.length === 0
+      ? []
+      : [field.invalid(SPEC.child('service', 'port'), service.port ?? 0, `port is not valid: ${problems.join(', ')}`)]),
     ...(skips && caBundle !== undefined ? insecure('may not be true if caBundle is present') : []),
   ];
 }

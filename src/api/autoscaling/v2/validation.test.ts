@@ -181,6 +181,10 @@ describe('metrics', () => {
       [resource({ target: average('0') }), [`${AT}.resource.target.averageValue: Invalid value: "0": ${POSITIVE}`]],
       // Of one container.
       [container({ name: '' }), [`${AT}.containerResource.name: Required value: must specify a resource name`]],
+      [
+        container({ name: 'pods' }),
+        [`${AT}.containerResource.name: Invalid value: "pods": must be a standard resource for containers`],
+      ],
       [container({ container: '' }), [`${AT}.containerResource.container: Required value: must specify a container`]],
       [container({ container: 'A' }), [`${AT}.containerResource.container: Invalid value: "A": ${NAME_MESSAGES.label}`]],
       [

@@ -4,6 +4,7 @@ import * as field from '../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../machinery/field.ts';
 import { parseQuantity } from '../../../machinery/quantity.ts';
 import { invalidEach, nonNegative } from '../../core/v1/validation/common.ts';
+import { containerResourceName } from '../../core/v1/validation/resources.ts';
 import * as validation from '../../../machinery/validation.ts';
 import type { Immutable } from '../../meta/v1/index.ts';
 import type * as autoscaling from './types.ts';
@@ -184,6 +185,7 @@ function containerResourceSource(source: Metric['containerResource'], at: FieldP
   if (source === undefined) return [];
   const errors: FieldErrorList = [];
   if (source.name === '') errors.push(field.required(at.child('name'), 'must specify a resource name'));
+  else errors.push(...containerResourceName(source.name, at.child('name')));
   if (source.container === '') errors.push(field.required(at.child('container'), 'must specify a container'));
   else errors.push(...invalidEach(at.child('container'), source.container, validation.isDNS1123Label(source.container)));
   return [...errors, ...resourceTarget(source.target, at.child('target'))];

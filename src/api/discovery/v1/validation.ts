@@ -1,7 +1,10 @@
 // Rules of endpoint slices. Messages and paths are Kubernetes' own (pkg/apis/discovery/validation).
 
+import { semanticEqual } from '../../../machinery/deep.ts';
 import * as field from '../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../machinery/field.ts';
+import { quote } from '../../../machinery/go-format.ts';
+import { formatIp, parseIp } from '../../../machinery/ip.ts';
 import * as validation from '../../../machinery/validation.ts';
 import { immutable, invalidEach, isIPv6 } from '../../core/v1/validation/common.ts';
 import { legacyIP } from '../../core/v1/validation/ip.ts';
@@ -20,7 +23,7 @@ const MAX_ADDRESSES = 100;
 const MAX_TOPOLOGY = 16;
 const MAX_HINTS = 8;
 
-/** `old`: addresses that it had may stay, in whatever form. */
+/** `old`: endpoints that it had may all stay as they are. */
 export function validateEndpointSlice({ addressType, endpoints, ports }: EndpointSlice, old?: EndpointSlice): FieldErrorList {
   const errors: FieldErrorList = [];
   const at = field.path('addressType');
@@ -28,10 +31,12 @@ export function validateEndpointSlice({ addressType, endpoints, ports }: Endpoin
   else if (!ADDRESS_TYPES.includes(addressType)) errors.push(field.notSupported(at, addressType, ADDRESS_TYPES));
   const place = field.path('endpoints');
   const list = endpoints ?? [];
-  const before = old?.endpoints?.flatMap(({ addresses }) => addresses ?? []);
+  errors.push(...validatePorts(ports ?? []));
   if (list.length > MAX_ENDPOINTS) errors.push(field.tooMany(place, list.length, MAX_ENDPOINTS));
-  else list.forEach((endpoint, index) => errors.push(...validateEndpoint(endpoint, addressType, place.index(index), before)));
-  return [...errors, ...validatePorts(ports ?? [])];
+  else if (old === undefined || !semanticEqual(list, old.endpoints ?? [])) {
+    list.forEach((endpoint, index) => errors.push(...validateEndpoint(endpoint, addressType, place.index(index))));
+  }
+  return errors;
 }
 
 export function validateEndpointSliceUpdate(slice: EndpointSlice, old: EndpointSlice): FieldErrorList {
@@ -41,19 +46,14 @@ export function validateEndpointSliceUpdate(slice: EndpointSlice, old: EndpointS
   ];
 }
 
-function validateEndpoint(
-  endpoint: Endpoint,
-  addressType: string,
-  at: FieldPath,
-  before: readonly string[] | undefined,
-): FieldErrorList {
+function validateEndpoint(endpoint: Endpoint, addressType: string, at: FieldPath): FieldErrorList {
   const { addresses, hostname, nodeName, deprecatedTopology = {}, hints } = endpoint;
   const errors: FieldErrorList = [];
   const place = at.child('addresses');
   const list = addresses ?? [];
   if (list.length === 0) errors.push(field.required(place, 'must contain at least 1 address'));
   else if (list.length > MAX_ADDRESSES) errors.push(field.tooMany(place, list.length, MAX_ADDRESSES));
-  list.forEach((address, index) => errors.push(...validateAddress(address, addressType, place.index(index), before)));
+  list.forEach((address, index) => errors.push(...validateAddress(address, addressType, place, index)));
   if (nodeName !== undefined)
     errors.push(...invalidEach(at.child('nodeName'), nodeName, validation.isDNS1123Subdomain(nodeName)));
   const topology = at.child('deprecatedTopology');
@@ -61,16 +61,6 @@ function validateEndpoint(
     errors.push(field.tooMany(topology, Object.keys(deprecatedTopology).length, MAX_TOPOLOGY));
   }
   errors.push(...validation.validateLabels(deprecatedTopology, topology));
-  for (const key of Object.keys(deprecatedTopology)) {
-    if (key !== 'topology.kubernetes.io/zone') continue;
-    errors.push(
-      field.invalid(
-        topology.key(key),
-        key,
-        'must use the endpoint.zone field instead of the topology.kubernetes.io/zone topology key',
-      ),
-    );
-  }
   if (hostname !== undefined) errors.push(...invalidEach(at.child('hostname'), hostname, validation.isDNS1123Label(hostname)));
   for (const name of ['forZones', 'forNodes'] as const)
     errors.push(...validateHints(hints?.[name] ?? [], name, at.child('hints', name)));
@@ -92,18 +82,24 @@ function validateHints(list: readonly { readonly name: string }[], kind: 'forZon
   });
 }
 
-function validateAddress(
-  address: string,
-  addressType: string,
-  at: FieldPath,
-  before: readonly string[] | undefined,
-): FieldErrorList {
+function validateAddress(address: string, addressType: string, addresses: FieldPath, index: number): FieldErrorList {
+  const at = addresses.index(index);
   if (addressType === 'FQDN') return fullName(address, at);
   if (addressType !== 'IPv4' && addressType !== 'IPv6') return [];
-  const errors = legacyIP(address, at, before);
+  // The newer family never had another form than its canonical one.
+  const errors = addressType === 'IPv6' ? canonicalIP(address, at) : legacyIP(address, at);
   if (errors.length > 0) return errors;
   const isOther = isIPv6(address) !== (addressType === 'IPv6');
-  return [...(isOther ? [field.invalid(at, address, `must be an ${addressType} address`)] : []), ...nonSpecialIP(address, at)];
+  // That it is of the other family is told of the list.
+  const mismatch = isOther ? [field.invalid(addresses, address, `must be an ${addressType} address`)] : [];
+  return [...mismatch, ...nonSpecialIP(address, at)];
+}
+
+function canonicalIP(address: string, at: FieldPath): FieldErrorList {
+  const errors = legacyIP(address, at);
+  const parsed = parseIp(address);
+  if (errors.length > 0 || parsed === undefined || formatIp(parsed) === address) return errors;
+  return [field.invalid(at, address, `must be in canonical form (${quote(formatIp(parsed))})`)];
 }
 
 /** A name of several labels; the dot that says that it is whole may be there. */
@@ -124,7 +120,7 @@ function validatePorts(ports: readonly Immutable<discovery.EndpointPort>[]): Fie
   const at = field.path('ports');
   if (ports.length > MAX_PORTS) return [field.tooMany(at, ports.length, MAX_PORTS)];
   const seen = new Set<string>();
-  return ports.flatMap(({ name = '', protocol, port, appProtocol }, index) => {
+  return ports.flatMap(({ name = '', protocol, appProtocol }, index) => {
     const place = at.index(index);
     const errors: FieldErrorList = [];
     if (name !== '') errors.push(...invalidEach(place.child('name'), name, validation.isDNS1123Label(name)));
@@ -132,7 +128,6 @@ function validatePorts(ports: readonly Immutable<discovery.EndpointPort>[]): Fie
     seen.add(name);
     if (protocol === undefined) errors.push(field.required(place.child('protocol')));
     else if (!PROTOCOLS.includes(protocol)) errors.push(field.notSupported(place.child('protocol'), protocol, PROTOCOLS));
-    if (port !== undefined) errors.push(...invalidEach(place.child('port'), port, validation.isValidPortNum(port)));
     if (appProtocol !== undefined) {
       errors.push(...invalidEach(place.child('appProtocol'), appProtocol, validation.isQualifiedName(appProtocol)));
     }

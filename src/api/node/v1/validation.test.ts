@@ -16,7 +16,7 @@ test.each(
   rows<[change: object, errors: readonly string[]]>([
     [{}, []],
     [{ handler: 'a'.repeat(63) }, []],
-    [{ handler: '' }, [`handler: Invalid value: "": ${NAME_MESSAGES.label}`]],
+    [{ handler: '' }, ['handler: Required value']],
     [{ handler: '&!@#' }, [`handler: Invalid value: "&!@#": ${NAME_MESSAGES.label}`]],
     [{ handler: 'Foo' }, [`handler: Invalid value: "Foo": ${NAME_MESSAGES.label}`]],
     [{ handler: 'a.b' }, ['handler: Invalid value: "a.b": must not contain dots']],

@@ -12,18 +12,19 @@ import type * as node from './types.ts';
 type RuntimeClass = Immutable<node.RuntimeClass>;
 
 export function validateRuntimeClass({ handler, overhead: needs, scheduling }: RuntimeClass): FieldErrorList {
-  const errors = invalidEach(field.path('handler'), handler, validation.isDNS1123Label(handler));
+  const at = field.path('handler');
+  const errors = handler === '' ? [field.required(at)] : invalidEach(at, handler, validation.isDNS1123Label(handler));
   if (needs !== undefined) errors.push(...overhead(needs.podFixed, field.path('overhead')));
   if (scheduling === undefined) return errors;
-  const at = field.path('scheduling');
-  errors.push(...validation.validateLabels(scheduling.nodeSelector, at.child('nodeSelector')));
+  const place = field.path('scheduling');
+  errors.push(...validation.validateLabels(scheduling.nodeSelector, place.child('nodeSelector')));
   const list = scheduling.tolerations ?? [];
-  errors.push(...tolerations(list, at.child('tolerations')));
+  errors.push(...tolerations(list, place.child('tolerations')));
   const seen = new Set<string>();
   list.forEach((toleration, index) => {
     const { key, operator, value, effect } = toleration;
     const text = JSON.stringify([key ?? '', operator ?? '', value ?? '', effect ?? '']);
-    if (seen.has(text)) errors.push(field.duplicate(at.child('tolerations').index(index), toleration));
+    if (seen.has(text)) errors.push(field.duplicate(place.child('tolerations').index(index), toleration));
     seen.add(text);
   });
   return errors;

@@ -34,7 +34,7 @@ test.each(
     [named('system-my-critical', 100), reserved('system-my-critical is not a known system priority class')],
     [{ preemptionPolicy: 'Never' }, []],
     [{ preemptionPolicy: 'PreemptLowerPriority' }, []],
-    [{ preemptionPolicy: 'x' }, ['preemptionPolicy: Unsupported value: "x": supported values: "Never", "PreemptLowerPriority"']],
+    [{ preemptionPolicy: 'x' }, ['preemptionPolicy: Unsupported value: "x": supported values: "PreemptLowerPriority", "Never"']],
   ]),
 )('%s', (_, change, errors) => {
   expect(messages(validatePriorityClass(priorityClass(change)))).toEqual(errors);

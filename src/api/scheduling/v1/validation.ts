@@ -24,7 +24,7 @@ export function validatePriorityClass(priorityClass: PriorityClass): FieldErrorL
     const message = `maximum allowed value of a user defined priority is ${HIGHEST_USER_DEFINABLE_PRIORITY}`;
     errors.push(field.forbidden(field.path('value'), message));
   }
-  const policies = ['Never', 'PreemptLowerPriority'];
+  const policies = ['PreemptLowerPriority', 'Never'];
   return [...errors, ...oneOf(preemptionPolicy, policies, field.path('preemptionPolicy'))];
 }
 

@@ -31,7 +31,7 @@ function webhookUrl(url: string, at: FieldPath): FieldErrorList {
   if (scheme.toLowerCase() !== 'https') {
     errors.push(field.invalid(at, scheme.toLowerCase(), `'https' is the only allowed URL scheme${FORM}`));
   }
-  if (authority.slice(ends + 1) === '') errors.push(field.invalid(at, '', `host must be provided${FORM}`));
+  if (authority.slice(ends + 1) === '') errors.push(field.invalid(at, '', `host must be specified${FORM}`));
   if (ends >= 0) errors.push(field.invalid(at, authority.slice(0, ends), 'user information is not permitted in the URL'));
   if (fragment !== '') errors.push(field.invalid(at, fragment, 'fragments are not permitted in the URL'));
   if (query !== '') errors.push(field.invalid(at, query, 'query parameters are not permitted in the URL'));
@@ -59,9 +59,8 @@ function urlProblem(url: string): string | undefined {
 function webhookService(service: Immutable<admission.ServiceReference>, at: FieldPath): FieldErrorList {
   const { name, namespace, path, port = 0 } = service;
   const errors: FieldErrorList = [];
-  // Each of the two is told under the other's name: so it is in Kubernetes.
-  if (namespace === '') errors.push(field.required(at.child('name'), 'service name is required'));
-  if (name === '') errors.push(field.required(at.child('namespace'), 'service namespace is required'));
+  if (name === '') errors.push(field.required(at.child('name')));
+  if (namespace === '') errors.push(field.required(at.child('namespace')));
   const problems = validation.isValidPortNum(port);
   if (problems.length > 0) errors.push(field.invalid(at.child('port'), port, `port is not valid: ${problems.join(', ')}`));
   return path === undefined ? errors : [...errors, ...webhookPath(path, at.child('path'))];

@@ -52,8 +52,8 @@ const variables = (...expressions: string[]): object => ({
 const wrong = (path: string, expression: string, place: number, what: string): string =>
   `${path}: Invalid value: ${JSON.stringify(expression)}: compilation failed: ERROR: <input>:1:${place}: ${what}\n | ${expression}\n | ${'.'.repeat(place - 1)}^`;
 const unknown = (name: string): string => `undeclared reference to '${name}' (in container '')`;
-const result = (path: string, expression: string, type: string): string =>
-  `${path}: Invalid value: ${JSON.stringify(expression)}: must evaluate to ${type}`;
+const result = (path: string, expression: string, type: string, got: string): string =>
+  `${path}: Invalid value: ${JSON.stringify(expression)}: must evaluate to ${type} but got ${got}`;
 
 const VALIDATION = 'spec.validations[0].expression';
 const MESSAGE = 'spec.validations[0].messageExpression';
@@ -101,19 +101,20 @@ describe('validating policies', () => {
       ],
       [validates('params.a == 1'), [wrong(VALIDATION, 'params.a == 1', 1, unknown('params'))]],
       [validates('variables.a'), [wrong(VALIDATION, 'variables.a', 1, unknown('variables'))]],
-      [validates('"yes"'), [result(VALIDATION, '"yes"', 'bool')]],
-      [validates('object.spec.ready'), [result(VALIDATION, 'object.spec.ready', 'bool')]],
+      [validates('"yes"'), [result(VALIDATION, '"yes"', 'bool', 'string')]],
+      [validates('object.spec.ready'), [result(VALIDATION, 'object.spec.ready', 'bool', 'dyn')]],
       [validates('JSONPatch{op: "add"} == null'), [wrong(VALIDATION, 'JSONPatch{op: "add"} == null', 10, unknown('JSONPatch'))]],
-      [says('1'), [result(MESSAGE, '1', 'string')]],
+      [says('1'), [result(MESSAGE, '1', 'string', 'int')]],
       [
         says('authorizer.path("/a").check("get").reason()'),
         [wrong(MESSAGE, 'authorizer.path("/a").check("get").reason()', 1, unknown('authorizer'))],
       ],
       [says('params.a'), [wrong(MESSAGE, 'params.a', 1, unknown('params'))]],
-      [says('request.userInfo'), [result(MESSAGE, 'request.userInfo', 'string')]],
-      [notes('true'), [result(NOTE, 'true', 'one of [string null_type]')]],
-      [notes(' object.a '), [result(NOTE, ' object.a ', 'one of [string null_type]')]],
-      [matches('1'), [result(CONDITION, '1', 'bool')]],
+      [says('request.userInfo'), [result(MESSAGE, 'request.userInfo', 'string', 'kubernetes.UserInfo')]],
+      [notes('true'), [result(NOTE, 'true', 'one of [string null_type]', 'bool')]],
+      [notes(' object.a '), [result(NOTE, ' object.a ', 'one of [string null_type]', 'dyn')]],
+      [matches('1'), [result(CONDITION, '1', 'bool', 'int')]],
+      [matches('duration("1s")'), [result(CONDITION, 'duration("1s")', 'bool', 'google.protobuf.Duration')]],
       [matches(' params.a '), [wrong(CONDITION, 'params.a', 1, unknown('params'))]],
       [{ ...variables('1'), ...matches('variables.v0 == 1') }, [wrong(CONDITION, 'variables.v0 == 1', 1, unknown('variables'))]],
       [
@@ -163,15 +164,16 @@ describe('mutating policies', () => {
       [patch('[JSONPatch{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey("a/b"), value: "c"}]'), []],
       [patch('object.spec.ready ? [JSONPatch{op: "remove", path: "/a"}] : [JSONPatch{op: "test", path: "/b", value: 1}]'), []],
       [patch(' [JSONPatch{op: "move", from: "/a", path: "/b"}] '), []],
-      [apply('{"spec": {}}'), [result(APPLY, '{"spec": {}}', 'Object')]],
-      [apply('Object.spec{}'), [result(APPLY, 'Object.spec{}', 'Object')]],
+      [apply('{"spec": {}}'), [result(APPLY, '{"spec": {}}', 'Object', 'map(string, map(dyn, dyn))')]],
+      [apply('Object.spec{}'), [result(APPLY, 'Object.spec{}', 'Object', 'Object.spec')]],
       [apply(' '), [`${APPLY}: Required value`]],
       [apply('nothing'), [wrong(APPLY, 'nothing', 1, unknown('nothing'))]],
-      [patch('JSONPatch{op: "add"}'), [result(PATCH, 'JSONPatch{op: "add"}', 'list(JSONPatch)')]],
-      [patch('[]'), [result(PATCH, '[]', 'list(JSONPatch)')]],
+      [patch('JSONPatch{op: "add"}'), [result(PATCH, 'JSONPatch{op: "add"}', 'list(JSONPatch)', 'JSONPatch')]],
+      [patch('[]'), [result(PATCH, '[]', 'list(JSONPatch)', 'list(dyn)')]],
       [patch('[JSONPatch{verb: "add"}]'), [wrong(PATCH, '[JSONPatch{verb: "add"}]', 16, "undefined field 'verb'")]],
       [patch('params.a'), [wrong(PATCH, 'params.a', 1, unknown('params'))]],
-      [matches('1'), [result(CONDITION, '1', 'bool')]],
+      [matches('1'), [result(CONDITION, '1', 'bool', 'int')]],
+      [matches('duration("1s")'), [result(CONDITION, 'duration("1s")', 'bool', 'google.protobuf.Duration')]],
     ]),
   )('%s', (_, spec, errors) => {
     expect(messages(validation.validateMutatingAdmissionPolicy(mutatingPolicy({ spec })))).toEqual(errors);
@@ -187,8 +189,8 @@ describe('webhooks', () => {
       ['true', []],
       ['!("system:nodes" in request.userInfo.groups)', []],
       ['authorizer.group("a").resource("b").check("c").allowed() || has(object.spec)', []],
-      ['"true"', [result(AT, '"true"', 'bool')]],
-      ['object.a', [result(AT, 'object.a', 'bool')]],
+      ['"true"', [result(AT, '"true"', 'bool', 'string')]],
+      ['object.a', [result(AT, 'object.a', 'bool', 'dyn')]],
       ['params.a', [wrong(AT, 'params.a', 1, unknown('params'))]],
       ['variables.a', [wrong(AT, 'variables.a', 1, unknown('variables'))]],
     ]),

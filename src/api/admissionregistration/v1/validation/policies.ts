@@ -79,7 +79,7 @@ export function validateMutatingAdmissionPolicy(policy: MutatingPolicy, old?: Mu
   errors.push(...mutations.flatMap((each, index) => mutation(each, compiler, at.index(index))));
   const path = SPEC.child('reinvocationPolicy');
   if (reinvocationPolicy === '') errors.push(field.required(path));
-  else errors.push(...optionalOneOf(reinvocationPolicy, ['Never', 'IfNeeded'], path));
+  else errors.push(...optionalOneOf(reinvocationPolicy, ['IfNeeded', 'Never'], path));
   return errors;
 }
 
@@ -137,7 +137,7 @@ function variable(
   const errors: FieldErrorList = [];
   if (name.trim() === '') errors.push(field.required(at.child('name'), 'name is not specified'));
   else if (!IDENTIFIER.test(name) || RESERVED.has(name)) {
-    errors.push(field.invalid(at.child('name'), name, 'name is not a valid CEL identifier'));
+    errors.push(field.invalid(at.child('name'), name, 'must be a valid CEL identifier'));
   }
   const path = at.child('expression');
   if (expression.trim() === '') errors.push(field.required(path, 'expression is not specified'));
@@ -221,8 +221,7 @@ export function validateValidatingAdmissionPolicyStatus({ status }: ValidatingPo
 export function validateValidatingAdmissionPolicyBinding({ spec }: ValidatingBinding): FieldErrorList {
   return [
     ...bindingRules(spec),
-    // Spelled so in Kubernetes.
-    ...(spec.matchResources === undefined ? [] : matchResources(spec.matchResources, SPEC.child('matchResouces'))),
+    ...(spec.matchResources === undefined ? [] : matchResources(spec.matchResources, SPEC.child('matchResources'))),
     ...validationActions(spec.validationActions ?? [], SPEC.child('validationActions')),
   ];
 }

@@ -149,7 +149,7 @@ describe('webhooks', () => {
       { clientConfig: { url: '' } },
       [
         'clientConfig.url: Invalid value: "": \'https\' is the only allowed URL scheme; desired format: https://host[/path]',
-        'clientConfig.url: Invalid value: "": host must be provided; desired format: https://host[/path]',
+        'clientConfig.url: Invalid value: "": host must be specified; desired format: https://host[/path]',
       ],
     ],
     [
@@ -158,7 +158,7 @@ describe('webhooks', () => {
     ],
     [
       { clientConfig: { url: 'https:///fancy' } },
-      ['clientConfig.url: Invalid value: "": host must be provided; desired format: https://host[/path]'],
+      ['clientConfig.url: Invalid value: "": host must be specified; desired format: https://host[/path]'],
     ],
     [
       { clientConfig: { url: 'https://user:pass@host.com' } },
@@ -174,7 +174,7 @@ describe('webhooks', () => {
     ],
     [
       { clientConfig: { url: 'https://' } },
-      ['clientConfig.url: Invalid value: "": host must be provided; desired format: https://host[/path]'],
+      ['clientConfig.url: Invalid value: "": host must be specified; desired format: https://host[/path]'],
     ],
     [{ clientConfig: { url: 'https://example.com:8443/a/b' } }, []],
     [{ clientConfig: { url: 'HTTPS://example.com' } }, []],
@@ -194,8 +194,8 @@ describe('webhooks', () => {
       ],
     ],
     [service({}), []],
-    [service({ name: '' }), ['clientConfig.service.namespace: Required value: service namespace is required']],
-    [service({ namespace: '' }), ['clientConfig.service.name: Required value: service name is required']],
+    [service({ name: '' }), ['clientConfig.service.name: Required value']],
+    [service({ namespace: '' }), ['clientConfig.service.namespace: Required value']],
     [service({ port: null }), []],
     [
       service({ port: 0 }),
@@ -411,7 +411,7 @@ describe('validating policies', () => {
     [
       { variables: [{ name: 'a-b', expression: '' }] },
       [
-        'spec.variables[0].name: Invalid value: "a-b": name is not a valid CEL identifier',
+        'spec.variables[0].name: Invalid value: "a-b": must be a valid CEL identifier',
         'spec.variables[0].expression: Required value: expression is not specified',
       ],
     ],
@@ -452,11 +452,11 @@ describe('validating policies', () => {
     ],
     [
       { variables: [{ name: '4ever', expression: '1' }] },
-      ['spec.variables[0].name: Invalid value: "4ever": name is not a valid CEL identifier'],
+      ['spec.variables[0].name: Invalid value: "4ever": must be a valid CEL identifier'],
     ],
     [
       { variables: [{ name: 'in', expression: '1' }] },
-      ['spec.variables[0].name: Invalid value: "in": name is not a valid CEL identifier'],
+      ['spec.variables[0].name: Invalid value: "in": must be a valid CEL identifier'],
     ],
     [
       { variables: [{ name: 'a', expression: ' ' }] },
@@ -511,7 +511,7 @@ describe('mutating policies', () => {
     [{ reinvocationPolicy: null }, ['spec.reinvocationPolicy: Required value']],
     [
       { reinvocationPolicy: 'other' },
-      ['spec.reinvocationPolicy: Unsupported value: "other": supported values: "Never", "IfNeeded"'],
+      ['spec.reinvocationPolicy: Unsupported value: "other": supported values: "IfNeeded", "Never"'],
     ],
     [{ mutations: [{ applyConfiguration: { expression: 'Object{}' } }] }, ['spec.mutations[0].patchType: Required value']],
     [
@@ -577,7 +577,7 @@ describe('bindings', () => {
     [{ matchResources: { resourceRules: [rule] } }, []],
     [
       { matchResources: { matchPolicy: 'x' } },
-      ['spec.matchResouces.matchPolicy: Unsupported value: "x": supported values: "Equivalent", "Exact"'],
+      ['spec.matchResources.matchPolicy: Unsupported value: "x": supported values: "Equivalent", "Exact"'],
     ],
     [{ paramRef: { name: 'a', parameterNotFoundAction } }, []],
     [{ paramRef: { selector: {}, parameterNotFoundAction } }, []],
@@ -592,7 +592,7 @@ describe('bindings', () => {
     ],
     [
       { matchResources: { resourceRules: [{ ...rule, operations: [] }] } },
-      ['spec.matchResouces.resourceRules[0].operations: Required value'],
+      ['spec.matchResources.resourceRules[0].operations: Required value'],
     ],
   ])('%j', (patch, errors) => {
     expect(check(patch)).toEqual(errors);

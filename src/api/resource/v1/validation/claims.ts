@@ -44,15 +44,12 @@ export function validateResourceClaimTemplate({ spec }: ResourceClaimTemplate): 
   return [
     ...validateAnnotations(annotations, at.child('annotations')),
     ...validation.validateLabels(labels, at.child('labels')),
-    // Named as in Go: so it is in Kubernetes.
     ...Object.entries(others)
       .filter(([, value]) => value !== undefined)
-      .map(([name]) => field.forbidden(at.child(goName(name)), 'cannot be set')),
+      .map(([name]) => field.forbidden(at.child(name === 'uid' ? 'uID' : name), 'cannot be set')),
     ...deviceClaim(spec.spec.devices, SPEC.child('spec', 'devices')),
   ];
 }
-
-const goName = (name: string): string => (name === 'uid' ? 'UID' : `${name.charAt(0).toUpperCase()}${name.slice(1)}`);
 
 export function validateResourceClaimTemplateUpdate({ spec }: ResourceClaimTemplate, old: ResourceClaimTemplate): FieldErrorList {
   return immutable(spec, old.spec, SPEC, semanticEqual);

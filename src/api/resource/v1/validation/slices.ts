@@ -129,11 +129,9 @@ function deviceRules(device: Device, old: Device | undefined, spec: Spec, at: Fi
     errors.push(field.invalid(at, count, message));
   }
   errors.push(...entries(attributes, UNLIMITED, MAX_QUALIFIED_NAME, qualifiedName, attributeRules, at.child('attributes')));
+  const rule = capacityPolicy(device.allowMultipleAllocations === true);
+  errors.push(...entries(capacity, UNLIMITED, MAX_QUALIFIED_NAME, qualifiedName, rule, at.child('capacity')));
   // What has not changed was checked when it came.
-  if (old === undefined || !semanticEqual(old.capacity, device.capacity)) {
-    const rule = capacityPolicy(device.allowMultipleAllocations === true);
-    errors.push(...entries(capacity, UNLIMITED, MAX_QUALIFIED_NAME, qualifiedName, rule, at.child('capacity')));
-  }
   if (old === undefined || !semanticEqual(old.taints, device.taints)) {
     errors.push(...items(taints, MAX_TAINTS, taint, at.child('taints')));
   }

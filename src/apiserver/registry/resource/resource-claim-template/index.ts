@@ -30,7 +30,10 @@ export const resourceClaimTemplateStrategy = (find: Find): ResourceStrategy<Reso
       () => validateResourceClaimTemplate(template),
     ),
   validate: (template) => validateResourceClaimTemplate(template),
-  validateUpdate: (template, old) => validateResourceClaimTemplateUpdate(template, old),
+  validateUpdate: (template, old) => [
+    ...validateResourceClaimTemplate(template),
+    ...validateResourceClaimTemplateUpdate(template, old),
+  ],
 });
 
 export function resourceClaimTemplateResource(services: RegistryServices): ServedResource {
