@@ -72,6 +72,14 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
     const { watch } = await import('./watch/bench.ts');
     await watch();
   },
+  async 'at-rest'() {
+    const { atRest } = await import('./at-rest/bench.ts');
+    await atRest();
+  },
+  async namespace() {
+    const { namespaceDeletion } = await import('./namespace/bench.ts');
+    await namespaceDeletion();
+  },
   async steps() {
     const { steps } = await import('./steps/bench.ts');
     await steps();
