@@ -3,6 +3,7 @@
 import type { Random } from '../../src/machinery/random.ts';
 import type { WatchStream } from '../../src/machinery/watch.ts';
 import { WatchQueue } from '../../src/machinery/watch.ts';
+import { StorageError } from '../../src/storage/interface.ts';
 import type {
   GetOptions,
   KeyValue,
@@ -15,16 +16,31 @@ import type {
   WatchOptions,
 } from '../../src/storage/interface.ts';
 
-export const MUTANTS = ['lost update', 'stale read', 'stale list', 'skipped event', 'reordered events', 'doubled event'] as const;
+export const MUTANTS = [
+  'lost update',
+  'stale read',
+  'stale list',
+  'skipped event',
+  'reordered events',
+  'doubled event',
+  // Of a transaction whose answer is missing, which is sent again without a look at what became of it: it had been carried out,
+  // or it was still on its way, and is carried out after the second one.
+  'blind retry',
+  'blind retry that is overtaken',
+] as const;
 export type Mutant = (typeof MUTANTS)[number];
 
 /** One of so many operations, or events, is wrong. */
 const RATE = 6;
+/** A transaction that was overtaken arrives after so many turns of the event loop at most. */
+const LATE_TURNS = 200;
 
 export class MutantStorage implements Storage {
   readonly #storage: Storage;
   readonly #mutant: Mutant;
   readonly #random: Random;
+  /** Transactions that nobody waits for any more. */
+  readonly #late = new Set<Promise<unknown>>();
 
   constructor(storage: Storage, mutant: Mutant, random: Random) {
     this.#storage = storage;
@@ -47,12 +63,46 @@ export class MutantStorage implements Storage {
     update: (current: KeyValue | undefined) => UpdateDecision | Promise<UpdateDecision>,
     options?: { readonly guess?: KeyValue },
   ): Promise<UpdateResult> {
+    if (this.#strikes('blind retry')) {
+      await this.#storage.guaranteedUpdate(key, update, options);
+      // Its condition does not hold any more, which is taken for somebody else's write: read again, decide again.
+      return await this.#storage.guaranteedUpdate(key, update);
+    }
     if (!this.#strikes('lost update')) return await this.#storage.guaranteedUpdate(key, update, options);
     // Reads, decides, takes its time, and writes without another look.
     const seen = await this.#storage.get(key);
     const decision = await update(seen);
     for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
     return await this.#storage.guaranteedUpdate(key, () => decision);
+  }
+
+  async create(key: string, value: Uint8Array, options?: { readonly ttlMs?: number }): Promise<KeyValue> {
+    if (this.#strikes('blind retry')) await this.#storage.create(key, value, options);
+    const kv = await this.#storage.create(key, value, options);
+    if (this.#strikes('blind retry that is overtaken')) {
+      const late = this.#createLate(key, value);
+      this.#late.add(late);
+      void late.finally(() => this.#late.delete(late));
+    }
+    return kv;
+  }
+
+  async delete(key: string, options?: { readonly expectedRevision?: number }): ReturnType<Storage['delete']> {
+    if (this.#strikes('blind retry')) await this.#storage.delete(key, options);
+    return await this.#storage.delete(key, options);
+  }
+
+  /** It comes at the worst moment: when the key has just been deleted, if that happens in time. Nobody hears what becomes of it. */
+  async #createLate(key: string, value: Uint8Array): Promise<void> {
+    for (let i = 0; i < LATE_TURNS; i++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      try {
+        await this.#storage.create(key, value);
+        return;
+      } catch (error) {
+        if (!(error instanceof StorageError) || error.reason !== 'KeyExists') throw error;
+      }
+    }
   }
 
   watch(prefix: string, options?: WatchOptions): WatchStream<StorageEvent> {
@@ -92,12 +142,6 @@ export class MutantStorage implements Storage {
   count(prefix: string): Promise<number> {
     return this.#storage.count(prefix);
   }
-  create(key: string, value: Uint8Array, options?: { readonly ttlMs?: number }): Promise<KeyValue> {
-    return this.#storage.create(key, value, options);
-  }
-  delete(key: string, options?: { readonly expectedRevision?: number }): ReturnType<Storage['delete']> {
-    return this.#storage.delete(key, options);
-  }
   compact(revision: number): Promise<void> {
     return this.#storage.compact(revision);
   }
@@ -107,7 +151,8 @@ export class MutantStorage implements Storage {
   health(): Promise<void> {
     return this.#storage.health();
   }
-  close(): Promise<void> {
-    return this.#storage.close();
+  async close(): Promise<void> {
+    await Promise.all(this.#late);
+    await this.#storage.close();
   }
 }
