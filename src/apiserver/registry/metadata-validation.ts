@@ -13,25 +13,22 @@ const MAX_ANNOTATIONS_BYTES = 256 * 1024;
 
 export interface NameRules {
   validateName?(name: string, prefix: boolean): readonly string[];
+  readonly anyFinalizer?: boolean;
+  readonly checksNameOnUpdate?: boolean;
 }
 
 export function validateMetadata(object: KubeObject, namespaced: boolean, rules: NameRules): FieldErrorList {
   const { metadata } = object;
   const errors: FieldErrorList = [];
   const name = metadata.name ?? '';
-  const generateName = metadata.generateName ?? '';
-  if (generateName !== '') {
-    for (const problem of nameProblems(generateName, true, rules)) {
-      errors.push(field.invalid(METADATA.child('generateName'), generateName, problem));
-    }
-  }
+  errors.push(...validateGenerateName(metadata.generateName ?? '', rules));
   if (name === '') errors.push(field.required(METADATA.child('name'), 'name or generateName is required'));
   else for (const problem of nameProblems(name, false, rules)) errors.push(field.invalid(METADATA.child('name'), name, problem));
-  errors.push(...validateNamespace(metadata.namespace ?? '', namespaced), ...validateCommon(object));
+  errors.push(...validateNamespace(metadata.namespace ?? '', namespaced), ...validateCommon(object, rules));
   return errors;
 }
 
-export function validateMetadataUpdate(object: KubeObject, old: KubeObject): FieldErrorList {
+export function validateMetadataUpdate(object: KubeObject, old: KubeObject, rules: NameRules): FieldErrorList {
   const { metadata } = object;
   const before = old.metadata;
   const errors: FieldErrorList = [];
@@ -49,8 +46,16 @@ export function validateMetadataUpdate(object: KubeObject, old: KubeObject): Fie
   immutable('creationTimestamp');
   immutable('deletionTimestamp');
   immutable('deletionGracePeriodSeconds');
-  errors.push(...validateCommon(object));
+  const prefix = rules.checksNameOnUpdate === true ? rules : { validateName: pathSegmentName };
+  errors.push(...validateGenerateName(metadata.generateName ?? '', prefix), ...validateCommon(object, rules));
   return errors;
+}
+
+function validateGenerateName(generateName: string, rules: NameRules): FieldErrorList {
+  if (generateName === '') return [];
+  return nameProblems(generateName, true, rules).map((problem) =>
+    field.invalid(METADATA.child('generateName'), generateName, problem),
+  );
 }
 
 function nameProblems(name: string, prefix: boolean, rules: NameRules): readonly string[] {
@@ -86,7 +91,7 @@ function validateNamespace(namespace: string, namespaced: boolean): FieldErrorLi
 }
 
 /** What must hold after creation and after every update. */
-function validateCommon({ metadata }: KubeObject): FieldErrorList {
+function validateCommon({ metadata }: KubeObject, { anyFinalizer = false }: NameRules): FieldErrorList {
   const errors: FieldErrorList = [];
   if (metadata.generation !== undefined && metadata.generation < 0) {
     errors.push(field.invalid(METADATA.child('generation'), metadata.generation, validation.IS_NEGATIVE_MESSAGE));
@@ -94,7 +99,7 @@ function validateCommon({ metadata }: KubeObject): FieldErrorList {
   errors.push(...validation.validateLabels(metadata.labels, METADATA.child('labels')));
   errors.push(...validateAnnotations(metadata.annotations));
   errors.push(...validateOwnerReferences(metadata.ownerReferences ?? []));
-  errors.push(...validateFinalizers(metadata.finalizers ?? []));
+  errors.push(...validateFinalizers(metadata.finalizers ?? [], anyFinalizer));
   return errors;
 }
 
@@ -142,12 +147,12 @@ function validateOwnerReferences(references: OwnerReferences): FieldErrorList {
 /** Finalizers without a domain that the server itself knows. */
 const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
 
-function validateFinalizers(finalizers: readonly string[]): FieldErrorList {
+function validateFinalizers(finalizers: readonly string[], anyFinalizer: boolean): FieldErrorList {
   const at = METADATA.child('finalizers');
   const errors: FieldErrorList = [];
   for (const [index, finalizer] of finalizers.entries()) {
     for (const problem of validation.isQualifiedName(finalizer)) errors.push(field.invalid(at, finalizer, problem));
-    if (!finalizer.includes('/') && !STANDARD_FINALIZERS.has(finalizer)) {
+    if (!anyFinalizer && !finalizer.includes('/') && !STANDARD_FINALIZERS.has(finalizer)) {
       const message = 'name is neither a standard finalizer name nor is it fully qualified';
       errors.push(field.invalid(at.index(index), finalizer, message));
     }

@@ -312,7 +312,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       if (strategy.prepareForUpdate !== undefined) object = strategy.prepareForUpdate(object, old, strategyContext);
       settle = await strategy.reserveForUpdate?.(object, old, strategyContext);
       object = this.#countGeneration(settle?.object ?? object, old, generation);
-      const errors = [...validateMetadataUpdate(object, old), ...strategy.validateUpdate(object, old, strategyContext)];
+      const names = strategy === this.strategy ? this.strategy : { anyFinalizer: this.strategy.anyFinalizer === true };
+      const errors = [...validateMetadataUpdate(object, old, names), ...strategy.validateUpdate(object, old, strategyContext)];
       if (errors.length > 0) throw apierrors.invalid(this.type, nameOf(object), errors);
       warnings = strategy.warningsOnUpdate?.(object, old, strategyContext) ?? [];
       await options.validate?.(object, old);
@@ -327,6 +328,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       if (options.dryRun) {
         const answer = await this.#dryRunUpdate(key, decide, () => written);
         await settle?.rollback();
+        context.warnings.push(...warnings);
         return answer;
       }
       const result = await this.#storage.guaranteedUpdate(key, decide);

@@ -45,6 +45,10 @@ export interface CreateStrategy<T extends KubeObject> {
   warningsOnCreate?(object: T, context: StrategyContext): readonly string[];
   /** Problems of a name, as messages. `prefix`: it is a generateName. Default: a DNS subdomain. */
   validateName?(name: string, prefix: boolean): readonly string[];
+  /** Finalizers may be any qualified names, also without a domain. Default: those without are the server's own. */
+  readonly anyFinalizer?: boolean;
+  /** An update looks at metadata.generateName as a creation does. Default: it only must be possible in a path. */
+  readonly checksNameOnUpdate?: boolean;
   /** Has effects: called before validation. What a dry run reserves is always given back. */
   reserveForCreate?(object: T, context: StrategyContext): Promise<Reservation<T>>;
 }

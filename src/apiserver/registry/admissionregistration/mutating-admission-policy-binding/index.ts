@@ -13,6 +13,8 @@ import type { ResourceStrategy } from '../../strategy.ts';
 type MutatingAdmissionPolicyBinding = Immutable<admission.MutatingAdmissionPolicyBinding>;
 
 export const mutatingAdmissionPolicyBindingStrategy: ResourceStrategy<MutatingAdmissionPolicyBinding> = {
+  anyFinalizer: true,
+  checksNameOnUpdate: true,
   generation: true,
   allowUnconditionalUpdate: false,
   validate: (binding) => validateMutatingAdmissionPolicyBinding(binding),

@@ -13,6 +13,8 @@ import type { ResourceStrategy } from '../../strategy.ts';
 type MutatingAdmissionPolicy = Immutable<admission.MutatingAdmissionPolicy>;
 
 export const mutatingAdmissionPolicyStrategy: ResourceStrategy<MutatingAdmissionPolicy> = {
+  anyFinalizer: true,
+  checksNameOnUpdate: true,
   generation: true,
   allowUnconditionalUpdate: false,
   validate: (policy) => validateMutatingAdmissionPolicy(policy),

@@ -16,6 +16,8 @@ import type { ResourceStrategy } from '../../strategy.ts';
 type MutatingWebhookConfiguration = Immutable<admission.MutatingWebhookConfiguration>;
 
 export const mutatingWebhookConfigurationStrategy: ResourceStrategy<MutatingWebhookConfiguration> = {
+  anyFinalizer: true,
+  checksNameOnUpdate: true,
   generation: true,
   allowUnconditionalUpdate: false,
   validate: (configuration) => validateWebhookConfiguration(configuration),

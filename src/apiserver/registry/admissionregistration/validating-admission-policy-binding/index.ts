@@ -13,6 +13,8 @@ import type { ResourceStrategy } from '../../strategy.ts';
 type ValidatingAdmissionPolicyBinding = Immutable<admission.ValidatingAdmissionPolicyBinding>;
 
 export const validatingAdmissionPolicyBindingStrategy: ResourceStrategy<ValidatingAdmissionPolicyBinding> = {
+  anyFinalizer: true,
+  checksNameOnUpdate: true,
   generation: true,
   allowUnconditionalUpdate: false,
   validate: (binding) => validateValidatingAdmissionPolicyBinding(binding),

@@ -17,6 +17,8 @@ import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
 type ValidatingAdmissionPolicy = Immutable<admission.ValidatingAdmissionPolicy>;
 
 export const validatingAdmissionPolicyStrategy: ResourceStrategy<ValidatingAdmissionPolicy> = {
+  anyFinalizer: true,
+  checksNameOnUpdate: true,
   generation: true,
   allowUnconditionalUpdate: false,
   prepareForCreate: (policy) => ({ ...policy, status: {} }),

@@ -16,6 +16,8 @@ import type { ResourceStrategy } from '../../strategy.ts';
 type ValidatingWebhookConfiguration = Immutable<admission.ValidatingWebhookConfiguration>;
 
 export const validatingWebhookConfigurationStrategy: ResourceStrategy<ValidatingWebhookConfiguration> = {
+  anyFinalizer: true,
+  checksNameOnUpdate: true,
   generation: true,
   allowUnconditionalUpdate: false,
   validate: (configuration) => validateWebhookConfiguration(configuration),

@@ -16,6 +16,8 @@ type APIService = Immutable<apiregistration.APIService>;
 const KIND = { group: 'apiregistration.k8s.io', version: 'v1', kind: 'APIService' };
 
 export const apiServiceStrategy: ResourceStrategy<APIService> = {
+  anyFinalizer: true,
+  checksNameOnUpdate: true,
   allowUnconditionalUpdate: false,
   validateName: pathSegmentName,
   // What this server answers for itself is there at once.

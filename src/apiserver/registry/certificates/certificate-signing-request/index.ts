@@ -9,6 +9,7 @@ import {
 } from '../../../../api/certificates/v1/validation.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { certificateSigningRequestTable } from '../../../printers/certificates.ts';
+import { pathSegmentName } from '../../metadata-validation.ts';
 import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
@@ -20,7 +21,7 @@ type Condition = Immutable<certificates.CertificateSigningRequestCondition>;
 
 export const certificateSigningRequestStrategy: ResourceStrategy<CertificateSigningRequest> = {
   resetFields: [['spec'], ['status']],
-  validateName: () => [],
+  validateName: pathSegmentName,
   selectableFieldNames: ['spec.signerName'],
   selectableFields: ({ spec }) => ({ 'spec.signerName': spec.signerName }),
   prepareForCreate(request, { request: { user } }) {

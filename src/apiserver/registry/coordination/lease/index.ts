@@ -27,6 +27,7 @@ function withoutDisabledFields(lease: Lease, old?: Lease): Lease {
 }
 
 export const leaseStrategy: ResourceStrategy<Lease> = {
+  anyFinalizer: true,
   allowCreateOnUpdate: true,
   prepareForCreate: (lease) => withoutDisabledFields(lease),
   prepareForUpdate: (lease, old) => withoutDisabledFields(lease, old),

@@ -37,6 +37,7 @@ function warnings({ metadata, addressType, endpoints }: EndpointSlice): string[]
 }
 
 export const endpointSliceStrategy: ResourceStrategy<EndpointSlice> = {
+  checksNameOnUpdate: true,
   // Labels say whose endpoints these are.
   generation: (slice, old) => desiredStateChanged(slice, old) || !semanticEqual(slice.metadata.labels, old.metadata.labels),
   prepareForCreate: (slice) => withoutTopology(slice),

@@ -14,6 +14,7 @@ import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
 type FlowSchema = Immutable<flowcontrol.FlowSchema>;
 
 export const flowSchemaStrategy: ResourceStrategy<FlowSchema> = {
+  checksNameOnUpdate: true,
   generation: true,
   prepareForCreate: (object) => ({ ...object, status: {} }),
   validate: (object) => validateFlowSchema(object),

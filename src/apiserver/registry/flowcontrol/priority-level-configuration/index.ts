@@ -14,6 +14,7 @@ import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
 type PriorityLevelConfiguration = Immutable<flowcontrol.PriorityLevelConfiguration>;
 
 export const priorityLevelConfigurationStrategy: ResourceStrategy<PriorityLevelConfiguration> = {
+  checksNameOnUpdate: true,
   generation: true,
   prepareForCreate: (object) => ({ ...object, status: {} }),
   validate: (object) => validatePriorityLevelConfiguration(object),

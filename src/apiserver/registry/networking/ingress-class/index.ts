@@ -13,6 +13,7 @@ import type { ResourceStrategy } from '../../strategy.ts';
 type IngressClass = Immutable<networking.IngressClass>;
 
 export const ingressClassStrategy: ResourceStrategy<IngressClass> = {
+  checksNameOnUpdate: true,
   generation: true,
   validate: (ingressClass) => validateIngressClass(ingressClass),
   validateUpdate: (ingressClass, old) => validateIngressClassUpdate(ingressClass, old),

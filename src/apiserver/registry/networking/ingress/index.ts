@@ -18,6 +18,7 @@ import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
 type Ingress = Immutable<networking.Ingress>;
 
 export const ingressStrategy: ResourceStrategy<Ingress> = {
+  checksNameOnUpdate: true,
   generation: true,
   prepareForCreate: (ingress) => ({ ...ingress, status: { loadBalancer: {} } }),
   validate: (ingress) => validateNewIngress(ingress),

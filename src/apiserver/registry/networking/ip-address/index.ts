@@ -13,6 +13,7 @@ import type { ResourceStrategy } from '../../strategy.ts';
 type IPAddress = Immutable<networking.IPAddress>;
 
 export const ipAddressStrategy: ResourceStrategy<IPAddress> = {
+  checksNameOnUpdate: true,
   validateName: (name) => ipAddressName(name),
   validate: (address) => validateIPAddress(address),
   validateUpdate: (address, old) => [...validateIPAddress(address), ...validateIPAddressUpdate(address, old)],

@@ -14,6 +14,8 @@ import type { ResourceStrategy } from '../../strategy.ts';
 type RuntimeClass = Immutable<node.RuntimeClass>;
 
 export const runtimeClassStrategy: ResourceStrategy<RuntimeClass> = {
+  anyFinalizer: true,
+  checksNameOnUpdate: true,
   allowUnconditionalUpdate: false,
   validate: (runtimeClass) => validateRuntimeClass(runtimeClass),
   validateUpdate: (runtimeClass, old) => [

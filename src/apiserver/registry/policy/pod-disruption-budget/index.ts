@@ -5,6 +5,7 @@ import type * as policy from '../../../../api/policy/v1/index.ts';
 import { validatePodDisruptionBudget, validatePodDisruptionBudgetStatus } from '../../../../api/policy/v1/validation.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import { podDisruptionBudgetTable } from '../../../printers/policy.ts';
+import { pathSegmentName } from '../../metadata-validation.ts';
 import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
@@ -20,6 +21,8 @@ const NO_STATUS: PodDisruptionBudget['status'] = {
 };
 
 export const podDisruptionBudgetStrategy: ResourceStrategy<PodDisruptionBudget> = {
+  anyFinalizer: true,
+  validateName: pathSegmentName,
   generation: true,
   allowUnconditionalUpdate: false,
   prepareForCreate: (budget) => ({ ...budget, status: NO_STATUS }),

@@ -19,6 +19,7 @@ type ResourceClaimTemplate = Immutable<resource.ResourceClaimTemplate>;
 const KIND = { group: 'resource.k8s.io', version: 'v1', kind: 'ResourceClaimTemplate' };
 
 export const resourceClaimTemplateStrategy = (find: Find): ResourceStrategy<ResourceClaimTemplate> => ({
+  checksNameOnUpdate: true,
   returnDeletedObject: true,
   reserveForCreate: (template) =>
     authorizeAdminAccess(

@@ -22,6 +22,7 @@ type ResourceClaim = Immutable<resource.ResourceClaim>;
 const KIND = { group: 'resource.k8s.io', version: 'v1', kind: 'ResourceClaim' };
 
 export const resourceClaimStrategy = (find: Find): ResourceStrategy<ResourceClaim> => ({
+  checksNameOnUpdate: true,
   returnDeletedObject: true,
   prepareForCreate: (claim) => ({ ...claim, status: {} }),
   reserveForCreate: (claim) =>

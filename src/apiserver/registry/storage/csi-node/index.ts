@@ -13,6 +13,7 @@ import type { ResourceStrategy } from '../../strategy.ts';
 type CSINode = Immutable<storage.CSINode>;
 
 export const csiNodeStrategy: ResourceStrategy<CSINode> = {
+  checksNameOnUpdate: true,
   returnDeletedObject: true,
   allowUnconditionalUpdate: false,
   validate: (node) => validateCSINode(node),

@@ -14,6 +14,7 @@ import type { ResourceStrategy } from '../../strategy.ts';
 type CSIStorageCapacity = Immutable<storage.CSIStorageCapacity>;
 
 export const csiStorageCapacityStrategy: ResourceStrategy<CSIStorageCapacity> = {
+  checksNameOnUpdate: true,
   allowUnconditionalUpdate: false,
   validate: (capacity) => validateCSIStorageCapacity(capacity),
   warningsOnCreate: (capacity) => csiStorageCapacityWarnings(capacity),

@@ -14,6 +14,7 @@ import type { ResourceStrategy } from '../../strategy.ts';
 type StorageClass = Immutable<storage.StorageClass>;
 
 export const storageClassStrategy: ResourceStrategy<StorageClass> = {
+  checksNameOnUpdate: true,
   returnDeletedObject: true,
   validate: (storageClass) => validateStorageClass(storageClass),
   warningsOnCreate: (storageClass) => storageClassWarnings(storageClass),

@@ -14,6 +14,7 @@ type VolumeAttachment = Immutable<storage.VolumeAttachment>;
 type Metadata = VolumeAttachment['metadata'];
 
 export const volumeAttachmentStrategy: ResourceStrategy<VolumeAttachment> = {
+  checksNameOnUpdate: true,
   returnDeletedObject: true,
   allowUnconditionalUpdate: false,
   prepareForCreate: (attachment) => ({ ...attachment, status: { attached: false } }),

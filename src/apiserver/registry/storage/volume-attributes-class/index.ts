@@ -16,6 +16,7 @@ import type { ResourceStrategy } from '../../strategy.ts';
 type VolumeAttributesClass = Immutable<storage.VolumeAttributesClass>;
 
 export const volumeAttributesClassStrategy: ResourceStrategy<VolumeAttributesClass> = {
+  checksNameOnUpdate: true,
   returnDeletedObject: true,
   validate: (attributesClass) => validateVolumeAttributesClass(attributesClass),
   validateUpdate: (attributesClass, old) => validateVolumeAttributesClassUpdate(attributesClass, old),
