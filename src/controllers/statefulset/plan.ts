@@ -5,7 +5,6 @@
 
 import type { PersistentVolumeClaim } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
-import { getScaledValueFromIntOrPercent } from '../../machinery/int-or-string.ts';
 import { isPodTerminal } from '../pod-state.ts';
 import { claimsOf, firstOrdinal, ordinalOf, podName, podRevision, replicasOf, withIdentity } from './identity.ts';
 import type { ReadPod, ReadStatefulSet } from './identity.ts';
@@ -124,19 +123,17 @@ function removeAll(draft: Draft, condemned: readonly ReadPod[]): boolean {
   return false;
 }
 
-/** Pods of another revision go, the last first, while not too many are unavailable. */
+/** A pod of another revision goes, the last first, once all are available. */
 function planUpdate(draft: Draft, situation: Situation, wanted: readonly (ReadPod | undefined)[]): void {
   const { set, updateRevision, nowMs } = situation;
-  const { partition = 0, maxUnavailable } = set.spec.updateStrategy.rollingUpdate ?? {};
-  const allowed = Math.max(1, getScaledValueFromIntOrPercent(maxUnavailable ?? 1, replicasOf(set), false));
-  const unavailable = wanted.filter((pod) => pod === undefined || isUnavailable(set, pod, nowMs)).length;
-  let left = allowed - unavailable;
-  for (let index = wanted.length - 1; index >= partition && left > 0; index--) {
+  const { partition = 0 } = set.spec.updateStrategy.rollingUpdate ?? {};
+  if (wanted.some((pod) => pod === undefined || isUnavailable(set, pod, nowMs))) return;
+  for (let index = wanted.length - 1; index >= partition; index--) {
     const pod = wanted[index];
     if (pod === undefined || isTerminating(pod) || podRevision(pod) === updateRevision) continue;
     if (draft.remove.includes(pod)) continue;
     draft.remove.push(pod);
-    left--;
+    return;
   }
 }
 

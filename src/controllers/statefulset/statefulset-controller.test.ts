@@ -151,15 +151,6 @@ describe('StatefulSetController', () => {
     expect(items.map(({ revision }) => revision).toSorted((a, b) => a - b)).toEqual([1, 3, 4]);
   });
 
-  it('updates as many at once as may be unavailable', async () => {
-    await start();
-    await create({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '67%' } } });
-    await setImage('bad');
-    expect(await running()).toEqual(['db-0 one', 'db-1 bad']);
-    await patch({ replicas: 2 });
-    expect(await running()).toEqual(['db-0 one', 'db-1 bad']);
-  });
-
   it('leaves updates to who deletes pods, with OnDelete', async () => {
     await start();
     await create({ updateStrategy: { type: 'OnDelete' } });

@@ -3,7 +3,7 @@ import * as field from '../../../machinery/field.ts';
 import { warningsForCIDR, warningsForIP } from './ip-warnings.ts';
 
 const at = field.path('spec', 'it');
-const IN_FUTURE = 'will be considered invalid in a future Kubernetes release: use';
+const IN_FUTURE = 'is invalid: use';
 
 test.each([
   ['10.0.0.1', undefined],

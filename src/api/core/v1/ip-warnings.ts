@@ -48,7 +48,7 @@ export function warningsForCIDR(at: FieldPath, value: string): string[] {
 }
 
 const nonStandard = (what: string, value: string, better: string): string =>
-  `non-standard ${what} "${value}" will be considered invalid in a future Kubernetes release: use "${better}"`;
+  `non-standard ${what} "${value}" is invalid: use "${better}"`;
 
 const canonicalIP = (address: string): string => (isIPv4(address) ? address : canonicalIPv6(address));
 

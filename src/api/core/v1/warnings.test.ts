@@ -100,8 +100,27 @@ describe('pods', () => {
         'projected: {sources: [{serviceAccountToken: {path: t}}, {configMap: {name: c, items: [{key: k, path: t}]}}, {secret: {name: s, items: [{key: k, path: u}, {key: k, path: t}]}}]}',
       ),
       [
-        'spec.volumes[0].projected.sources.configMap[0]: has duplicated path with ServiceAccountToken "t"',
-        'spec.volumes[0].projected.sources.secrets[1]: has duplicated path with ServiceAccountToken "t"',
+        'volume "v" (Projected): overlapping paths: "t" (ConfigMap "c") with "t" (ServiceAccountToken)',
+        'volume "v" (Projected): overlapping paths: "t" (Secret "s") with "t" (ServiceAccountToken)',
+        'volume "v" (Projected): overlapping paths: "t" (Secret "s") with "t" (ConfigMap "c")',
+      ],
+    ],
+    [
+      'files in each other',
+      volume('configMap: {name: c, items: [{key: k, path: a/b/}, {key: l, path: a}, {key: m, path: ab}]}'),
+      ['volume "v" (ConfigMap "c"): overlapping paths: "a" with "a/b"'],
+    ],
+    [
+      'sources that are none',
+      volume('projected: {sources: [{}, {secret: {name: s}}]}'),
+      ['volume "v" (Projected) has no sources provided'],
+    ],
+    [
+      'addresses as they are not written',
+      `${CONTAINER}, dnsConfig: {nameservers: ["2001:DB8::1"]}, hostAliases: [{ip: "::ffff:1.2.3.4"}]`,
+      [
+        'spec.dnsConfig.nameservers[0]: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical format ("2001:db8::1")',
+        'spec.hostAliases[0].ip: non-standard IP address "::ffff:1.2.3.4" is invalid: use "1.2.3.4"',
       ],
     ],
     [

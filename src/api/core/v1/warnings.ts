@@ -7,6 +7,8 @@ import { quote } from '../../../machinery/go-format.ts';
 import { MILLI, parseQuantity } from '../../../machinery/quantity.ts';
 import * as validation from '../../../machinery/validation.ts';
 import type { Immutable } from '../../meta/v1/index.ts';
+import { warningsForIP } from './ip-warnings.ts';
+import { pathWarnings } from './path-warnings.ts';
 import type * as core from './types.ts';
 
 type PodSpec = Immutable<core.PodSpec>;
@@ -64,6 +66,15 @@ function specWarnings(spec: PodSpec, annotations: Annotations, root: FieldPath, 
         ]
       : []),
     ...podAffinities(spec, at.child('affinity')),
+    ...addresses(spec, at),
+  ];
+}
+
+function addresses({ dnsConfig, hostAliases }: PodSpec, at: FieldPath): string[] {
+  const servers = at.child('dnsConfig', 'nameservers');
+  return [
+    ...(dnsConfig?.nameservers ?? []).flatMap((address, index) => warningsForIP(servers.index(index), address)),
+    ...(hostAliases ?? []).flatMap(({ ip }, index) => warningsForIP(at.child('hostAliases').index(index).child('ip'), ip)),
   ];
 }
 
@@ -210,26 +221,7 @@ function volumes({ volumes: list = [] }: PodSpec, at: FieldPath): string[] {
       ...(claim === undefined ? [] : claimWarnings(claim.spec, path.child('ephemeral', 'volumeClaimTemplate', 'spec'))),
     ];
   });
-  return [...warnings, ...tokenPaths(list, at)];
-}
-
-/** Files that are projected onto the path of a token. */
-function tokenPaths(list: NonNullable<PodSpec['volumes']>, at: FieldPath): string[] {
-  const sources = list.flatMap(({ projected }, index) =>
-    (projected?.sources ?? []).map((source) => ({ source, path: at.index(index).child('projected', 'sources') })),
-  );
-  const tokens = new Set(sources.flatMap(({ source }) => source.serviceAccountToken?.path ?? []));
-  const warnings: string[] = [];
-  const check = (file: string, path: FieldPath): void => {
-    if (tokens.has(file)) warnings.push(`${path.toString()}: has duplicated path with ServiceAccountToken ${quote(file)}`);
-  };
-  for (const { source, path } of sources) {
-    source.configMap?.items?.forEach((item, index) => check(item.path, path.child('configMap').index(index)));
-    source.secret?.items?.forEach((item, index) => check(item.path, path.child('secrets').index(index)));
-    source.downwardAPI?.items?.forEach((item, index) => check(item.path, path.child('downwardAPI').index(index)));
-    if (source.clusterTrustBundle !== undefined) check(source.clusterTrustBundle.path, path.child('ClusterTrustBundle'));
-  }
-  return warnings;
+  return [...warnings, ...pathWarnings(list)];
 }
 
 function duplicates({ hostAliases, imagePullSecrets }: PodSpec, at: FieldPath): string[] {

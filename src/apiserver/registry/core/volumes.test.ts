@@ -111,6 +111,13 @@ describe('claims', () => {
     expect(json.spec).toMatchObject({ dataSource: source, dataSourceRef: source });
   });
 
+  test('may be sent again with their source in the older field only', async () => {
+    const source = 'dataSource: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: s}';
+    await api.post(CLAIMS, claim(source));
+    const { code, json } = await api.put(`${CLAIMS}/c`, claim(source));
+    expect([code, json.spec]).toMatchObject([200, { dataSourceRef: { name: 's' } }]);
+  });
+
   test('forget a source that the older field never took', async () => {
     const { json } = await api.post(CLAIMS, claim('dataSource: {apiGroup: example.com, kind: Other, name: s}'));
     expect(json.spec).not.toHaveProperty('dataSource');

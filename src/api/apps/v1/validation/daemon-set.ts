@@ -20,7 +20,8 @@ import {
 } from './common.ts';
 import type { DaemonSet, DaemonSetUpdateStrategy } from './types.ts';
 
-export function validateDaemonSet({ spec }: DaemonSet): FieldErrorList {
+/** `old`: the daemon set before, if it changes. */
+export function validateDaemonSet({ spec }: DaemonSet, old?: DaemonSet): FieldErrorList {
   const { template, selector } = spec;
   const selectorPath = SPEC.child('selector');
   const templatePath = SPEC.child('template');
@@ -33,7 +34,7 @@ export function validateDaemonSet({ spec }: DaemonSet): FieldErrorList {
   }
   return [
     ...errors,
-    ...runningPodTemplate(template, 'DaemonSet', templatePath),
+    ...runningPodTemplate(template, 'DaemonSet', templatePath, old?.spec.template),
     ...nonNegative(spec.minReadySeconds, SPEC.child('minReadySeconds')),
     ...updateStrategy(spec.updateStrategy, SPEC.child('updateStrategy')),
     ...nonNegative(spec.revisionHistoryLimit, SPEC.child('revisionHistoryLimit')),
@@ -41,7 +42,10 @@ export function validateDaemonSet({ spec }: DaemonSet): FieldErrorList {
 }
 
 export function validateDaemonSetUpdate(daemonSet: DaemonSet, old: DaemonSet): FieldErrorList {
-  return [...validateDaemonSet(daemonSet), ...immutableField(daemonSet.spec.selector, old.spec.selector, SPEC.child('selector'))];
+  return [
+    ...validateDaemonSet(daemonSet, old),
+    ...immutableField(daemonSet.spec.selector, old.spec.selector, SPEC.child('selector')),
+  ];
 }
 
 function updateStrategy(strategy: DaemonSetUpdateStrategy, at: FieldPath): FieldErrorList {

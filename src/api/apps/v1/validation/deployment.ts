@@ -17,10 +17,11 @@ import {
 import { replicatedTemplate } from './replica-set.ts';
 import type { Deployment, DeploymentStrategy } from './types.ts';
 
-export function validateDeployment({ spec }: Deployment): FieldErrorList {
+/** `old`: the deployment before, if it changes. */
+export function validateDeployment({ spec }: Deployment, old?: Deployment): FieldErrorList {
   const errors = [
     ...nonNegative(spec.replicas, SPEC.child('replicas')),
-    ...replicatedTemplate(spec, SPEC),
+    ...replicatedTemplate(spec, SPEC, old?.spec.template),
     ...deploymentStrategy(spec.strategy, SPEC.child('strategy')),
     ...nonNegative(spec.minReadySeconds, SPEC.child('minReadySeconds')),
     ...nonNegative(spec.revisionHistoryLimit, SPEC.child('revisionHistoryLimit')),
@@ -37,7 +38,7 @@ export function validateDeployment({ spec }: Deployment): FieldErrorList {
 
 export function validateDeploymentUpdate(deployment: Deployment, old: Deployment): FieldErrorList {
   return [
-    ...validateDeployment(deployment),
+    ...validateDeployment(deployment, old),
     ...immutableField(deployment.spec.selector, old.spec.selector, SPEC.child('selector')),
   ];
 }

@@ -7,17 +7,18 @@ import { runningPodTemplate } from '../../../core/v1/validation/index.ts';
 import { immutableField, requiredSelector, selectorMismatch, selectsTemplate, SPEC } from './common.ts';
 import type { DeploymentSpec, ReplicaSet } from './types.ts';
 
-export function validateReplicaSet({ spec }: ReplicaSet): FieldErrorList {
+/** `old`: the replica set before, if it changes. */
+export function validateReplicaSet({ spec }: ReplicaSet, old?: ReplicaSet): FieldErrorList {
   return [
     ...nonNegative(spec.replicas, SPEC.child('replicas')),
     ...nonNegative(spec.minReadySeconds, SPEC.child('minReadySeconds')),
-    ...replicatedTemplate(spec, SPEC),
+    ...replicatedTemplate(spec, SPEC, old?.spec.template),
   ];
 }
 
 export function validateReplicaSetUpdate(replicaSet: ReplicaSet, old: ReplicaSet): FieldErrorList {
   return [
-    ...validateReplicaSet(replicaSet),
+    ...validateReplicaSet(replicaSet, old),
     ...immutableField(replicaSet.spec.selector, old.spec.selector, SPEC.child('selector')),
   ];
 }
@@ -26,6 +27,7 @@ export function validateReplicaSetUpdate(replicaSet: ReplicaSet, old: ReplicaSet
 export function replicatedTemplate(
   { selector, template }: Pick<DeploymentSpec, 'selector' | 'template'>,
   at: FieldPath,
+  old?: DeploymentSpec['template'],
 ): FieldErrorList {
   // Of a replica set too, the message says that it is one of a deployment.
   const errors = requiredSelector(selector, 'deployment', at.child('selector'));
@@ -33,5 +35,5 @@ export function replicatedTemplate(
   if (matches === undefined) return [...errors, field.invalid(at.child('selector'), selector, 'invalid label selector')];
   const templatePath = at.child('template');
   if (!matches) errors.push(...selectorMismatch(template.metadata.labels, templatePath));
-  return [...errors, ...runningPodTemplate(template, 'ReplicaSet', templatePath)];
+  return [...errors, ...runningPodTemplate(template, 'ReplicaSet', templatePath, old)];
 }

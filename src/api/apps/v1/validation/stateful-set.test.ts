@@ -50,6 +50,7 @@ describe('stateful sets', () => {
     ['all at a time', { spec: 'podManagementPolicy: Parallel' }],
     ['updated by hand', { spec: 'updateStrategy: {type: OnDelete}' }],
     ['updated in part', { spec: 'updateStrategy: {rollingUpdate: {partition: 2}}' }],
+    ['that say what their pods are called, which is not listened to', { pod: 'hostname: a/b, subdomain: A_b' }],
     ['updated several at a time', { spec: 'updateStrategy: {rollingUpdate: {maxUnavailable: 33%}}' }],
     ['counted from 5', { spec: 'ordinals: {start: 5}' }],
     [

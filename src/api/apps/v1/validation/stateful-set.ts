@@ -27,6 +27,8 @@ interface Tolerated {
   readonly serviceName?: boolean;
   readonly podTemplate?: boolean;
   readonly claimTemplates?: boolean;
+  /** The template before. */
+  readonly before?: StatefulSetSpec['template'];
 }
 
 export function validateStatefulSet({ spec }: StatefulSet): FieldErrorList {
@@ -45,8 +47,9 @@ const CHANGEABLE = [
 
 export function validateStatefulSetUpdate({ spec }: StatefulSet, old: StatefulSet): FieldErrorList {
   const tolerated = { serviceName: true, claimTemplates: true };
-  const podTemplate = statefulSetSpec(old.spec, tolerated, SPEC).length > 0;
-  const errors = statefulSetSpec(spec, { ...tolerated, podTemplate }, SPEC);
+  const before = old.spec.template;
+  const podTemplate = statefulSetSpec(old.spec, { ...tolerated, before }, SPEC).length > 0;
+  const errors = statefulSetSpec(spec, { ...tolerated, podTemplate, before }, SPEC);
   if (!semanticEqual(fixedPart(spec), fixedPart(old.spec))) {
     const names = CHANGEABLE.slice(0, -1).map((name) => `'${name}'`);
     const list = `${names.join(', ')} and 'minReadySeconds'`;
@@ -142,7 +145,7 @@ function template({ selector, template: pods, volumeClaimTemplates }: StatefulSe
         ...validation.validateLabels(labels, path.child('labels')),
         ...validateAnnotations(annotations, path.child('annotations')),
       );
-    } else errors.push(...validatePodTemplate(withClaims(pods, volumeClaimTemplates), path));
+    } else errors.push(...validatePodTemplate(asInPods(pods, volumeClaimTemplates), path, tolerated.before));
   }
   const { restartPolicy = '', activeDeadlineSeconds } = pods.spec;
   const specPath = path.child('spec');
@@ -156,11 +159,16 @@ function template({ selector, template: pods, volumeClaimTemplates }: StatefulSe
   return errors;
 }
 
-/** The template as its pods will be: each claim is a volume of the same name, in front of the template's own. */
-function withClaims(
-  pods: StatefulSetSpec['template'],
+/**
+ * The template as its pods will be: their host names are given to them, and each claim is a volume of the same name, in front of
+ * the template's own.
+ */
+function asInPods(
+  template: StatefulSetSpec['template'],
   claims: StatefulSetSpec['volumeClaimTemplates'],
 ): StatefulSetSpec['template'] {
+  const { hostname: _, subdomain: __, ...spec } = template.spec;
+  const pods = { ...template, spec };
   // One without a name makes a volume that is refused for it.
   const names = new Set((claims ?? []).map(({ metadata }) => (metadata as { readonly name?: string }).name ?? ''));
   if (names.size === 0) return pods;

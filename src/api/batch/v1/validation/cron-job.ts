@@ -35,7 +35,7 @@ function cronJobSpec(spec: CronJobSpec, old: CronJobSpec | undefined): FieldErro
     // One that was taken before may have become unknown since.
     ...(old !== undefined && old.timeZone === spec.timeZone ? [] : timeZone(spec.timeZone, SPEC.child('timeZone'))),
     ...oneOf(spec.concurrencyPolicy, CONCURRENCY_POLICIES, SPEC.child('concurrencyPolicy')),
-    ...jobTemplate(spec.jobTemplate.spec, SPEC.child('jobTemplate', 'spec')),
+    ...jobTemplate(spec.jobTemplate.spec, SPEC.child('jobTemplate', 'spec'), old?.jobTemplate.spec),
     ...nonNegative(spec.successfulJobsHistoryLimit, SPEC.child('successfulJobsHistoryLimit')),
     ...nonNegative(spec.failedJobsHistoryLimit, SPEC.child('failedJobsHistoryLimit')),
   ];
@@ -76,8 +76,8 @@ function timeZone(zone: string | undefined, at: FieldPath): FieldErrorList {
   return errors;
 }
 
-function jobTemplate(spec: JobSpec, at: FieldPath): FieldErrorList {
-  const errors = jobSpec(spec, at);
+function jobTemplate(spec: JobSpec, at: FieldPath, old: JobSpec | undefined): FieldErrorList {
+  const errors = jobSpec(spec, at, old);
   // Each of its jobs gets one of its own.
   if (spec.selector !== undefined) {
     errors.push(field.invalid(at.child('selector'), spec.selector, '`selector` will be auto-generated'));

@@ -22,7 +22,8 @@ const MAX_MANAGED_BY_LENGTH = 63;
 const COMPLETION_MODES = ['NonIndexed', 'Indexed'];
 const REPLACEMENT_POLICIES = ['Failed', 'TerminatingOrFailed'];
 
-export function jobSpec(spec: JobSpec, at: FieldPath): FieldErrorList {
+/** `old`: the spec before, if it changes. */
+export function jobSpec(spec: JobSpec, at: FieldPath, old?: JobSpec): FieldErrorList {
   return [
     ...numbers(spec, at),
     ...managedBy(spec.managedBy, at.child('managedBy')),
@@ -30,7 +31,7 @@ export function jobSpec(spec: JobSpec, at: FieldPath): FieldErrorList {
     ...(spec.podFailurePolicy === undefined ? [] : podFailurePolicy(spec, at.child('podFailurePolicy'))),
     ...successPolicyOf(spec, at.child('successPolicy')),
     ...podReplacementPolicy(spec, at.child('podReplacementPolicy')),
-    ...validatePodTemplate(spec.template, at.child('template')),
+    ...validatePodTemplate(spec.template, at.child('template'), old?.template),
     ...restartPolicy(spec, at.child('template', 'spec', 'restartPolicy')),
   ];
 }

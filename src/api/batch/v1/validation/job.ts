@@ -12,7 +12,7 @@ import { jobSpec } from './job-spec.ts';
 import type { Job, JobSpec } from './types.ts';
 
 export function validateJob(job: Job, old?: Job): FieldErrorList {
-  return [...generatedSelector(job, old), ...specWithSelector(job.spec), ...hostnames(job)];
+  return [...generatedSelector(job, old), ...specWithSelector(job.spec, old?.spec), ...hostnames(job)];
 }
 
 export function validateJobUpdate(job: Job, old: Job): FieldErrorList {
@@ -21,7 +21,7 @@ export function validateJobUpdate(job: Job, old: Job): FieldErrorList {
   return [
     ...validateJob(job, old),
     // Said again, for the change: a cause for each.
-    ...specWithSelector(spec),
+    ...specWithSelector(spec, before),
     ...completionsUpdate(spec, before, SPEC.child('completions')),
     ...immutableField(spec.selector, before.selector, SPEC.child('selector')),
     ...templateUpdate(spec, old),
@@ -60,8 +60,8 @@ function generatedSelector({ metadata, spec }: Job, old: Job | undefined): Field
   return errors;
 }
 
-function specWithSelector(spec: JobSpec): FieldErrorList {
-  const errors = jobSpec(spec, SPEC);
+function specWithSelector(spec: JobSpec, old?: JobSpec): FieldErrorList {
+  const errors = jobSpec(spec, SPEC, old);
   const at = SPEC.child('selector');
   if (spec.selector === undefined) errors.push(field.required(at));
   else errors.push(...validateLabelSelector(spec.selector, at));

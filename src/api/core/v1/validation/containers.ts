@@ -1,7 +1,7 @@
 // Rules of containers: ordinary, init and ephemeral.
 
 import * as field from '../../../../machinery/field.ts';
-import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
+import type { FieldError, FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
 import type { Container, ContainerPort, ContainerResizePolicy, EphemeralContainer, PodSpec, Volume } from './types.ts';
 import { invalidEach, oneOf, optionalOneOf } from './common.ts';
@@ -17,13 +17,13 @@ export interface PodFacts {
   readonly volumes: ReadonlyMap<string, Volume>;
   readonly claimNames: ReadonlySet<string>;
   readonly spec: PodSpec;
+  /** Init containers that are not sidecars may say that they restart to be resized: one did before. */
+  readonly restartingInit: boolean;
 }
 
 export const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
 const RESTART_POLICIES = ['Always', 'Never', 'OnFailure'];
-const RESTART_ACTIONS: readonly string[] = ['Restart', 'RestartAllContainers'];
-/** Those that the message names: the newer one came without it. */
-const NAMED_RESTART_ACTIONS = ['Restart'];
+const RESTART_ACTIONS = ['Restart', 'RestartAllContainers'];
 const MAX_RESTART_RULES = 20;
 const MAX_EXIT_CODES = 255;
 
@@ -54,14 +54,19 @@ export function initContainers(
     const path = at.index(index);
     errors.push(
       ...commonContainer(container, pod, path),
-      ...restart(container, path),
+      ...initRestart(container, path),
       ...uniqueName(container.name, names, path),
     );
     // Init containers run one after the other, so that each is asked by itself.
     errors.push(...hostPortConflicts([container], at));
-    // Only sidecars go on running beside the others; only they can be probed and have hooks.
+    // Only sidecars go on running beside the others; only they can be probed and have hooks, and be restarted to be resized.
     if (container.restartPolicy === 'Always') errors.push(...probesAndHooks(container, pod, path));
     else {
+      (container.resizePolicy ?? []).forEach(({ restartPolicy }, policyIndex) => {
+        if (restartPolicy !== 'RestartContainer' || pod.restartingInit) return;
+        const message = "must not be set to 'RestartContainer' for non-sidecar initContainers";
+        errors.push(field.invalid(path.child('resizePolicy').index(policyIndex).child('restartPolicy'), restartPolicy, message));
+      });
       for (const name of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
         if (container[name] !== undefined) {
           errors.push(field.forbidden(path.child(name), 'may not be set for init containers without restartPolicy=Always'));
@@ -102,10 +107,9 @@ export function ephemeralContainers(
     if (target !== '' && !otherNames.has(target)) errors.push(field.notFound(path.child('targetContainerName'), target));
     // What a pod's service rests on is no business of a container that is there for a while, to look around.
     for (const name of NOT_FOR_EPHEMERAL) {
-      // Of lists and resources only what is in them counts; whatever else is given is given, be it empty.
+      // Resources are always there: only what is in them counts. Whatever else is given is given, be it empty.
       const value = container[name];
-      const counted = name === 'resources' || Array.isArray(value);
-      if (value !== undefined && (!counted || Object.keys(value).length > 0)) {
+      if (value !== undefined && value !== null && (name !== 'resources' || Object.keys(value).length > 0)) {
         errors.push(field.forbidden(path.child(name), 'cannot be set for an Ephemeral Container'));
       }
     }
@@ -155,21 +159,27 @@ function commonContainer(container: Container | EphemeralContainer, pod: PodFact
   ];
 }
 
+/** The rules of an init container are looked at once it has a policy. */
+function initRestart(container: Container, at: FieldPath): FieldErrorList {
+  const { restartPolicy, restartPolicyRules = [] } = container;
+  if (restartPolicy !== undefined) return restart(container, at);
+  return restartPolicyRules.length > 0 ? [withoutPolicy(at)] : [];
+}
+
+const withoutPolicy = (at: FieldPath): FieldError =>
+  field.required(at.child('restartPolicy'), 'must specify restartPolicy when restart rules are used');
+
 /** Whether a container may have a policy of its own, and rules beside it. */
 function restart({ restartPolicy, restartPolicyRules = [] }: Container, at: FieldPath): FieldErrorList {
   const errors = optionalOneOf(restartPolicy, RESTART_POLICIES, at.child('restartPolicy'));
   const rulesPath = at.child('restartPolicyRules');
-  if (restartPolicyRules.length > 0 && restartPolicy === undefined) {
-    errors.push(field.required(at.child('restartPolicy'), 'must specify restartPolicy when restart rules are used'));
-  }
+  if (restartPolicyRules.length > 0 && restartPolicy === undefined) errors.push(withoutPolicy(at));
   if (restartPolicyRules.length > MAX_RESTART_RULES) {
-    errors.push(field.tooLong(rulesPath, restartPolicyRules, MAX_RESTART_RULES));
+    errors.push(field.tooMany(rulesPath, restartPolicyRules.length, MAX_RESTART_RULES));
   }
   restartPolicyRules.forEach(({ action, exitCodes }, index) => {
     const path = rulesPath.index(index);
-    if (!RESTART_ACTIONS.includes(action ?? '')) {
-      errors.push(field.notSupported(path.child('action'), action ?? '', NAMED_RESTART_ACTIONS));
-    }
+    errors.push(...optionalOneOf(action ?? '', RESTART_ACTIONS, path.child('action')));
     if (exitCodes === undefined) {
       errors.push(field.required(path.child('exitCodes'), 'must be specified'));
       return;
@@ -177,7 +187,7 @@ function restart({ restartPolicy, restartPolicyRules = [] }: Container, at: Fiel
     const { operator, values = [] } = exitCodes;
     errors.push(...optionalOneOf(operator ?? '', ['In', 'NotIn'], path.child('exitCodes', 'operator')));
     if (values.length > MAX_EXIT_CODES) {
-      errors.push(field.tooLong(path.child('exitCodes', 'values'), values, MAX_EXIT_CODES));
+      errors.push(field.tooMany(path.child('exitCodes', 'values'), values.length, MAX_EXIT_CODES));
     }
   });
   return errors;
@@ -198,7 +208,7 @@ function resizePolicy(
       ...oneOf(policy.restartPolicy, ['NotRequired', 'RestartContainer'], at),
     );
     if (podRestartPolicy === 'Never' && policy.restartPolicy !== 'NotRequired') {
-      const message = "must be 'NotRequired' when `restartPolicy` is 'Never'";
+      const message = "must be 'NotRequired' when pod `restartPolicy` is 'Never'";
       errors.push(field.invalid(at, policy.restartPolicy, message));
     }
   });

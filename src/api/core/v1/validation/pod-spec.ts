@@ -30,6 +30,7 @@ export function podSpec(spec: PodSpec, at: FieldPath, owner: VolumeOwner = IN_TE
     volumes: validatedVolumes.volumes,
     claimNames,
     spec,
+    restartingInit: owner.restartingInit === true,
   };
   const init = spec.initContainers ?? [];
   return [
@@ -44,7 +45,7 @@ export function podSpec(spec: PodSpec, at: FieldPath, owner: VolumeOwner = IN_TE
     ...oneOf(spec.restartPolicy, RESTART_POLICIES, at.child('restartPolicy')),
     ...oneOf(spec.dnsPolicy, DNS_POLICIES, at.child('dnsPolicy')),
     ...validation.validateLabels(spec.nodeSelector, at.child('nodeSelector')),
-    ...podSecurityContext(spec, at.child('securityContext')),
+    ...podSecurityContext(spec, at.child('securityContext'), owner.anySELinuxPolicy === true),
     ...affinity(spec.affinity, at.child('affinity'), { anyValues: owner.anyNodeValues === true }),
     ...dnsConfig(spec.dnsConfig, spec.dnsPolicy, at.child('dnsConfig')),
     ...(spec.readinessGates ?? []).flatMap(({ conditionType }, index) =>
@@ -118,10 +119,26 @@ function fileKeyVolumes(spec: PodSpec, at: FieldPath): FieldErrorList {
   );
 }
 
+/** What a spec that was stored may go on saying, though a new one could not. */
+export function whatStays(old: PodSpec): Pick<VolumeOwner, 'anySELinuxPolicy' | 'restartingInit'> {
+  return {
+    anySELinuxPolicy: old.securityContext?.seLinuxChangePolicy !== undefined,
+    restartingInit: (old.initContainers ?? []).some(
+      ({ restartPolicy, resizePolicy }) =>
+        restartPolicy !== 'Always' && (resizePolicy ?? []).some((policy) => policy.restartPolicy === 'RestartContainer'),
+    ),
+  };
+}
+
 /** The template of a controller that keeps its pods running. */
-export function runningPodTemplate(template: PodTemplateSpec | undefined, kindName: string, at: FieldPath): FieldErrorList {
+export function runningPodTemplate(
+  template: PodTemplateSpec | undefined,
+  kindName: string,
+  at: FieldPath,
+  old?: PodTemplateSpec,
+): FieldErrorList {
   if (template === undefined) return [field.required(at)];
-  const errors = podTemplate(template, at);
+  const errors = podTemplate(template, at, old);
   const { restartPolicy, activeDeadlineSeconds } = template.spec;
   if (restartPolicy !== 'Always') {
     errors.push(field.notSupported(at.child('spec', 'restartPolicy'), restartPolicy, ['Always']));
@@ -133,12 +150,13 @@ export function runningPodTemplate(template: PodTemplateSpec | undefined, kindNa
   return errors;
 }
 
-export function podTemplate({ metadata, spec }: PodTemplateSpec, at: FieldPath): FieldErrorList {
+/** `old`: the template before, if it changes. */
+export function podTemplate({ metadata, spec }: PodTemplateSpec, at: FieldPath, old?: PodTemplateSpec): FieldErrorList {
   const errors = [
     ...validation.validateLabels(metadata.labels, at.child('labels')),
     ...annotations(metadata.annotations, at.child('annotations')),
     ...podAnnotations(metadata.annotations, spec, at.child('annotations')),
-    ...podSpec(spec, at.child('spec')),
+    ...podSpec(spec, at.child('spec'), old === undefined ? IN_TEMPLATE : { ...IN_TEMPLATE, ...whatStays(old.spec) }),
     ...profilesMatch(metadata.annotations, spec, at.child('spec')),
   ];
   if ((spec.ephemeralContainers ?? []).length > 0) {

@@ -86,7 +86,7 @@ describe('containers', () => {
       container('restartPolicyRules: [{action: Stop}, {action: Restart, exitCodes: {operator: Not}}]'),
       [
         'spec.containers[0].restartPolicy: Required value: must specify restartPolicy when restart rules are used',
-        'spec.containers[0].restartPolicyRules[0].action: Unsupported value: "Stop": supported values: "Restart"',
+        'spec.containers[0].restartPolicyRules[0].action: Unsupported value: "Stop": supported values: "Restart", "RestartAllContainers"',
         'spec.containers[0].restartPolicyRules[0].exitCodes: Required value: must be specified',
         'spec.containers[0].restartPolicyRules[1].exitCodes.operator: Unsupported value: "Not": supported values: "In", "NotIn"',
       ],
@@ -97,9 +97,17 @@ describe('containers', () => {
       [
         'spec.containers[0].resizePolicy[1]: Duplicate value: "cpu"',
         'spec.containers[0].resizePolicy: Unsupported value: "Perhaps": supported values: "NotRequired", "RestartContainer"',
-        `spec.containers[0].resizePolicy: Invalid value: "Perhaps": must be 'NotRequired' when \`restartPolicy\` is 'Never'`,
+        `spec.containers[0].resizePolicy: Invalid value: "Perhaps": must be 'NotRequired' when pod \`restartPolicy\` is 'Never'`,
         'spec.containers[0].resizePolicy: Unsupported value: "disk": supported values: "cpu", "memory"',
-        `spec.containers[0].resizePolicy: Invalid value: "RestartContainer": must be 'NotRequired' when \`restartPolicy\` is 'Never'`,
+        `spec.containers[0].resizePolicy: Invalid value: "RestartContainer": must be 'NotRequired' when pod \`restartPolicy\` is 'Never'`,
+      ],
+    ],
+    [
+      'init containers that are no sidecars',
+      `${good}\ninitContainers: [{name: i, image: i, restartPolicyRules: [{action: Stop}], resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]}]`,
+      [
+        'spec.initContainers[0].restartPolicy: Required value: must specify restartPolicy when restart rules are used',
+        `spec.initContainers[0].resizePolicy[0].restartPolicy: Invalid value: "RestartContainer": must not be set to 'RestartContainer' for non-sidecar initContainers`,
       ],
     ],
     [
@@ -799,7 +807,7 @@ describe('security', () => {
         'spec.securityContext.supplementalGroups[0]: Invalid value: -1: must be between 0 and 2147483647, inclusive',
         'spec.securityContext.fsGroupChangePolicy: Unsupported value: "Never": supported values: "Always", "OnRootMismatch"',
         'spec.securityContext.supplementalGroupsPolicy: Unsupported value: "Lax": supported values: "Merge", "Strict"',
-        'spec.securityContext.seLinuxChangePolicy: Unsupported value: "Never": supported values: "MountOption", "Recursive"',
+        'spec.securityContext.seLinuxChangePolicy: Unsupported value: "Never": supported values: "Recursive"',
       ],
     ],
     [

@@ -8,7 +8,7 @@ import type { Affinity, Container, NodeAffinity, NodeSelectorTerm, Pod, PodSpec,
 import { isMirrorPod, podAnnotations, podAnnotationsUpdate } from './annotations.ts';
 import { invalidEach, MAX_INT32 } from './common.ts';
 import { containersOfPod, image } from './containers.ts';
-import { podSpec } from './pod-spec.ts';
+import { podSpec, whatStays } from './pod-spec.ts';
 import { profilesMatch } from './profile-annotations.ts';
 import { asksForImpossibleValues, tolerations } from './scheduling.ts';
 
@@ -37,6 +37,7 @@ export function anyPod({ metadata, spec }: Pod, old?: Pod): FieldErrorList {
       isPod: true,
       isMirror: isMirrorPod(metadata.annotations),
       anyNodeValues: asksForImpossibleValues(required),
+      ...(old !== undefined && whatStays(old.spec)),
     }),
     ...tokensWithoutAccount(spec),
     ...containersOfPod(spec.containers, SPEC.child('containers')),

@@ -6,7 +6,8 @@ import type { Binding, ReplicationController } from './types.ts';
 import { nonNegative, optionalOneOf } from './common.ts';
 import { runningPodTemplate } from './pod-spec.ts';
 
-export function validateReplicationController({ spec }: ReplicationController): FieldErrorList {
+/** `old`: the controller before, if it changes. */
+export function validateReplicationController({ spec }: ReplicationController, old?: ReplicationController): FieldErrorList {
   const at = field.path('spec');
   const selector = Object.entries(spec.selector ?? {});
   const errors = [
@@ -19,7 +20,7 @@ export function validateReplicationController({ spec }: ReplicationController): 
   if (spec.template !== undefined && !selector.every(([key, value]) => labels[key] === value)) {
     errors.push(field.invalid(at.child('template', 'metadata', 'labels'), labels, '`selector` does not match template `labels`'));
   }
-  errors.push(...runningPodTemplate(spec.template, 'ReplicationController', at.child('template')));
+  errors.push(...runningPodTemplate(spec.template, 'ReplicationController', at.child('template'), old?.spec.template));
   return errors;
 }
 

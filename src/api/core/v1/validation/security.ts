@@ -123,7 +123,8 @@ export function hostUsers(spec: PodSpec, at: FieldPath): FieldErrorList {
   ];
 }
 
-export function podSecurityContext(spec: PodSpec, at: FieldPath): FieldErrorList {
+/** `anySELinuxPolicy`: not only the one that needs no other feature; the spec had some before. */
+export function podSecurityContext(spec: PodSpec, at: FieldPath, anySELinuxPolicy: boolean): FieldErrorList {
   const context = spec.securityContext ?? {};
   const errors: FieldErrorList = [
     ...id(context.fsGroup, at.child('fsGroup')),
@@ -142,7 +143,11 @@ export function podSecurityContext(spec: PodSpec, at: FieldPath): FieldErrorList
     ...windowsOptions(context.windowsOptions, at.child('windowsOptions')),
     ...appArmorProfile(context.appArmorProfile, at.child('appArmorProfile')),
     ...optionalOneOf(context.supplementalGroupsPolicy, ['Merge', 'Strict'], at.child('supplementalGroupsPolicy')),
-    ...optionalOneOf(context.seLinuxChangePolicy, ['MountOption', 'Recursive'], at.child('seLinuxChangePolicy')),
+    ...optionalOneOf(
+      context.seLinuxChangePolicy,
+      anySELinuxPolicy ? ['MountOption', 'Recursive'] : ['Recursive'],
+      at.child('seLinuxChangePolicy'),
+    ),
   );
   return errors;
 }

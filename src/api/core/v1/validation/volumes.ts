@@ -25,6 +25,10 @@ export interface VolumeOwner {
   readonly isMirror: boolean;
   /** It was stored when it might still ask for nodes of labels that none can have. */
   readonly anyNodeValues?: boolean;
+  /** It was stored with a policy for labels of SELinux. */
+  readonly anySELinuxPolicy?: boolean;
+  /** It was stored with an init container, no sidecar, that restarts to be resized. */
+  readonly restartingInit?: boolean;
 }
 
 export function volumes(list: readonly Volume[] | undefined, owner: VolumeOwner, at: FieldPath): ValidatedVolumes {

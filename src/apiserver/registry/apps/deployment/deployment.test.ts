@@ -55,6 +55,17 @@ describe('deployments', () => {
     expect(scaled.warnings).toEqual([]);
     const changed = await deployments.patch('web.1', { spec: { replicas: 3 } });
     expect(changed.warnings).toHaveLength(1);
+    const again = await deployments.put('web.1?dryRun=All', deployment('web.1', {}, { imagePullSecrets: [{}] }));
+    expect(again.warnings).toEqual(['spec.template.spec.imagePullSecrets[0].name: invalid empty name ""']);
+  });
+
+  test('go on saying what is not taken any more', async () => {
+    const policy = (seLinuxChangePolicy: string) => deployment('web', {}, { securityContext: { seLinuxChangePolicy } });
+    expect((await deployments.create(policy('MountOption'))).causes).toEqual([
+      'spec.template.spec.securityContext.seLinuxChangePolicy',
+    ]);
+    expect((await deployments.create(policy('Recursive'))).code).toBe(201);
+    expect((await deployments.put('web', policy('MountOption'))).code).toBe(200);
   });
 
   test('count what is desired: spec and annotations', async () => {

@@ -71,6 +71,14 @@ describe('stateful sets', () => {
     expect(annotated.object.metadata.generation).toBe(2);
   });
 
+  test('forget how many pods may be updated at a time, which is not done yet', async () => {
+    const updateStrategy = { type: 'RollingUpdate', rollingUpdate: { partition: 1, maxUnavailable: -1 } };
+    const made = await statefulSets.create(statefulSet('db', { updateStrategy }));
+    expect(made.object.spec['updateStrategy']).toEqual({ type: 'RollingUpdate', rollingUpdate: { partition: 1 } });
+    const changed = await statefulSets.patch('db', { spec: { updateStrategy: { rollingUpdate: { maxUnavailable: 2 } } } });
+    expect(changed.object.spec['updateStrategy']).toEqual({ type: 'RollingUpdate', rollingUpdate: { partition: 1 } });
+  });
+
   test('have a status that is written on its own', async () => {
     await statefulSets.create(statefulSet());
     const changed = await statefulSets.patch('db/status', { spec: { replicas: 9 }, status: { replicas: 1, readyReplicas: 1 } });

@@ -29,17 +29,28 @@ function warnings({ spec }: StatefulSet, claim: (template: FieldPath) => FieldPa
   return (spec.revisionHistoryLimit ?? 0) < 0 ? [...claims, KEEPS_ALL_REVISIONS] : claims;
 }
 
+/** Without what nobody acts on: of the template, and how many pods may be away at a time (MaxUnavailableStatefulSet). */
+function withEnabledFields(statefulSet: StatefulSet, old?: StatefulSet): StatefulSet {
+  const enabled = withEnabledTemplateFields(statefulSet, old);
+  const { updateStrategy } = enabled.spec;
+  const { rollingUpdate } = updateStrategy;
+  if (rollingUpdate?.maxUnavailable === undefined) return enabled;
+  if (old?.spec.updateStrategy.rollingUpdate?.maxUnavailable !== undefined) return enabled;
+  const { maxUnavailable: _, ...rest } = rollingUpdate;
+  return { ...enabled, spec: { ...enabled.spec, updateStrategy: { ...updateStrategy, rollingUpdate: rest } } };
+}
+
 export const statefulSetStrategy: ResourceStrategy<StatefulSet> = {
   generation: true,
   // Its pods have its name in theirs, which are host names.
   validateName: labelName,
-  prepareForCreate: (statefulSet) => withEnabledTemplateFields({ ...statefulSet, status: { replicas: 0, availableReplicas: 0 } }),
+  prepareForCreate: (statefulSet) => withEnabledFields({ ...statefulSet, status: { replicas: 0, availableReplicas: 0 } }),
   validate: (statefulSet) => validateStatefulSet(statefulSet),
   warningsOnCreate: (statefulSet) => [
     ...podTemplateWarnings(statefulSet.spec.template, TEMPLATE),
     ...warnings(statefulSet, (template) => template),
   ],
-  prepareForUpdate: (statefulSet, old) => withEnabledTemplateFields({ ...statefulSet, status: old.status }, old),
+  prepareForUpdate: (statefulSet, old) => withEnabledFields({ ...statefulSet, status: old.status }, old),
   validateUpdate: (statefulSet, old) => validateStatefulSetUpdate(statefulSet, old),
   warningsOnUpdate: (statefulSet, old) => [
     ...(statefulSet.metadata.generation === old.metadata.generation

@@ -25,7 +25,7 @@ function isClaimOrSnapshot({ apiGroup, kind }: NonNullable<ClaimSpec['dataSource
   return kind === 'VolumeSnapshot' && group === 'snapshot.storage.k8s.io';
 }
 
-/** Of a new claim: the field that is missing is filled in from the other. */
+/** The field that is missing is filled in from the other. */
 export function withBothDataSources(spec: ClaimSpec): ClaimSpec {
   const { dataSource, dataSourceRef } = spec;
   if (dataSource !== undefined && dataSourceRef === undefined) return { ...spec, dataSourceRef: dataSource };

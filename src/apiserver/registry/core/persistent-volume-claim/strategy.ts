@@ -22,8 +22,13 @@ export const persistentVolumeClaimStrategy: ResourceStrategy<PersistentVolumeCla
   }),
   validate: (claim) => validatePersistentVolumeClaim(claim),
   warningsOnCreate: (claim) => persistentVolumeClaimWarnings(claim),
-  prepareForUpdate: (claim, old) => ({ ...claim, spec: supportedDataSources(claim.spec, old.spec), status: old.status }),
-  validateUpdate: (claim, old) => validatePersistentVolumeClaimUpdate(claim, old),
+  // Clients that know only the older field send what they have read without the newer one.
+  prepareForUpdate: (claim, old) => ({
+    ...claim,
+    spec: withBothDataSources(supportedDataSources(claim.spec, old.spec)),
+    status: old.status,
+  }),
+  validateUpdate: (claim, old) => validatePersistentVolumeClaimUpdate(claim, { ...old, spec: withBothDataSources(old.spec) }),
   warningsOnUpdate: (claim) => persistentVolumeClaimWarnings(claim),
 };
 

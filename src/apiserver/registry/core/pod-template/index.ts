@@ -27,7 +27,7 @@ export const podTemplateStrategy: ResourceStrategy<PodTemplate> = {
   }),
   validate: ({ template }) => validatePodTemplate(template, TEMPLATE),
   warningsOnCreate: ({ template }) => podTemplateWarnings(template, TEMPLATE),
-  validateUpdate: ({ template }) => validatePodTemplate(template, TEMPLATE),
+  validateUpdate: ({ template }, old) => validatePodTemplate(template, TEMPLATE, old.template),
   warningsOnUpdate: ({ metadata, template }, old) =>
     metadata.generation === old.metadata.generation ? [] : podTemplateWarnings(template, TEMPLATE),
 };

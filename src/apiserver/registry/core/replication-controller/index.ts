@@ -30,7 +30,7 @@ export const replicationControllerStrategy: ResourceStrategy<ReplicationControll
   validate: (controller) => validateReplicationController(controller),
   warningsOnCreate: ({ metadata, spec }) => [...resourceNameWarnings(metadata.name), ...templateWarnings(spec)],
   prepareForUpdate: (controller, old) => withEnabledTemplateFields({ ...controller, status: old.status }, old),
-  validateUpdate: (controller) => validateReplicationController(controller),
+  validateUpdate: (controller, old) => validateReplicationController(controller, old),
   warningsOnUpdate: ({ metadata, spec }, old) => (metadata.generation === old.metadata.generation ? [] : templateWarnings(spec)),
   selectableFieldNames: ['status.replicas'],
   selectableFields: (controller) => ({ 'status.replicas': String(controller.status.replicas) }),
