@@ -67,6 +67,22 @@ const podSpec = {
 const template = { metadata: { labels }, spec: podSpec };
 const claimSpec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
 
+const matchConstraints = {
+  matchPolicy: 'Equivalent',
+  namespaceSelector: { matchLabels: labels },
+  objectSelector: {},
+  resourceRules: [
+    {
+      operations: ['CREATE', 'UPDATE'],
+      apiGroups: ['apps'],
+      apiVersions: ['v1'],
+      resources: ['deployments'],
+      resourceNames: ['a'],
+      scope: 'Namespaced',
+    },
+  ],
+} as const;
+
 const entries: readonly (readonly [
   apiVersion: string,
   kind: string,
@@ -83,14 +99,123 @@ const entries: readonly (readonly [
         type: 'LoadBalancer',
         selector: labels,
         ports: [
-          { name: 'http', port: 80, targetPort: 'http', nodePort: 31_234 },
+          { name: 'http', port: 80, targetPort: 'http' },
           { name: 'dns', port: 53, protocol: 'UDP' },
         ],
         sessionAffinity: 'ClientIP',
         externalTrafficPolicy: 'Local',
-        healthCheckNodePort: 31_235,
         loadBalancerSourceRanges: ['10.0.0.0/8'],
-        clusterIP: '10.96.12.34',
+      },
+    },
+  ],
+  [
+    'v1',
+    'Service',
+    'services',
+    { spec: { type: 'ExternalName', externalName: 'a.example.com', sessionAffinity: 'None', ports: [{ port: 80 }] } },
+  ],
+  [
+    'v1',
+    'Service',
+    'services',
+    {
+      spec: {
+        clusterIP: 'None',
+        selector: labels,
+        ports: [{ name: 'http', port: 80, appProtocol: 'kubernetes.io/h2c' }],
+        publishNotReadyAddresses: true,
+        internalTrafficPolicy: 'Cluster',
+        trafficDistribution: 'PreferClose',
+      },
+    },
+  ],
+  [
+    'v1',
+    'Pod',
+    'pods',
+    {
+      spec: {
+        restartPolicy: 'Never',
+        hostNetwork: true,
+        dnsPolicy: 'None',
+        dnsConfig: { nameservers: ['10.0.0.10'] },
+        os: { name: 'linux' },
+        securityContext: { supplementalGroups: [1], seccompProfile: { type: 'Localhost', localhostProfile: 'a.json' } },
+        initContainers: [{ name: 'first', image: 'busybox', restartPolicy: 'Never' }],
+        containers: [
+          {
+            name: 'main',
+            image: 'busybox',
+            ports: [{ containerPort: 80, hostPort: 80 }],
+            envFrom: [{ configMapRef: { name: 'it' }, prefix: 'A_' }],
+            restartPolicy: 'Never',
+            restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [1] } }],
+            resources: { limits: { cpu: '1', 'hugepages-2Mi': '4Mi' }, claims: [{ name: 'device' }] },
+            resizePolicy: [{ resourceName: 'cpu', restartPolicy: 'NotRequired' }],
+            volumeDevices: [{ name: 'disk', devicePath: '/dev/a' }],
+            securityContext: {
+              appArmorProfile: { type: 'RuntimeDefault' },
+              seLinuxOptions: { level: 's0' },
+              allowPrivilegeEscalation: false,
+            },
+          },
+        ],
+        resourceClaims: [{ name: 'device', resourceClaimTemplateName: 'it' }],
+        resources: { limits: { cpu: '2' } },
+        volumes: [
+          { name: 'disk', persistentVolumeClaim: { claimName: 'it' } },
+          { name: 'nfs', nfs: { server: 's', path: '/p' } },
+          { name: 'host', hostPath: { path: '/p', type: 'Directory' } },
+          { name: 'csi', csi: { driver: 'nobody.example.com', nodePublishSecretRef: { name: 'it' } } },
+          { name: 'image', image: { reference: 'busybox', pullPolicy: 'Always' } },
+          { name: 'facts', downwardAPI: { items: [{ path: 'a', fieldRef: { fieldPath: 'metadata.labels' } }] } },
+        ],
+        readinessGates: [{ conditionType: 'example.com/ready' }],
+        schedulingGates: [{ name: 'example.com/wait' }],
+        imagePullSecrets: [{ name: 'it' }],
+      },
+    },
+  ],
+  [
+    'v1',
+    'Endpoints',
+    'endpoints',
+    {
+      subsets: [
+        {
+          addresses: [{ ip: '10.1.2.3', hostname: 'a', nodeName: 'n', targetRef: { kind: 'Pod', name: 'p' } }],
+          notReadyAddresses: [{ ip: '10.1.2.4' }],
+          ports: [{ name: 'http', port: 80, protocol: 'TCP' }],
+        },
+      ],
+    },
+  ],
+  [
+    'v1',
+    'Secret',
+    'secrets',
+    { type: 'kubernetes.io/dockerconfigjson', data: { '.dockerconfigjson': 'e30=' }, immutable: false },
+  ],
+  ['v1', 'ConfigMap', 'configmaps', { data: { a: 'b' }, binaryData: { c: 'YQ==' }, immutable: false }],
+  [
+    'v1',
+    'ServiceAccount',
+    'serviceaccounts',
+    { secrets: [{ name: 'it' }], imagePullSecrets: [{ name: 'it' }], automountServiceAccountToken: false },
+  ],
+  [
+    'v1',
+    'PersistentVolume',
+    'persistentvolumes',
+    {
+      spec: {
+        capacity: { storage: '1Gi' },
+        accessModes: ['ReadWriteOnce', 'ReadOnlyMany'],
+        local: { path: '/p' },
+        claimRef: { namespace: 'default', name: 'it' },
+        mountOptions: ['ro'],
+        volumeMode: 'Filesystem',
+        nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'a', operator: 'Exists' }] }] } },
       },
     },
   ],
@@ -232,6 +357,24 @@ const entries: readonly (readonly [
         },
         successPolicy: { rules: [{ succeededIndexes: '0-1', succeededCount: 1 }] },
         template: { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'busybox' }] } },
+      },
+    },
+  ],
+  [
+    'batch/v1',
+    'Job',
+    'jobs',
+    {
+      spec: {
+        suspend: true,
+        parallelism: 2,
+        backoffLimit: 3,
+        manualSelector: true,
+        selector: { matchLabels: labels },
+        podReplacementPolicy: 'Failed',
+        managedBy: 'example.com/somebody',
+        podFailurePolicy: { rules: [{ action: 'FailJob', onExitCodes: { operator: 'NotIn', values: [1] } }] },
+        template: { metadata: { labels }, spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'busybox' }] } },
       },
     },
   ],
@@ -493,6 +636,199 @@ const entries: readonly (readonly [
           admissionReviewVersions: ['v1'],
         },
       ],
+    },
+  ],
+  [
+    'networking.k8s.io/v1',
+    'IngressClass',
+    'ingressclasses',
+    { spec: { controller: 'a.example.com/b', parameters: { apiGroup: 'example.com', kind: 'P', name: 'p', scope: 'Cluster' } } },
+  ],
+  ['networking.k8s.io/v1', 'ServiceCIDR', 'servicecidrs', { spec: { cidrs: ['10.78.0.0/24', 'fd00:78::/112'] } }],
+  [
+    'coordination.k8s.io/v1',
+    'Lease',
+    'leases',
+    {
+      spec: {
+        holderIdentity: 'a',
+        leaseDurationSeconds: 15,
+        leaseTransitions: 1,
+        renewTime: '2026-01-02T03:04:05.000006Z',
+        strategy: 'OldestEmulationVersion',
+        preferredHolder: 'b',
+      },
+    },
+  ],
+  [
+    'node.k8s.io/v1',
+    'RuntimeClass',
+    'runtimeclasses',
+    {
+      handler: 'nobody',
+      overhead: { podFixed: { cpu: '10m', memory: '10Mi' } },
+      scheduling: {
+        nodeSelector: { a: 'b' },
+        tolerations: [{ key: 'a', operator: 'Equal', value: 'b', effect: 'NoExecute', tolerationSeconds: 5 }],
+      },
+    },
+  ],
+  [
+    'scheduling.k8s.io/v1',
+    'PriorityClass',
+    'priorityclasses',
+    { value: 5, globalDefault: false, description: 'd', preemptionPolicy: 'Never' },
+  ],
+  [
+    'rbac.authorization.k8s.io/v1',
+    'Role',
+    'roles',
+    { rules: [{ verbs: ['get', '*'], apiGroups: ['apps'], resources: ['deployments/scale'], resourceNames: ['a'] }] },
+  ],
+  [
+    'rbac.authorization.k8s.io/v1',
+    'ClusterRoleBinding',
+    'clusterrolebindings',
+    {
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
+      subjects: [{ kind: 'Group', name: 'g', apiGroup: 'rbac.authorization.k8s.io' }],
+    },
+  ],
+  [
+    'storage.k8s.io/v1',
+    'CSINode',
+    'csinodes',
+    {
+      spec: { drivers: [{ name: 'a.example.com', nodeID: 'n', topologyKeys: ['example.com/zone'], allocatable: { count: 5 } }] },
+    },
+  ],
+  [
+    'storage.k8s.io/v1',
+    'CSIStorageCapacity',
+    'csistoragecapacities',
+    {
+      storageClassName: 'it',
+      capacity: '1Gi',
+      maximumVolumeSize: '1Gi',
+      nodeTopology: { matchLabels: { a: 'b' }, matchExpressions: [{ key: 'c', operator: 'In', values: ['d'] }] },
+    },
+  ],
+  [
+    'storage.k8s.io/v1',
+    'VolumeAttachment',
+    'volumeattachments',
+    {
+      spec: {
+        attacher: 'nobody.example.com',
+        nodeName: 'n',
+        source: {
+          inlineVolumeSpec: {
+            accessModes: ['ReadWriteOnce'],
+            capacity: { storage: '1Gi' },
+            csi: { driver: 'nobody.example.com', volumeHandle: 'h' },
+          },
+        },
+      },
+    },
+  ],
+  [
+    'resource.k8s.io/v1',
+    'DeviceClass',
+    'deviceclasses',
+    {
+      spec: {
+        selectors: [{ cel: { expression: 'device.driver == "nobody.example.com"' } }],
+        config: [{ opaque: { driver: 'nobody.example.com', parameters: { a: 1 } } }],
+        extendedResourceName: 'example.com/gpu',
+      },
+    },
+  ],
+  [
+    'resource.k8s.io/v1',
+    'ResourceClaimTemplate',
+    'resourceclaimtemplates',
+    {
+      spec: {
+        metadata: { labels, annotations: { a: 'b' } },
+        spec: { devices: { requests: [{ name: 'a', exactly: { deviceClassName: 'c', allocationMode: 'All' } }] } },
+      },
+    },
+  ],
+  [
+    'admissionregistration.k8s.io/v1',
+    'MutatingWebhookConfiguration',
+    'mutatingwebhookconfigurations',
+    {
+      webhooks: [
+        {
+          name: 'hook.nobody.example.com',
+          clientConfig: { url: 'https://nobody.example.com/a' },
+          rules: [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*'] }],
+          matchConditions: [{ name: 'a', expression: 'request.operation == "CREATE"' }],
+          reinvocationPolicy: 'IfNeeded',
+          sideEffects: 'NoneOnDryRun',
+          objectSelector: { matchLabels: labels },
+          admissionReviewVersions: ['v1', 'v1beta1'],
+        },
+      ],
+    },
+  ],
+  [
+    'admissionregistration.k8s.io/v1',
+    'ValidatingAdmissionPolicy',
+    'validatingadmissionpolicies',
+    {
+      spec: {
+        failurePolicy: 'Fail',
+        paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
+        matchConstraints,
+        matchConditions: [{ name: 'a', expression: 'true' }],
+        variables: [{ name: 'v', expression: 'object.metadata.name' }],
+        validations: [{ expression: 'variables.v != "a"', message: 'm', reason: 'Forbidden', messageExpression: '"m"' }],
+        auditAnnotations: [{ key: 'k', valueExpression: '"v"' }],
+      },
+    },
+  ],
+  [
+    'admissionregistration.k8s.io/v1',
+    'ValidatingAdmissionPolicyBinding',
+    'validatingadmissionpolicybindings',
+    {
+      spec: {
+        policyName: 'it',
+        paramRef: { name: 'p', namespace: 'default', parameterNotFoundAction: 'Deny' },
+        matchResources: { ...matchConstraints, excludeResourceRules: [matchConstraints.resourceRules[0]] },
+        validationActions: ['Deny', 'Audit'],
+      },
+    },
+  ],
+  [
+    'admissionregistration.k8s.io/v1',
+    'MutatingAdmissionPolicy',
+    'mutatingadmissionpolicies',
+    {
+      spec: {
+        matchConstraints,
+        failurePolicy: 'Ignore',
+        reinvocationPolicy: 'IfNeeded',
+        variables: [{ name: 'v', expression: '1' }],
+        mutations: [
+          { patchType: 'ApplyConfiguration', applyConfiguration: { expression: 'Object{metadata: Object.metadata{}}' } },
+          { patchType: 'JSONPatch', jsonPatch: { expression: '[JSONPatch{op: "remove", path: "/a"}]' } },
+        ],
+      },
+    },
+  ],
+  [
+    'admissionregistration.k8s.io/v1',
+    'MutatingAdmissionPolicyBinding',
+    'mutatingadmissionpolicybindings',
+    {
+      spec: {
+        policyName: 'it',
+        paramRef: { selector: { matchLabels: labels }, parameterNotFoundAction: 'Allow' },
+        matchResources: matchConstraints,
+      },
     },
   ],
 ];

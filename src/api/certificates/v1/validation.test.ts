@@ -66,7 +66,7 @@ describe('a request', () => {
       { spec: { request: base64('no request') } },
       `spec.request: Invalid value: "${base64('no request')}": PEM block type must be CERTIFICATE REQUEST`,
     ],
-    [{ spec: { request: '' } }, 'spec.request: Invalid value: "": PEM block type must be CERTIFICATE REQUEST'],
+    [{ spec: { request: '' } }, 'spec.request: Invalid value: null: PEM block type must be CERTIFICATE REQUEST'],
     [
       { spec: { request: base64(block('CERTIFICATE', '')) } },
       `spec.request: Invalid value: "${base64(block('CERTIFICATE', ''))}": PEM block type must be CERTIFICATE REQUEST`,

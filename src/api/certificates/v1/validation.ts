@@ -57,7 +57,8 @@ export function validateCertificateSigningRequest(
   try {
     parseCertificateRequest(spec.request);
   } catch (error) {
-    errors.push(field.invalid(at.child('request'), spec.request, error instanceof Error ? error.message : String(error)));
+    const shown = spec.request === '' ? null : spec.request;
+    errors.push(field.invalid(at.child('request'), shown, error instanceof Error ? error.message : String(error)));
   }
   errors.push(...usages(spec.usages ?? [], at.child('usages'), old?.spec.usages));
   if (spec.signerName === LEGACY_UNKNOWN && old?.spec.signerName !== LEGACY_UNKNOWN) {

@@ -59,8 +59,9 @@ function urlProblem(url: string): string | undefined {
 function webhookService(service: Immutable<admission.ServiceReference>, at: FieldPath): FieldErrorList {
   const { name, namespace, path, port = 0 } = service;
   const errors: FieldErrorList = [];
-  if (name === '') errors.push(field.required(at.child('name')));
-  if (namespace === '') errors.push(field.required(at.child('namespace')));
+  // Each of the two is told under the other's name: so it is in Kubernetes.
+  if (namespace === '') errors.push(field.required(at.child('name')));
+  if (name === '') errors.push(field.required(at.child('namespace')));
   const problems = validation.isValidPortNum(port);
   if (problems.length > 0) errors.push(field.invalid(at.child('port'), port, `port is not valid: ${problems.join(', ')}`));
   return path === undefined ? errors : [...errors, ...webhookPath(path, at.child('path'))];

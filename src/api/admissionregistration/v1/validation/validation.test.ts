@@ -194,8 +194,8 @@ describe('webhooks', () => {
       ],
     ],
     [service({}), []],
-    [service({ name: '' }), ['clientConfig.service.name: Required value']],
-    [service({ namespace: '' }), ['clientConfig.service.namespace: Required value']],
+    [service({ name: '' }), ['clientConfig.service.namespace: Required value']],
+    [service({ namespace: '' }), ['clientConfig.service.name: Required value']],
     [service({ port: null }), []],
     [
       service({ port: 0 }),
