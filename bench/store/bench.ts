@@ -11,6 +11,7 @@ import { BuiltCluster } from '../built-cluster.ts';
 import { createNamespace } from '../load/bench.ts';
 import type { RunReport } from '../load/generator.ts';
 import { GeneratorProcess } from '../load/generator-process.ts';
+import { loopDelay, PROBE_FLAGS, type LoopDelay } from './loop-delay.ts';
 import { heading, median, note, quantile, show } from '../report.ts';
 
 const CLIENTS = [1, 64, 256];
@@ -21,6 +22,8 @@ const CEILING_MS = 1000;
 const RECORD_BYTES = 1400;
 /** At 64 clients. */
 const GOAL = { atLeast: 8000 };
+/** Of the server's event loop, p99 in ms. */
+const DELAY_GOAL = { atMost: 20 };
 
 export async function store(): Promise<void> {
   heading(
@@ -28,7 +31,7 @@ export async function store(): Promise<void> {
   );
   const ceilings = new Map<number, { readonly file: Ceiling; readonly sqlite: Ceiling }>();
   for (const clients of CLIENTS) ceilings.set(clients, { file: appendAndSync(clients), sqlite: await rawSqlite(clients) });
-  const cluster = await BuiltCluster.start({ flags: ['--store', 'embedded', '--runtime', 'simulated'] });
+  const cluster = await BuiltCluster.start({ flags: ['--store', 'embedded', '--runtime', 'simulated'], nodeFlags: PROBE_FLAGS });
   let generator: GeneratorProcess | undefined;
   try {
     await createNamespace(cluster.target);
@@ -36,11 +39,15 @@ export async function store(): Promise<void> {
     let created = 0;
     for (const clients of CLIENTS) {
       const rounds: RunReport[] = [];
+      const delays: LoopDelay[] = [];
       // The first one is to warm up.
       for (let i = 0; i <= ROUNDS; i++) {
         const report = await generator.run({ work: 'create', from: created, durationMs: ROUND_MS, connections: clients });
         created += report.requests;
-        if (i > 0) rounds.push(report);
+        const delay = await loopDelay(cluster.pid);
+        if (i === 0) continue;
+        rounds.push(report);
+        delays.push(delay);
       }
       const { file, sqlite } = ceilings.get(clients) as { file: Ceiling; sqlite: Ceiling };
       const rates = rounds.map(({ requests, elapsedMs }) => requests / (elapsedMs / 1000));
@@ -54,6 +61,8 @@ export async function store(): Promise<void> {
       });
       show({ what: '  p50', unit: 'ms', values: rounds.map(({ p50Ms }) => p50Ms) });
       show({ what: '  p99', unit: 'ms', values: rounds.map(({ p99Ms }) => p99Ms) });
+      show({ what: '  event loop: delay p99', unit: 'ms', values: delays.map(({ p99Ms }) => p99Ms), goal: DELAY_GOAL });
+      show({ what: '  event loop: the longest', unit: 'ms', values: delays.map(({ maxMs }) => maxMs) });
       const each = clients === 1 ? 'a record' : `${clients} records`;
       showCeiling(`ceiling: append of ${each} and a sync`, file, median(rates));
       showCeiling(`ceiling: raw SQLite, ${each} a transaction`, sqlite, median(rates));

@@ -47,6 +47,8 @@ function read(stream: Readable, announced: string | undefined): Promise<Uint8Arr
     };
     stream.once('error', broken);
     stream.once('close', broken);
+    // It may have broken before anybody asked, and says so only once.
+    if (stream.destroyed) broken();
   });
 }
 

@@ -9,11 +9,15 @@ import type { ApiResponse } from '../request.ts';
 import { makeTestAuthority } from '../testing/certificates.ts';
 import { RecordingLogger } from '../testing/server.ts';
 import { Listener } from './listener.ts';
+import { MAX_PER_TURN } from './turn-gate.ts';
 
 let listener: Listener;
 let port: number;
 let ca: string;
 const logger = new RecordingLogger();
+/** Of the event loop, while somebody counts them; and in which of them each request was begun. */
+let turn = 0;
+const begunIn: number[] = [];
 const broken = (): never => {
   throw new Error('it has no form');
 };
@@ -37,7 +41,10 @@ beforeAll(async () => {
     },
   };
   listener = new Listener({
-    handler: ({ path }) => Promise.resolve({ code: 200, body: answers[path] ?? { kind: 'none' } }),
+    handler: ({ path }) => {
+      if (path === '/counted') begunIn.push(turn);
+      return Promise.resolve({ code: 200, body: answers[path] ?? { kind: 'none' } });
+    },
     logger,
     bindAddress: '127.0.0.1',
     port: 0,
@@ -80,4 +87,32 @@ test('over HTTP/2: the same, and once it began a stream that ends in error', asy
     session.destroy();
   }
   expect(logger.errors.length).toBe(3);
+});
+
+test('of many requests at once, so many are begun in each turn of the event loop, and all are answered', async () => {
+  const session = http2Connect(`https://127.0.0.1:${port}`, { ca });
+  await new Promise((resolve) => session.once('remoteSettings', resolve));
+  let counting = true;
+  const count = (): void => {
+    turn++;
+    if (counting) setImmediate(count);
+  };
+  count();
+  const codes = await Promise.all(
+    Array.from(
+      { length: 300 },
+      () =>
+        new Promise((resolve, reject) => {
+          const stream = session.request({ ':path': '/counted' });
+          stream.once('response', (headers) => resolve(headers[':status']));
+          stream.on('error', reject).resume();
+        }),
+    ),
+  );
+  counting = false;
+  session.close();
+  expect(codes).toEqual(Array.from({ length: 300 }, () => 200));
+  const inTurn = new Map<number, number>();
+  for (const each of begunIn) inTurn.set(each, (inTurn.get(each) ?? 0) + 1);
+  expect(Math.max(...inTurn.values())).toBe(MAX_PER_TURN);
 });

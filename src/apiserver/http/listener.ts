@@ -18,6 +18,7 @@ import { bodyOf, noBody } from './body-reader.ts';
 import { peerCertificateOf } from './peer-certificate.ts';
 import { respond } from './respond.ts';
 import type { ResponseSink } from './respond.ts';
+import { TurnGate } from './turn-gate.ts';
 
 export interface ListenerConfig {
   readonly handler: Handler;
@@ -53,6 +54,8 @@ export class Listener {
   readonly #sockets = new Set<TLSSocket>();
   /** Requests that are being answered. */
   readonly #requests = new Set<ApiRequest>();
+  /** So that many requests at once do not keep the event loop from everything else. */
+  readonly #gate = new TurnGate();
   readonly #certificates = new WeakMap<object, PeerCertificate | null>();
   #stopping = false;
 
@@ -152,7 +155,7 @@ export class Listener {
     });
     stream.on('error', (error) => request.abort(error));
     stream.on('close', () => request.abort(CLIENT_GONE));
-    void this.#serve(request, new Http2Sink(stream));
+    this.#begin(request, new Http2Sink(stream));
   }
 
   #http1(message: IncomingMessage, response: ServerResponse): void {
@@ -161,9 +164,7 @@ export class Listener {
     response.on('error', (error) => request.abort(error));
     response.on('close', () => request.abort(CLIENT_GONE));
     if (this.#stopping) response.setHeader('connection', 'close');
-    void this.#serve(request, new Http1Sink(response)).then(() => {
-      if (this.#stopping) this.#closeIdle();
-    });
+    this.#begin(request, new Http1Sink(response));
   }
 
   #http1Request(message: IncomingMessage, upgrade: Upgrade | undefined): RequestState {
@@ -208,9 +209,16 @@ export class Listener {
       .finally(() => this.#requests.delete(request));
   }
 
-  async #serve(request: RequestState, sink: ConnectionSink): Promise<void> {
+  /** Serves it in this turn of the event loop or in one of the next. */
+  #begin(request: RequestState, sink: ConnectionSink): void {
     this.#requests.add(request);
+    this.#gate.begin(() => void this.#serve(request, sink));
+  }
+
+  async #serve(request: RequestState, sink: ConnectionSink): Promise<void> {
     try {
+      // Its client may have left while it waited for its turn.
+      if (!sink.open) return;
       const response = await this.#config.handler(request);
       if (!sink.open) {
         if (response.body.kind === 'watch') response.body.events.stop();
@@ -222,6 +230,7 @@ export class Listener {
       giveUp(sink);
     } finally {
       this.#requests.delete(request);
+      if (this.#stopping) this.#closeIdle();
     }
   }
 

@@ -1,0 +1,32 @@
+// For how long the event loop of a server in another process could do nothing else: asked of the probe inside it.
+
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '../../src/machinery/clock.ts';
+
+/** With these the server's process has the probe. */
+export const PROBE_FLAGS: readonly string[] = ['--require', fileURLToPath(new URL('loop-delay-probe.cjs', import.meta.url))];
+
+const TIMEOUT_MS = 10_000;
+
+export interface LoopDelay {
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+}
+
+/** Since the last call, or the start. */
+export async function loopDelay(pid: number): Promise<LoopDelay> {
+  const file = join(tmpdir(), `coxswain-loop-delay-${pid}.json`);
+  const deadline = systemClock.monotonic() + TIMEOUT_MS;
+  process.kill(pid, 'SIGUSR2');
+  while (!existsSync(file)) {
+    if (systemClock.monotonic() > deadline) throw new Error(`process ${pid} does not say how its event loop is`);
+    await systemClock.sleep(5);
+  }
+  const delay = JSON.parse(readFileSync(file, 'utf8')) as LoopDelay;
+  rmSync(file);
+  return delay;
+}

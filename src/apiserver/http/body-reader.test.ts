@@ -1,0 +1,28 @@
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+
+import { bodyOf } from './body-reader.ts';
+
+test('a body is read once, however often it is asked for', async () => {
+  const stream = new PassThrough();
+  const body = bodyOf(stream, undefined);
+  const [first, second] = [body.read(), body.read()];
+  stream.write('one ');
+  stream.end('two');
+  expect(Buffer.from(await first).toString()).toBe('one two');
+  expect(await second).toBe(await first);
+});
+
+test('one that breaks is told, also when it broke before anybody asked', async () => {
+  const broken = { status: { code: 400, message: 'the body of the request ended early' } };
+  const late = new PassThrough();
+  const reading = bodyOf(late, '10').read();
+  late.write('one');
+  late.destroy();
+  await expect(reading).rejects.toMatchObject(broken);
+  const early = new PassThrough();
+  early.write('one');
+  early.destroy();
+  await new Promise((resolve) => early.once('close', resolve));
+  await expect(bodyOf(early, '10').read()).rejects.toMatchObject(broken);
+});
