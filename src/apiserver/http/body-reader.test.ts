@@ -3,9 +3,15 @@ import { expect, test } from 'vitest';
 
 import { bodyOf } from './body-reader.ts';
 
+function readable(stream: PassThrough, announced?: string): { read(): Promise<Uint8Array> } {
+  const body = bodyOf(stream, announced);
+  if (body.kind !== 'bytes') throw new Error(`a body of kind ${body.kind}`);
+  return body;
+}
+
 test('a body is read once, however often it is asked for', async () => {
   const stream = new PassThrough();
-  const body = bodyOf(stream, undefined);
+  const body = readable(stream);
   const [first, second] = [body.read(), body.read()];
   stream.write('one ');
   stream.end('two');
@@ -16,7 +22,7 @@ test('a body is read once, however often it is asked for', async () => {
 test('one that breaks is told, also when it broke before anybody asked', async () => {
   const broken = { status: { code: 400, message: 'the body of the request ended early' } };
   const late = new PassThrough();
-  const reading = bodyOf(late, '10').read();
+  const reading = readable(late, '10').read();
   late.write('one');
   late.destroy();
   await expect(reading).rejects.toMatchObject(broken);
@@ -24,5 +30,5 @@ test('one that breaks is told, also when it broke before anybody asked', async (
   early.write('one');
   early.destroy();
   await new Promise((resolve) => early.once('close', resolve));
-  await expect(bodyOf(early, '10').read()).rejects.toMatchObject(broken);
+  await expect(readable(early, '10').read()).rejects.toMatchObject(broken);
 });
