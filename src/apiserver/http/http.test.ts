@@ -1,9 +1,12 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { connect as http2Connect } from 'node:http2';
 import type { ClientHttp2Session } from 'node:http2';
 import { Agent, request as httpsRequest } from 'node:https';
 import type { RequestOptions } from 'node:https';
 import { connect as tlsConnect } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
 
 import { systemClock } from '../../machinery/clock.ts';
 import { makeTestAuthority } from '../testing/certificates.ts';
@@ -250,6 +253,45 @@ describe('watches', () => {
     await new Promise((resolve) => stream.once('close', resolve));
     expect((await h2(connection, { path: '/readyz' })).code).toBe(200);
     connection.close();
+  });
+});
+
+describe('over a WebSocket', () => {
+  const open = (path: string, protocols: string[] = []): WebSocket =>
+    new WebSocket(`wss://127.0.0.1:${port}${path}`, protocols, { ca: authority.cert, ...admin });
+
+  test('a watch is a message of text for each event; when the client goes, the watch goes', async () => {
+    const webSocket = open(`${PATH}?watch=true&fieldSelector=metadata.name%3Dws`);
+    await once(webSocket, 'open');
+    const told = once(webSocket, 'message') as Promise<[Buffer, boolean]>;
+    await h1({ method: 'POST', path: PATH, body: JSON.stringify({ metadata: { name: 'ws' } }) });
+    const [data, isBinary] = await told;
+    expect(isBinary).toBe(false);
+    expect(JSON.parse(data.toString())).toMatchObject({ type: 'ADDED', object: { metadata: { name: 'ws' } } });
+    webSocket.close();
+    await once(webSocket, 'close');
+    await h1({ method: 'DELETE', path: `${PATH}/ws` });
+  });
+
+  test('a watch that ends closes it', async () => {
+    const webSocket = open(`${PATH}?watch=true&timeoutSeconds=1`);
+    const [code] = (await once(webSocket, 'close')) as [number];
+    expect(code).toBe(1000);
+  });
+
+  test('what is refused is answered as ever', async () => {
+    const [, response] = (await once(open(`${PATH}?watch=true&resourceVersion=x`), 'unexpected-response')) as [
+      unknown,
+      IncomingMessage,
+    ];
+    expect(response.statusCode).toBe(400);
+    response.destroy();
+  });
+
+  test('a protocol that there is not is refused', async () => {
+    const [, response] = (await once(open(`${PATH}?watch=true`, ['other']), 'unexpected-response')) as [unknown, IncomingMessage];
+    expect(response.statusCode).toBe(403);
+    response.destroy();
   });
 });
 

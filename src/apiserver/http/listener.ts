@@ -19,6 +19,7 @@ import { peerCertificateOf } from './peer-certificate.ts';
 import { respond } from './respond.ts';
 import type { ResponseSink } from './respond.ts';
 import { TurnGate } from './turn-gate.ts';
+import { goesOverWebSocket, sendOverWebSocket } from './websocket.ts';
 
 export interface ListenerConfig {
   readonly handler: Handler;
@@ -200,6 +201,7 @@ export class Listener {
       .handler(request)
       .then(async (response) => {
         if (response.body.kind === 'taken') await response.body.done;
+        else if (!taken && goesOverWebSocket(request, response)) await sendOverWebSocket(response, message, socket, head);
         else if (!taken) await answerWithoutUpgrade(request, response, message, socket);
       })
       .catch((error: unknown) => {
