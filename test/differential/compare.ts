@@ -76,7 +76,9 @@ function normalized(value: unknown, path = ''): unknown {
     if (key === 'description' && path.startsWith('.columnDefinitions')) result[key] = 'description';
     else if (key === 'cells') result[key] = (item as unknown[]).map((cell) => (/^\d+[smh]/.test(String(cell)) ? 'age' : cell));
     else if (key === 'clusterIP' || key === 'clusterIPs') result[key] = replacedAddresses(item);
-    else if (key === 'nodePort' && typeof item === 'number' && item >= 30_000 && item < 32_768) result[key] = 'port';
+    // In a dry run the reference counts up from the end of the range.
+    else if (/^(nodePort|healthCheckNodePort)$/.test(key) && typeof item === 'number' && item >= 30_000 && item < 32_800)
+      result[key] = 'port';
     else if (key === 'continue' && item !== '') result[key] = 'token';
     else if (UNIQUE.has(key) && item !== null && item !== '0' && /\.metadata(\.managedFields\[\d+\])?$/.test(path))
       result[key] = 'unique';

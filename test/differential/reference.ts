@@ -15,7 +15,17 @@ export class Reference {
     this.#token = token;
   }
 
-  send({ method, path, type, body, accept = 'application/json' }: Shot): Promise<Answer> {
+  /** A connection that is closed instead of an answer, as by a panic, is told as the status code 0. */
+  async send(shot: Shot): Promise<Answer> {
+    try {
+      return await this.#send(shot);
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code !== 'ECONNRESET') throw err;
+      return { code: 0, body: 'closed the connection', warnings: [] };
+    }
+  }
+
+  #send({ method, path, type, body, accept = 'application/json' }: Shot): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const sent = request(
         new URL(path, this.#url),

@@ -54,8 +54,9 @@ export function claimTemplate(template: PersistentVolumeClaimTemplate, at: Field
   return [
     ...annotations(notes, path.child('annotations')),
     ...validation.validateLabels(labels, path.child('labels')),
+    // Kubernetes makes the path from its own name of the field, which begins with UID.
     ...Object.entries(others).flatMap(([name, value]) =>
-      value === undefined || value === null ? [] : [field.forbidden(path.child(name), 'cannot be set')],
+      value === undefined || value === null ? [] : [field.forbidden(path.child(name === 'uid' ? 'uID' : name), 'cannot be set')],
     ),
     ...claimSpec(template.spec, at.child('spec')),
   ];

@@ -2,6 +2,7 @@
 
 import { semanticEqual } from '../../../../machinery/deep.ts';
 import * as field from '../../../../machinery/field.ts';
+import { describeJsonSyntaxError } from '../../../../machinery/json-syntax.ts';
 import type { FieldErrorList } from '../../../../machinery/field.ts';
 import * as validation from '../../../../machinery/validation.ts';
 import type { ConfigMap, Secret } from './types.ts';
@@ -90,8 +91,8 @@ function jsonObject(data: Readonly<Record<string, string>>, key: string): FieldE
   try {
     value = JSON.parse(text);
   } catch {
-    // Not the parser's message, which may repeat a part of the secret.
-    return refuse('invalid JSON');
+    // Not the parser's own message, which may repeat a part of the secret: this one has a character of it at most.
+    return refuse(describeJsonSyntaxError(text) ?? 'invalid JSON');
   }
   if (value === null || (typeof value === 'object' && !Array.isArray(value))) return [];
   const type = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;

@@ -86,7 +86,7 @@ describe('secrets', () => {
     [
       'for images, no JSON',
       'type: kubernetes.io/dockercfg\nstringData: {.dockercfg: "hush"}',
-      ['data[.dockercfg]: Invalid value: "<secret contents redacted>": invalid JSON'],
+      ['data[.dockercfg]: Invalid value: "<secret contents redacted>": invalid character \'h\' looking for beginning of value'],
     ],
     [
       'a token of nobody',

@@ -305,7 +305,7 @@ describe('claims', () => {
     ['with a name', claim(GOOD, 'name: a'), `${at}.metadata.name Forbidden`],
     ['with the beginning of a name', claim(GOOD, 'generateName: pvc-'), `${at}.metadata.generateName Forbidden`],
     ['with a namespace', claim(GOOD, 'namespace: a'), `${at}.metadata.namespace Forbidden`],
-    ['with a UID', claim(GOOD, 'uid: ac051fac'), `${at}.metadata.uid Forbidden`],
+    ['with a UID', claim(GOOD, 'uid: ac051fac'), `${at}.metadata.uID Forbidden`],
     ['with a version', claim(GOOD, 'resourceVersion: "1"'), `${at}.metadata.resourceVersion Forbidden`],
     ['with a generation', claim(GOOD, 'generation: 100'), `${at}.metadata.generation Forbidden`],
     ['with a time', claim(GOOD, 'creationTimestamp: "2026-01-01T00:00:00Z"'), `${at}.metadata.creationTimestamp Forbidden`],

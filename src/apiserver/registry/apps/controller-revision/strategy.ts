@@ -8,6 +8,7 @@ import type { ResourceStrategy } from '../../strategy.ts';
 export type ControllerRevision = Immutable<apps.ControllerRevision>;
 
 export const controllerRevisionStrategy: ResourceStrategy<ControllerRevision> = {
+  checksNameOnUpdate: true,
   validate: (revision) => validateControllerRevision(revision),
   validateUpdate: (revision, old) => validateControllerRevisionUpdate(revision, old),
 };

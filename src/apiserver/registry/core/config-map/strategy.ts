@@ -6,6 +6,7 @@ import { validateConfigMap, validateConfigMapUpdate } from '../../../../api/core
 import type { ResourceStrategy } from '../../strategy.ts';
 
 export const configMapStrategy: ResourceStrategy<Immutable<ConfigMap>> = {
+  checksNameOnUpdate: true,
   validate: (configMap) => validateConfigMap(configMap),
   validateUpdate: (configMap, old) => validateConfigMapUpdate(configMap, old),
 };

@@ -3,7 +3,6 @@
 import { endpoints } from '../../../../api/core/v1/index.ts';
 import type * as core from '../../../../api/core/v1/index.ts';
 import { warningsForIP } from '../../../../api/core/v1/ip-warnings.ts';
-import { repackSubsets } from '../../../../api/core/v1/endpoint-subsets.ts';
 import { validateEndpoints, validateEndpointsUpdate } from '../../../../api/core/v1/validation/endpoints.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import * as field from '../../../../machinery/field.ts';
@@ -14,12 +13,6 @@ import type { RegistryServices } from '../../services.ts';
 import type { ResourceStrategy } from '../../strategy.ts';
 
 type Endpoints = Immutable<core.Endpoints>;
-
-/** What is wrong stays as it is, so that it can be said where. */
-function repacked(object: Endpoints): Endpoints {
-  const { subsets } = object;
-  return subsets === undefined || validateEndpoints(object).length > 0 ? object : { ...object, subsets: repackSubsets(subsets) };
-}
 
 /** What the controller of endpoints writes is right. */
 function warnings({ metadata, subsets = [] }: Endpoints): string[] {
@@ -34,9 +27,8 @@ function warnings({ metadata, subsets = [] }: Endpoints): string[] {
 }
 
 export const endpointsStrategy: ResourceStrategy<Endpoints> = {
+  checksNameOnUpdate: true,
   allowCreateOnUpdate: true,
-  prepareForCreate: (object) => repacked(object),
-  prepareForUpdate: (object) => repacked(object),
   validate: (object) => validateEndpoints(object),
   validateUpdate: (object, old) => validateEndpointsUpdate(object, old),
   warningsOnCreate: (object) => warnings(object),

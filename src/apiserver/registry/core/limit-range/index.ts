@@ -12,6 +12,7 @@ import type { ResourceStrategy } from '../../strategy.ts';
 type LimitRange = Immutable<core.LimitRange>;
 
 export const limitRangeStrategy: ResourceStrategy<LimitRange> = {
+  checksNameOnUpdate: true,
   allowCreateOnUpdate: true,
   /** One that nobody has named is called as itself. */
   prepareForCreate: (range) =>

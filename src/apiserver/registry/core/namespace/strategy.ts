@@ -23,6 +23,7 @@ function withNameLabel(namespace: Namespace): Namespace {
 }
 
 export const namespaceStrategy: ResourceStrategy<Namespace> = {
+  checksNameOnUpdate: true,
   validateName: labelName,
   prepareForCreate(namespace) {
     const finalizers = namespace.spec.finalizers ?? [];

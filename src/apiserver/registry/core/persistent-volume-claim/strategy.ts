@@ -14,6 +14,7 @@ import { supportedDataSources, withBothDataSources } from './data-sources.ts';
 export type PersistentVolumeClaim = Immutable<core.PersistentVolumeClaim>;
 
 export const persistentVolumeClaimStrategy: ResourceStrategy<PersistentVolumeClaim> = {
+  checksNameOnUpdate: true,
   returnDeletedObject: true,
   prepareForCreate: (claim) => ({
     ...claim,

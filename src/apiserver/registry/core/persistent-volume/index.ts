@@ -15,6 +15,7 @@ import { formatTime } from '../../time.ts';
 type PersistentVolume = Immutable<core.PersistentVolume>;
 
 export const persistentVolumeStrategy: ResourceStrategy<PersistentVolume> = {
+  checksNameOnUpdate: true,
   returnDeletedObject: true,
   prepareForCreate: (volume, { now }) => ({
     ...volume,

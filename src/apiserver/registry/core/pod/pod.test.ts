@@ -39,6 +39,13 @@ describe('a new pod', () => {
     expect(json.metadata.generation).toBe(1);
   });
 
+  test('with a negative grace period has one of a second', async () => {
+    const { json } = await create('a', 'terminationGracePeriodSeconds: -1');
+    expect(json.spec).toMatchObject({ terminationGracePeriodSeconds: 1 });
+    const again = await api.put(`${PATH}/a`, manifest('a', 'terminationGracePeriodSeconds: -5'));
+    expect([again.code, again.json.spec]).toMatchObject([200, { terminationGracePeriodSeconds: 1 }]);
+  });
+
   test('with a scheduling gate is told to wait', async () => {
     await create('a', 'schedulingGates: [{name: example.com/wait}]');
     expect((await statusOf('a'))['conditions']).toEqual([

@@ -26,13 +26,18 @@ const GATED = {
   message: 'Scheduling is blocked due to non-empty scheduling gates',
 } as const;
 
+/** A negative grace period stands for the shortest that there is. */
+const withGrace = (spec: Pod['spec']): Pod['spec'] =>
+  (spec.terminationGracePeriodSeconds ?? 0) < 0 ? { ...spec, terminationGracePeriodSeconds: 1 } : spec;
+
 export const podStrategy: ResourceStrategy<Pod> = {
   generation: true,
+  checksNameOnUpdate: true,
   returnDeletedObject: true,
 
   prepareForCreate(pod, { now, request }) {
     const status = { phase: 'Pending', qosClass: podQosClass(pod.spec) } as const;
-    const enabled = withLabelKeys({ ...pod, spec: withoutDisabledPodFields(pod.spec), status });
+    const enabled = withLabelKeys({ ...pod, spec: withGrace(withoutDisabledPodFields(pod.spec)), status });
     const prepared = withAppArmorFields(enabled, (text) => request.warnings.push(text));
     if ((pod.spec.schedulingGates ?? []).length === 0) return prepared;
     return { ...prepared, status: { ...status, conditions: withCondition([], GATED, now) } };
@@ -43,7 +48,11 @@ export const podStrategy: ResourceStrategy<Pod> = {
     return [...(problems.length > 0 ? [`${HOST_NAME}: [${problems.join(' ')}]`] : []), ...podWarnings(pod)];
   },
 
-  prepareForUpdate: (pod, old) => ({ ...pod, spec: withoutDisabledPodFields(pod.spec, old.spec), status: old.status }),
+  prepareForUpdate: (pod, old) => ({
+    ...pod,
+    spec: withGrace(withoutDisabledPodFields(pod.spec, old.spec)),
+    status: old.status,
+  }),
   validateUpdate: (pod, old) => validatePodUpdate(pod, old),
 
   gracePeriodSeconds(pod, requested) {

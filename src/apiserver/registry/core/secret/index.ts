@@ -13,6 +13,7 @@ import type { ResourceStrategy } from '../../strategy.ts';
 type Secret = Immutable<core.Secret>;
 
 export const secretStrategy: ResourceStrategy<Secret> = {
+  checksNameOnUpdate: true,
   validate: (secret) => validateSecret(secret),
   validateUpdate: (secret, old) => validateSecretUpdate(secret, old),
   selectableFieldNames: ['type'],

@@ -20,6 +20,7 @@ function cleaned(account: ServiceAccount): ServiceAccount {
 }
 
 export const serviceAccountStrategy: ResourceStrategy<ServiceAccount> = {
+  checksNameOnUpdate: true,
   returnDeletedObject: true,
   prepareForCreate: cleaned,
   validate: () => [],

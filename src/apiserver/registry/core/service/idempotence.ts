@@ -93,3 +93,10 @@ function hasNoNewNodePorts(service: Service, old: Service): boolean {
   const before = new Set(nodePortsOf(old));
   return nodePortsOf(service).every((nodePort) => before.has(nodePort));
 }
+
+/** Nobody sends traffic of the cluster to a name outside. What is wrong stays, for validation to refuse. */
+export function withoutNeedless(service: Service): Service {
+  const { spec } = service;
+  if (spec.type !== 'ExternalName' || !/^(Cluster|Local)$/.test(spec.internalTrafficPolicy ?? '')) return service;
+  return { ...service, spec: without(spec, 'internalTrafficPolicy') };
+}

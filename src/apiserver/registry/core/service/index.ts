@@ -9,7 +9,7 @@ import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
-import { dropUnused, keepAllocated, withClusterIPs } from './idempotence.ts';
+import { dropUnused, keepAllocated, withClusterIPs, withoutNeedless } from './idempotence.ts';
 import { ServiceReservations } from './reservations.ts';
 import type { Service } from './service.ts';
 import { serviceStatusWarnings, serviceWarnings } from './warnings.ts';
@@ -17,13 +17,14 @@ import { serviceStatusWarnings, serviceWarnings } from './warnings.ts';
 function serviceStrategy(reservations: ServiceReservations): ResourceStrategy<Service> {
   return {
     validateName: labelName,
+    checksNameOnUpdate: true,
     allowCreateOnUpdate: true,
     returnDeletedObject: true,
-    prepareForCreate: (service) => ({ ...withClusterIPs(service), status: { loadBalancer: {} } }),
+    prepareForCreate: (service) => withoutNeedless({ ...withClusterIPs(service), status: { loadBalancer: {} } }),
     validate: (service) => validateService(service),
     warningsOnCreate: serviceWarnings,
     prepareForUpdate: (service, old) =>
-      dropUnused(withClusterIPs(keepAllocated({ ...service, status: old.status }, old), old), old),
+      withoutNeedless(dropUnused(withClusterIPs(keepAllocated({ ...service, status: old.status }, old), old), old)),
     validateUpdate: (service, old) => validateServiceUpdate(service, old),
     warningsOnUpdate: serviceWarnings,
     reserveForCreate: (service, { dryRun }) => reservations.reserve(service, undefined, dryRun),

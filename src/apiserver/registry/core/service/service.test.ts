@@ -213,7 +213,6 @@ describe('cluster IPs', () => {
     expect(specOf(await change('a', { type: 'ExternalName', externalName: 'example.com' }))).toEqual({
       type: 'ExternalName',
       externalName: 'example.com',
-      internalTrafficPolicy: 'Cluster',
       ports: [{ port: 80, protocol: 'TCP', targetPort: 80 }],
       sessionAffinity: 'None',
     });
