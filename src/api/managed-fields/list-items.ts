@@ -16,15 +16,15 @@ export function itemElement(list: ListShape, item: unknown): PathElement | { rea
   if (keys.length === 1) {
     const key = keys[0] as string;
     const value = keyValue(list, map, key);
-    return value === undefined ? omits(key) : keyElement([[key, value]]);
+    return value === undefined ? omits(keys) : keyElement([[key, value]]);
   }
   const fields: [string, unknown][] = [];
   for (const key of keys) {
     const value = keyValue(list, map, key);
-    if (value === undefined) return omits(key);
-    fields.push([key, value]);
+    // Without the key it is another item than with any value of it.
+    if (value !== undefined) fields.push([key, value]);
   }
-  return keyElement(fields);
+  return fields.length === 0 ? omits(keys) : keyElement(fields);
 }
 
 function keyValue(list: ListShape, item: Readonly<Record<string, unknown>>, key: string): unknown {
@@ -32,9 +32,10 @@ function keyValue(list: ListShape, item: Readonly<Record<string, unknown>>, key:
   return value === undefined ? list.items.map?.fields.get(key)?.keyDefault : value;
 }
 
-function omits(key: string): { problem: string } {
+function omits(keys: readonly string[]): { problem: string } {
+  const names = keys.map(quote).join(' ');
   return {
-    problem: `associative list with keys has an element that omits key field ${quote(key)} (and doesn't have default value)`,
+    problem: `associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`,
   };
 }
 

@@ -495,6 +495,16 @@ describe('keys with defaults', () => {
       ),
     ).toEqual(['a .ports[port=80,protocol="TCP"].name']);
   });
+  test('without a key that has no default it is another item, too', () => {
+    check(ports, [['apply', 'a', 'ports: [{port: 80}, {name: x}]']], undefined, {
+      'Apply a': set(
+        ['ports', tcp],
+        ['ports', tcp, 'port'],
+        ['ports', { protocol: 'TCP' }],
+        ['ports', { protocol: 'TCP' }, 'name'],
+      ),
+    });
+  });
   test('another value of it is another item', () => {
     check(ports, [['apply', 'a', 'ports: [{port: 80}, {port: 80, protocol: UDP}]']], undefined, {
       'Apply a': set(['ports', tcp], ['ports', tcp, 'port'], ['ports', udp], ['ports', udp, 'port'], ['ports', udp, 'protocol']),
@@ -502,11 +512,6 @@ describe('keys with defaults', () => {
   });
   test.each([
     ['twice', 'ports: [{port: 80}, {port: 80, protocol: TCP}]', '.ports: duplicate entries for key [port=80,protocol="TCP"]'],
-    [
-      'without one that has none',
-      'ports: [{protocol: TCP}]',
-      `.ports: element 0: associative list with keys has an element that omits key field "port" (and doesn't have default value)`,
-    ],
     ['null', 'ports: [null]', '.ports: element 0: associative list with keys may not have a null element'],
     ['a scalar', 'ports: [a]', '.ports: element 0: associative list with keys may not have non-map elements'],
   ])('%s', (_, object, message) => {

@@ -271,7 +271,7 @@ function conditions(list: readonly { readonly type?: string }[] = []): FieldErro
     const at = field.path('status', 'conditions').index(index).child('type');
     const errors = seen.has(type) ? [field.duplicate(at, type)] : [];
     seen.add(type);
-    if (type === '') errors.push(field.required(at, 'must not be empty'));
+    if (type === '') errors.push(field.required(at));
     return errors;
   });
 }

@@ -39,9 +39,9 @@ function validateCondition(condition: Immutable<meta.Condition>, at: FieldPath):
   if (observedGeneration < 0) {
     errors.push(field.invalid(at.child('observedGeneration'), observedGeneration, 'must be greater than or equal to zero'));
   }
-  if (lastTransitionTime === null) errors.push(field.required(at.child('lastTransitionTime'), 'must be set'));
+  if (lastTransitionTime === null) errors.push(field.required(at.child('lastTransitionTime')));
   const path = at.child('reason');
-  if (reason === '') errors.push(field.required(path, 'must be set'));
+  if (reason === '') errors.push(field.required(path));
   else {
     if (!REASON.test(reason)) errors.push(field.invalid(path, reason, REASON_MESSAGE));
     if (Buffer.byteLength(reason) > MAX_REASON) errors.push(field.tooLong(path, '', MAX_REASON));

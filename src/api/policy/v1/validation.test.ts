@@ -95,7 +95,7 @@ test.each(
       { conditions: [{ ...condition, status: 'x', reason: '' }], expectedPods: -2 },
       [
         'status.conditions[0].status: Unsupported value: "x": supported values: "False", "True", "Unknown"',
-        'status.conditions[0].reason: Required value: must be set',
+        'status.conditions[0].reason: Required value',
         'status.expectedPods: Invalid value: -2: must be greater than or equal to 0',
       ],
     ],

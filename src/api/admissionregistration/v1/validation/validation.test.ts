@@ -490,8 +490,8 @@ describe('validating policies', () => {
       'status.typeChecking.expressionWarnings[0].warning: Required value',
       'status.typeChecking.expressionWarnings[0].fieldRef: Required value',
       'status.conditions[0].status: Unsupported value: "maybe": supported values: "False", "True", "Unknown"',
-      'status.conditions[0].lastTransitionTime: Required value: must be set',
-      'status.conditions[0].reason: Required value: must be set',
+      'status.conditions[0].lastTransitionTime: Required value',
+      'status.conditions[0].reason: Required value',
     ]);
   });
 });

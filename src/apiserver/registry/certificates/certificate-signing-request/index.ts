@@ -47,7 +47,8 @@ export const certificateSigningRequestStrategy: ResourceStrategy<CertificateSign
 
 /** Of signers: the certificate, and conditions other than the decision. */
 const statusStrategy: SubresourceStrategy<CertificateSigningRequest> = {
-  resetFields: [['spec']],
+  // Of conditions nobody comes to be the owner here: those of approvers are among them.
+  resetFields: [['spec'], ['status', 'conditions']],
   prepareForUpdate(request, old, { now }) {
     const conditions = timed(withDecisionsOf(request, old), old, now);
     return { ...request, spec: old.spec, status: withConditions(request.status, conditions) };

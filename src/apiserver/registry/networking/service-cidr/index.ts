@@ -14,14 +14,14 @@ import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
 type ServiceCIDR = Immutable<networking.ServiceCIDR>;
 
 export const serviceCidrStrategy: ResourceStrategy<ServiceCIDR> = {
-  // As Kubernetes has it, a client may write the status together with the spec.
-  resetFields: [],
+  prepareForCreate: (range) => ({ ...range, status: {} }),
+  prepareForUpdate: (range, old) => ({ ...range, status: old.status }),
   validate: (range) => validateServiceCIDR(range),
   validateUpdate: (range, old) => validateServiceCIDRUpdate(range, old),
 };
 
 export const serviceCidrStatusStrategy: SubresourceStrategy<ServiceCIDR> = {
-  resetFields: [],
+  resetFields: [['metadata'], ['spec']],
   prepareForUpdate: (range, old) => ({ ...withMetadataForStatus(range, old), spec: old.spec }),
   validateUpdate: () => [],
 };
