@@ -252,3 +252,11 @@ test('labels count for the generation of a slice', async () => {
   expect((await on('slice').patch('it', { metadata: { labels: { a: 'b' } } })).object.metadata.generation).toBe(2);
   expect((await on('slice').patch('it', { metadata: { annotations: { a: 'b' } } })).object.metadata.generation).toBe(2);
 });
+
+test('the status of a range is written by itself', async () => {
+  const conditions = [{ type: 'Ready', status: 'True', reason: 'R', message: 'm', lastTransitionTime: '2026-01-01T00:00:00Z' }];
+  const made = await on('range').create({ ...range('10.9.0.0/24'), status: { conditions } });
+  expect(made.object.status).toEqual({});
+  expect((await on('range').patch('it', { status: { conditions } })).object.status).toEqual({});
+  expect((await on('range').patch('it/status', { status: { conditions } })).object.status).toEqual({ conditions });
+});

@@ -10,7 +10,7 @@ import { nodeSelector } from '../../../core/v1/validation/scheduling.ts';
 import { validateConditions } from '../../../meta/v1/conditions.ts';
 import type { Immutable } from '../../../meta/v1/index.ts';
 import type * as resource from '../types.ts';
-import { bindingConditions, driverName, items, label, poolName, rawObject, set, toleration, uid } from './common.ts';
+import { bindingConditions, driverName, items, label, poolName, rawObject, set, uid } from './common.ts';
 import { deviceClaim, deviceConfiguration, MAX_CONFIGS, requestNames, requestReference, requestReferences } from './requests.ts';
 import type { RequestNames } from './requests.ts';
 
@@ -131,14 +131,14 @@ function deviceResult(
   names: RequestNames,
   at: FieldPath,
 ): FieldErrorList {
-  const { tolerations = [], bindingConditions: conditions = [], bindingFailureConditions: failures = [], shareID } = result;
+  // Tolerations are a copy of the request's, where they were checked.
+  const { bindingConditions: conditions = [], bindingFailureConditions: failures = [], shareID } = result;
   return [
     ...requestReference(result.request, names, at.child('request')),
     ...driverName(result.driver, at.child('driver')),
     ...poolName(result.pool, at.child('pool')),
     ...label(result.device, at.child('device')),
     ...bindingConditions(conditions, failures, at),
-    ...tolerations.flatMap((each, index) => toleration(each, at.child('tolerations').index(index))),
     ...(shareID === undefined ? [] : uid(shareID, at.child('shareID'))),
   ];
 }
