@@ -42,10 +42,10 @@ export class ProbeRunner {
     const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
     try {
       if (probe.exec !== undefined) return await this.#exec(probe.exec.command ?? [], target, timeoutMs, signal);
-      if (!this.#config.podNetwork && (probe.httpGet ?? probe.tcpSocket) !== undefined) return SUCCESS;
+      if (!this.#config.podNetwork && (probe.httpGet ?? probe.tcpSocket ?? probe.grpc) !== undefined) return SUCCESS;
       if (probe.httpGet !== undefined) return await this.#http(probe, target, timeoutMs, signal);
       if (probe.tcpSocket !== undefined) return await this.#tcp(probe, target, timeoutMs, signal);
-      if (probe.grpc !== undefined) return { result: 'error', message: 'gRPC probes are not supported by this kubelet' };
+      if (probe.grpc !== undefined) return await this.#grpc(probe.grpc, target, timeoutMs, signal);
       return { result: 'error', message: `missing probe handler for ${target.container.name}` };
     } catch (err) {
       signal.throwIfAborted();
@@ -80,6 +80,21 @@ export class ProbeRunner {
     );
     if (answer.statusCode >= 200 && answer.statusCode < 400) return SUCCESS;
     return { result: 'failure', message: `HTTP probe failed with statuscode: ${answer.statusCode}` };
+  }
+
+  async #grpc(
+    { port, service }: NonNullable<Probe['grpc']>,
+    target: ProbeTarget,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<ProbeOutcome> {
+    const host = target.podIP.includes(':') ? `[${target.podIP}]` : target.podIP;
+    // Few pods have such probes, and the library is large.
+    const { grpcHealth } = await import('./grpc-probe.ts');
+    await withTimeout(this.#config.clock, timeoutMs, signal, (expired) =>
+      grpcHealth(`${host}:${port}`, service ?? '', this.#config.userAgent, expired),
+    );
+    return SUCCESS;
   }
 
   async #tcp(probe: Probe, target: ProbeTarget, timeoutMs: number, signal: AbortSignal): Promise<ProbeOutcome> {

@@ -282,6 +282,27 @@ test('the last status leaves nothing open', () => {
   });
 });
 
+test('the last status leaves those waiting whose turn never came, and init containers that did their work ready', () => {
+  const init = ['one', 'two'].map((name) => makeContainer(name));
+  const failed = terminatedStatus(
+    generate({
+      spec: { restartPolicy: 'Never', initContainers: init },
+      runtime: makeStatus([exited('one', 0), exited('two', 1)]),
+    }),
+  );
+  expect(failed.phase).toBe('Failed');
+  expect(failed.containerStatuses?.[0]?.state).toEqual({ waiting: { reason: 'PodInitializing' } });
+  const done = terminatedStatus(
+    generate({
+      spec: { restartPolicy: 'Never', initContainers: init },
+      runtime: makeStatus([exited('one', 0), exited('two', 0), exited('main', 0)]),
+    }),
+  );
+  expect(done.phase).toBe('Succeeded');
+  expect(done.initContainerStatuses?.map(({ ready }) => ready)).toEqual([true, true]);
+  expect(done.containerStatuses?.[0]?.ready).toBe(false);
+});
+
 describe('the patch', () => {
   const ready = { type: 'Ready' as const, lastProbeTime: null, lastTransitionTime: '2026-01-01T00:00:00Z' };
 

@@ -9,10 +9,18 @@ export function terminatedStatus(status: PodStatus): PodStatus {
   const phase = isTerminal(status.phase) ? status.phase : 'Failed';
   // An init container after the first that never ran has nothing to have ended.
   const initialized = (status.initContainerStatuses ?? []).filter(hasStarted).length;
+  // Containers whose turn never came go on waiting for it.
+  const hadTheirTurn = status.conditions?.some(({ type, status: met }) => type === 'Initialized' && met === 'False') !== true;
   return {
     ...status,
     phase,
-    ...(status.containerStatuses !== undefined ? { containerStatuses: status.containerStatuses.map((each) => ended(each)) } : {}),
+    ...(status.containerStatuses !== undefined
+      ? {
+          containerStatuses: status.containerStatuses.map((each) =>
+            hadTheirTurn || hasStarted(each) ? { ...ended(each), ready: false } : each,
+          ),
+        }
+      : {}),
     ...(status.initContainerStatuses !== undefined
       ? {
           initContainerStatuses: status.initContainerStatuses.map((each, index) => (index < initialized ? ended(each) : each)),
@@ -27,7 +35,8 @@ export function terminatedStatus(status: PodStatus): PodStatus {
 }
 
 function ended(status: ContainerStatus): ContainerStatus {
-  if (status.state.terminated !== undefined) return { ...status, ready: false, started: false };
+  // An init container that has done its work is ready.
+  if (status.state.terminated !== undefined) return { ...status, started: false };
   // Nobody knows how it ended: that is never taken for a success.
   return {
     ...status,
