@@ -32,9 +32,7 @@ export function keepAllocated(service: Service, old: Service): Service {
   if (needsClusterIP(old) && needsClusterIP(service)) {
     const { clusterIP, clusterIPs } = old.spec;
     if ((spec.clusterIP ?? '') === '' && clusterIP !== undefined) spec = { ...spec, clusterIP };
-    if ((spec.clusterIPs ?? []).length === 0 && spec.clusterIP === clusterIP && clusterIPs !== undefined) {
-      spec = { ...spec, clusterIPs };
-    }
+    if ((spec.clusterIPs ?? []).length === 0 && clusterIPs !== undefined) spec = { ...spec, clusterIPs };
   }
   if (needsNodePorts(old) && needsNodePorts(service)) spec = { ...spec, ports: withNodePorts(service, old) };
   if (needsHealthCheckPort(old) && needsHealthCheckPort(service) && (spec.healthCheckNodePort ?? 0) === 0) {
