@@ -102,7 +102,7 @@ describe('what is filled in', () => {
     expect(object.spec['policyTypes']).toEqual(['Ingress', 'Egress']);
   });
 
-  test('endpoints are brought into one form', async () => {
+  test('endpoints stay as they are written', async () => {
     const address = (ip: string) => ({ ip });
     const ports = [{ port: 80 }];
     const { object } = await on('endpoints').create({
@@ -113,6 +113,7 @@ describe('what is filled in', () => {
       ],
     });
     expect((object as unknown as { subsets: unknown }).subsets).toEqual([
+      { addresses: [address('10.0.0.2')], ports: [{ port: 80, protocol: 'TCP' }] },
       {
         addresses: [address('10.0.0.1'), address('10.0.0.2')],
         notReadyAddresses: [address('10.0.0.3')],
@@ -246,7 +247,7 @@ describe('what is refused', () => {
     ['serviceCidr', { spec: { cidrs: ['10.0.0.0/8', '11.0.0.0/8'] } }, ['spec.cidrs']],
     ['serviceCidr', { spec: { cidrs: ['ten'] } }, ['spec.cidrs[0]']],
     ['endpointSlice', { addressType: 'IPX' }, ['addressType']],
-    ['endpointSlice', { addressType: 'IPv6' }, ['endpoints[0].addresses[0]']],
+    ['endpointSlice', { addressType: 'IPv6' }, ['endpoints[0].addresses']],
     ['endpointSlice', endpoint({ addresses: [] }), ['endpoints[0].addresses']],
     ['endpointSlice', endpoint({ addresses: ['127.0.0.1', 'x'] }), ['endpoints[0].addresses[0]', 'endpoints[0].addresses[1]']],
     ['endpointSlice', endpoint({ addresses: Array.from({ length: 101 }, (_, i) => `10.0.0.${i}`) }), ['endpoints[0].addresses']],
@@ -262,7 +263,7 @@ describe('what is refused', () => {
           { port: 80, protocol: 'X', appProtocol: '!' },
         ],
       },
-      ['ports[0].name', 'ports[0].port', 'ports[1].protocol', 'ports[1].appProtocol'],
+      ['ports[0].name', 'ports[1].protocol', 'ports[1].appProtocol'],
     ],
     ['endpointSlice', { ports: [{ port: 80 }, { port: 81 }] }, ['ports[1].name']],
     ['endpoints', { subsets: [{}] }, ['subsets[0]']],
@@ -325,7 +326,7 @@ describe('what may not change', () => {
     ['clusterRoleBinding', { roleRef: { name: 'other' } }, ['roleRef']],
     ['ingressClass', { spec: { controller: 'example.com/other' } }, ['spec.controller']],
     ['ipAddress', { spec: { parentRef: { name: 'other' } } }, ['spec.parentRef']],
-    ['serviceCidr', { spec: { cidrs: ['10.201.0.0/24'] } }, ['spec.cidrs']],
+    ['serviceCidr', { spec: { cidrs: ['10.201.0.0/24'] } }, ['spec.cidrs[0]']],
     ['endpointSlice', { addressType: 'FQDN', endpoints: [{ addresses: ['a.b'] }] }, ['addressType']],
     ['priorityClass', { value: 5, preemptionPolicy: 'Never' }, ['value', 'preemptionPolicy']],
     ['runtimeClass', { handler: 'other' }, ['handler']],
