@@ -16,6 +16,7 @@ const SPEC = new field.FieldPath('spec');
 
 export const jobStrategy: ResourceStrategy<Job> = {
   generation: true,
+  checksNameOnUpdate: true,
   // Before there was a choice, its pods outlived it.
   defaultGarbageCollection: 'orphan',
   prepareForCreate: (job) => withTemplateLabels(withGeneratedSelector(withEnabledTemplateFields({ ...job, status: {} }))),

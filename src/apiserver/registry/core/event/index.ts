@@ -33,6 +33,7 @@ export const eventStrategy: ResourceStrategy<Event> = {
   allowCreateOnUpdate: true,
   defaultGarbageCollection: 'unsupported',
   validateName: pathSegmentName,
+  anyFinalizer: true,
   ttlMs: () => TTL_MS,
   validate: (event) => validateEvent(event),
   validateUpdate: (event) => validateEvent(event),
