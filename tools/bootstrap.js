@@ -156,6 +156,9 @@ const commands = {
   golden() {
     run(bin('tsx'), [inRoot('tools', 'golden.ts'), ...args]);
   },
+  differential() {
+    run(bin('tsx'), [inRoot('test', 'differential', 'main.ts'), ...args]);
+  },
   fuzz() {
     run(bin('tsx'), [inRoot('test', 'fuzz', 'main.ts'), ...args]);
   },
@@ -172,7 +175,7 @@ const commands = {
   },
   help() {
     process.stdout.write(
-      'usage: npm run up | test | check | build | dev | bench | golden DIR | fuzz | conformance | torture | clean\n',
+      'usage: npm run up | test | check | build | dev | bench | golden DIR | differential | fuzz | conformance | torture | clean\n',
     );
   },
 };

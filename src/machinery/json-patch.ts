@@ -6,6 +6,7 @@
 
 import { deepEqual, getOwn, isPlainObject, setOwn } from './deep.ts';
 import { quote } from './go-format.ts';
+import { jsonType } from './go-value.ts';
 
 export type JsonPatchOperation =
   | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }
@@ -34,17 +35,13 @@ export function parseJsonPatch(body: unknown): readonly JsonPatchOperation[] {
   if (!Array.isArray(body))
     throw new JsonPatchError(
       'malformed',
-      `error decoding patch: json: cannot unmarshal ${typeName(body)} into Go value of type []handlers.jsonPatchOp`,
+      `error decoding patch: json: cannot unmarshal ${jsonType(body)} into Go value of type []handlers.jsonPatchOp`,
     );
   if (body.length > MAX_JSON_PATCH_OPERATIONS) {
     const message = `The allowed maximum operations in a JSON patch is ${MAX_JSON_PATCH_OPERATIONS}, got ${body.length}`;
     throw new JsonPatchError('limit', message);
   }
   return body.map((operation: unknown) => parseOperation(operation));
-}
-
-function typeName(value: unknown): string {
-  return value === null ? 'null' : typeof value === 'boolean' ? 'bool' : typeof value;
 }
 
 function parseOperation(operation: unknown): JsonPatchOperation {

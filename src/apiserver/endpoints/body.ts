@@ -16,6 +16,7 @@ import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { isPlainObject } from '../../machinery/deep.ts';
 import { quote } from '../../machinery/go-format.ts';
+import { jsonType } from '../../machinery/go-value.ts';
 import { JsonError, parseJson } from '../../machinery/json.ts';
 import type { ApiRequest } from '../request.ts';
 import type { FieldValidation } from './query-options.ts';
@@ -197,10 +198,4 @@ function wrongKind(name: string, version: string, kind: GroupVersionKind): apier
 /** The Go package in which upstream's server has its own form of a group's types. */
 export function internalPackage(group: string): string {
   return group === '' ? 'core' : (group.split('.')[0] as string);
-}
-
-function jsonType(value: unknown): string {
-  if (value === null || value === undefined) return 'null';
-  if (Array.isArray(value)) return 'array';
-  return typeof value === 'boolean' ? 'bool' : typeof value;
 }

@@ -5,12 +5,13 @@ import { findDuplicateFields } from '../../api/codec/index.ts';
 import { patchSchema } from '../../api/patch-schema.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { isPlainObject, isWithinDepth } from '../../machinery/deep.ts';
+import { jsonType } from '../../machinery/go-value.ts';
 import { DEFAULT_MAX_JSON_DEPTH, JsonError, parseJson } from '../../machinery/json.ts';
 import { applyJsonPatch, JsonPatchError, parseJsonPatch } from '../../machinery/json-patch.ts';
 import { applyMergePatch, MergePatchDepthError } from '../../machinery/merge-patch.ts';
 import { applyStrategicMergePatch, StrategicMergePatchError } from '../../machinery/strategic-merge-patch.ts';
 import type { ApiRequest } from '../request.ts';
-import { contentTypeOf } from './body.ts';
+import { contentTypeOf, yamlWithDuplicates } from './body.ts';
 
 const JSON_PATCH = 'application/json-patch+json';
 const MERGE_PATCH = 'application/merge-patch+json';
@@ -64,28 +65,18 @@ function readPlainJson(bytes: Uint8Array): ApplyConfiguration | undefined {
 }
 
 async function readYaml(bytes: Uint8Array): Promise<ApplyConfiguration> {
-  const { parseYaml, YamlError } = await import('../../api/codec/yaml.ts');
-  const text = textOf(bytes);
-  const parsed = (allowDuplicateKeys: boolean): unknown => parseYaml(text, { allowDuplicateKeys }) ?? {};
   try {
-    return { value: parsed(false) };
+    const { value, duplicates } = await yamlWithDuplicates(textOf(bytes));
+    return { value: value ?? {}, ...(duplicates !== undefined && { strictError: duplicates }) };
   } catch (error) {
+    const { YamlError } = await import('../../api/codec/yaml.ts');
     if (!(error instanceof YamlError)) throw error;
-    try {
-      return { value: parsed(true), strictError: error.message };
-    } catch (worse) {
-      if (!(worse instanceof YamlError)) throw worse;
-      throw apierrors.badRequest(`error decoding YAML: ${worse.message}`);
-    }
+    throw apierrors.badRequest(`error decoding YAML: ${error.message}`);
   }
 }
 
 function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-}
-
-function jsonType(value: unknown): string {
-  return Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
 }
 
 /** Throws StatusError (400, 413, 415). `message` describes the objects that are patched. */

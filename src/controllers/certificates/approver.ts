@@ -2,20 +2,16 @@
 
 import { subjectAccessReviews } from '../../api/authorization/v1/index.ts';
 import { certificateSigningRequests } from '../../api/certificates/v1/index.ts';
-import type { CertificateSigningRequest } from '../../api/certificates/v1/index.ts';
 import { parseCertificateRequest } from '../../api/certificates/v1/request.ts';
 import type { CertificateRequest } from '../../api/certificates/v1/request.ts';
 import { KUBE_API_SERVER_CLIENT_KUBELET, kubeletClientProblem } from '../../api/certificates/v1/signers.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
 import { formatTime } from '../../client/time.ts';
-import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
+import { reconciled, requeue } from '../../client/workqueue/index.ts';
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-
-type Request = Immutable<CertificateSigningRequest>;
+import { RequestQueue } from './request-queue.ts';
+import type { Request } from './request-queue.ts';
 
 /** What a requester needs to be allowed to create, and how it is told. The first that fits counts. */
 const KINDS = [
@@ -36,28 +32,19 @@ const KINDS = [
 export class CertificateApprover implements Controller {
   readonly name = 'certificatesigningrequest-approving-controller';
   readonly #config: ControllerConfig;
-  readonly #requests: SharedInformer<Request>;
-  readonly #queue: RateLimitingQueue;
+  readonly #queue: RequestQueue;
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('certificate') });
-    this.#requests = config.informers.informerFor(certificateSigningRequests);
-    this.#requests.addEventHandler({
-      onAdd: (request) => this.#queue.add(objectKey(request)),
-      onUpdate: (_, request) => this.#queue.add(objectKey(request)),
-    });
+    this.#queue = new RequestQueue(config, 'certificate');
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    await this.#requests.waitForSync(signal);
-    const { logger } = this.#config;
-    await runWorkers(this.#queue, 1, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+  run(signal: AbortSignal): Promise<void> {
+    return this.#queue.run(1, (request, stop) => this.#reconcile(request, stop), signal);
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const request = this.#requests.lister.getByKey(key);
-    if (request === undefined || !isOpen(request)) return reconciled;
+  async #reconcile(request: Request, signal: AbortSignal): Promise<ReconcileResult> {
+    if (!isOpen(request)) return reconciled;
     const parsed = parseCertificateRequest(request.spec.request);
     if (kubeletClientProblem(parsed, request.spec.usages ?? []) !== undefined) return reconciled;
     for (const { subresource, message, fits } of KINDS) {

@@ -3,17 +3,13 @@
 
 import { X509Certificate } from 'node:crypto';
 import { certificateSigningRequests } from '../../api/certificates/v1/index.ts';
-import type { CertificateSigningRequest } from '../../api/certificates/v1/index.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
 import { parseTime } from '../../client/time.ts';
-import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import { reconciled, requeueAfter } from '../../client/workqueue/index.ts';
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
-
-type Request = Immutable<CertificateSigningRequest>;
+import { RequestQueue } from './request-queue.ts';
+import type { Request } from './request-queue.ts';
 
 const HOUR_MS = 3_600_000;
 const DECIDED_MS = HOUR_MS;
@@ -23,28 +19,18 @@ const PENDING_MS = 24 * HOUR_MS;
 export class CertificateCleaner implements Controller {
   readonly name = 'certificatesigningrequest-cleaner-controller';
   readonly #config: ControllerConfig;
-  readonly #requests: SharedInformer<Request>;
-  readonly #queue: RateLimitingQueue;
+  readonly #queue: RequestQueue;
 
   constructor(config: ControllerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('certificate_cleaner') });
-    this.#requests = config.informers.informerFor(certificateSigningRequests);
-    this.#requests.addEventHandler({
-      onAdd: (request) => this.#queue.add(objectKey(request)),
-      onUpdate: (_, request) => this.#queue.add(objectKey(request)),
-    });
+    this.#queue = new RequestQueue(config, 'certificate_cleaner');
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    await this.#requests.waitForSync(signal);
-    const { logger } = this.#config;
-    await runWorkers(this.#queue, 1, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+  run(signal: AbortSignal): Promise<void> {
+    return this.#queue.run(1, (request, stop) => this.#reconcile(request, stop), signal);
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const request = this.#requests.lister.getByKey(key);
-    if (request === undefined) return reconciled;
+  async #reconcile(request: Request, signal: AbortSignal): Promise<ReconcileResult> {
     const left = deadlineOf(request) - this.#config.clock.now();
     if (left > 0) return requeueAfter(left);
     const { name, uid } = request.metadata;

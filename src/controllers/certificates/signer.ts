@@ -2,7 +2,6 @@
 
 import { X509Certificate } from 'node:crypto';
 import { certificateSigningRequests } from '../../api/certificates/v1/index.ts';
-import type { CertificateSigningRequest } from '../../api/certificates/v1/index.ts';
 import { parseCertificateRequest } from '../../api/certificates/v1/request.ts';
 import type { CertificateRequest } from '../../api/certificates/v1/request.ts';
 import {
@@ -12,18 +11,15 @@ import {
   kubeletClientProblem,
   kubeletServingProblem,
 } from '../../api/certificates/v1/signers.ts';
-import type { Immutable } from '../../api/meta/v1/index.ts';
-import { objectKey } from '../../client/informers/index.ts';
-import type { SharedInformer } from '../../client/informers/index.ts';
 import { formatTime } from '../../client/time.ts';
-import { RateLimitingQueue, reconciled, runWorkers } from '../../client/workqueue/index.ts';
+import { reconciled } from '../../client/workqueue/index.ts';
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
+import { RequestQueue } from './request-queue.ts';
+import type { Request } from './request-queue.ts';
 import { makeCertificate } from './x509.ts';
 import type { Authority } from './x509.ts';
-
-type Request = Immutable<CertificateSigningRequest>;
 
 export interface CertificateSignerConfig extends ControllerConfig {
   readonly authority: Authority;
@@ -41,28 +37,19 @@ const SHORT_MS = 8 * 60 * MINUTE_MS;
 export class CertificateSigner implements Controller {
   readonly name = 'certificatesigningrequest-signing-controller';
   readonly #config: CertificateSignerConfig;
-  readonly #requests: SharedInformer<Request>;
-  readonly #queue: RateLimitingQueue;
+  readonly #queue: RequestQueue;
 
   constructor(config: CertificateSignerConfig) {
     this.#config = config;
-    this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('certificate_signing') });
-    this.#requests = config.informers.informerFor(certificateSigningRequests);
-    this.#requests.addEventHandler({
-      onAdd: (request) => this.#queue.add(objectKey(request)),
-      onUpdate: (_, request) => this.#queue.add(objectKey(request)),
-    });
+    this.#queue = new RequestQueue(config, 'certificate_signing');
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    await this.#requests.waitForSync(signal);
-    const { logger } = this.#config;
-    await runWorkers(this.#queue, 5, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+  run(signal: AbortSignal): Promise<void> {
+    return this.#queue.run(5, (request, stop) => this.#reconcile(request, stop), signal);
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const request = this.#requests.lister.getByKey(key);
-    if (request === undefined || !isToBeSigned(request)) return reconciled;
+  async #reconcile(request: Request, signal: AbortSignal): Promise<ReconcileResult> {
+    if (!isToBeSigned(request)) return reconciled;
     const { signerName, usages = [] } = request.spec;
     const problemOf = PROBLEMS[signerName];
     if (problemOf === undefined) return reconciled;
