@@ -28,8 +28,8 @@ export interface ImageSimulation {
 
 export interface NamedImagesConfig {
   readonly clock: Clock;
-  /** What an image spec's annotations ask for. Default: every image is simply there. */
-  readonly simulation?: (annotations: Readonly<Record<string, string>> | undefined) => ImageSimulation;
+  /** How an image behaves, by its canonical name and what the annotations of its spec ask for. Default: every image is simply there. */
+  readonly simulation?: (name: string, annotations: Readonly<Record<string, string>> | undefined) => ImageSimulation;
   /** The file system that images are said to be on. Default: a made-up one. */
   readonly usage?: () => Promise<Input<'FilesystemUsage'>>;
 }
@@ -85,7 +85,7 @@ export class NamedImages implements ImageService {
 
   async pullImage(spec: ImageSpec, _auth?: unknown, _sandbox?: unknown, options?: CallOptions): Promise<string> {
     const name = requireName(spec);
-    const { pullError, pullDurationMs } = this.#simulation(spec.annotations);
+    const { pullError, pullDurationMs } = this.#simulation(canonicalImageName(name), spec.annotations);
     if (pullDurationMs) await this.#clock.sleep(pullDurationMs, options?.signal);
     if (pullError !== undefined) {
       const reason = /not found/i.test(pullError) ? 'ImageNotFound' : 'ImagePull';
@@ -128,7 +128,7 @@ export class NamedImages implements ImageService {
     const name = this.#name(requireName(spec));
     const known = this.#known.get(name);
     if (known !== undefined) return known;
-    const { pullError, pullDurationMs } = this.#simulation(spec.annotations);
+    const { pullError, pullDurationMs } = this.#simulation(name, spec.annotations);
     if (pullError !== undefined || pullDurationMs !== undefined || this.#removed.has(name)) return undefined;
     return this.#add(name);
   }

@@ -4,6 +4,7 @@
 
 import { CriError } from '../../cri/index.ts';
 import type { ImageSimulation } from '../named-images.ts';
+import { missingImageError } from './missing-images.ts';
 import { parseDuration } from '../../machinery/duration.ts';
 
 export const annotationPrefix = 'simulation.coxswain.dev/';
@@ -79,9 +80,12 @@ export function containerSimulation(
 
 /**
  * `image-pull-error` and `image-pull-duration`: see ImageSimulation. `annotations` are the image spec's, into which a kubelet
- * copies the pod's.
+ * copies the pod's; where they say nothing, `name` (canonical) may say that there is no such image.
  */
-export function imageSimulation(annotations: Annotations | undefined): ImageSimulation {
+export function imageSimulation(name: string, annotations: Annotations | undefined): ImageSimulation {
   const read = new Reader(annotations);
-  return { pullError: read.text('image-pull-error'), pullDurationMs: read.duration('image-pull-duration') };
+  return {
+    pullError: read.text('image-pull-error') ?? missingImageError(name),
+    pullDurationMs: read.duration('image-pull-duration'),
+  };
 }

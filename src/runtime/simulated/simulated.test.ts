@@ -20,7 +20,7 @@ criConformance(
       stubborn: { command: ['sleep', '3600'], annotations: { 'simulation.coxswain.dev/stop-duration': '1h' } },
       images: {
         pullable: 'registry.example/team/app:v1',
-        missing: { image: 'missing', annotations: { 'simulation.coxswain.dev/image-pull-error': 'not found' } },
+        missing: { image: 'registry.example/team/app:does-not-exist' },
       },
       dispose: () => runtime.close(),
     };
@@ -231,6 +231,30 @@ describe('simulation annotations', () => {
     const broken = { image: 'broken', annotations: { 'simulation.coxswain.dev/image-pull-error': 'no basic auth credentials' } };
     await expect(images.pullImage(broken)).rejects.toMatchObject({ reason: 'ImagePull' });
   });
+
+  test.each([
+    ['webserver:404', 'docker.io/library/webserver:404: not found', 'ImageNotFound'],
+    ['team/nonexistent@sha256:00', 'docker.io/team/nonexistent@sha256:00: not found', 'ImageNotFound'],
+    [
+      'registry.invalid:5000/app:1',
+      'failed to do request: Head "https://registry.invalid:5000/v2/app/manifests/1": dial tcp: lookup registry.invalid: no such host',
+      'ImagePull',
+    ],
+  ])('an image whose name says that there is none: %s', async (image, message, reason) => {
+    expect((await images.imageStatus({ image })).image).toBeUndefined();
+    await expect(images.pullImage({ image })).rejects.toMatchObject({
+      reason,
+      message: expect.stringMatching(/^failed to pull and unpack image "\S+": failed to resolve reference "\S+": /) as string,
+    });
+    await expect(images.pullImage({ image })).rejects.toThrow(message);
+  });
+
+  test.each(['app:1.404', 'missing-pods/exporter:1', 'invalid.example/app', 'app:no-such', 'notfoundry'])(
+    'a name that only looks like one of those: %s',
+    async (image) => {
+      expect((await images.imageStatus({ image })).image).toBeDefined();
+    },
+  );
 
   test('a value that cannot be read is an error', async () => {
     await expect(start({ 'simulation.coxswain.dev/exit-code': 'three' })).rejects.toThrow(/exit-code.*not an exit code/);
