@@ -1,6 +1,8 @@
-// The cluster's nodes as one scheduling cycle sees them, and what has changed from one cycle to the next.
+// The cluster's nodes as one scheduling cycle sees them.
 
 import type { NodeInfo } from '../framework/node-info.ts';
+import { PodGroups } from './pod-groups.ts';
+import { SnapshotChanges } from './snapshot-changes.ts';
 
 /** What plugins may read. It holds still during a cycle. */
 export interface SnapshotReader {
@@ -9,66 +11,10 @@ export interface SnapshotReader {
   get(name: string): NodeInfo | undefined;
   /** The node's index in `nodes`. */
   positionOf(name: string): number | undefined;
+  /** The positions that have got another NodeInfo. */
   readonly changes: SnapshotChanges;
-}
-
-/** Which positions of a snapshot have got another NodeInfo, in the order in which that happened. */
-export class SnapshotChanges {
-  /** Positions mean the same nodes as long as this is the same. */
-  structure = 0;
-  #positions: number[] = [];
-  /** How many changes there were before the first one in #positions. */
-  #dropped = 0;
-
-  /** How many changes there were so far. */
-  get count(): number {
-    return this.#dropped + this.#positions.length;
-  }
-
-  /** A position has changed, of `size` altogether. */
-  add(position: number, size: number): void {
-    // Who is further behind than this is better off with looking at every node.
-    if (this.#positions.length > 2 * size + 1000) {
-      const half = this.#positions.length >> 1;
-      this.#positions = this.#positions.slice(half);
-      this.#dropped += half;
-    }
-    this.#positions.push(position);
-  }
-
-  /** Nodes have come or gone. */
-  restructure(): void {
-    this.structure++;
-    this.#dropped += this.#positions.length;
-    this.#positions = [];
-  }
-
-  /** Calls back with what has changed since there were `count` changes, a position maybe twice. False: that is too long ago. */
-  since(count: number, changed: (position: number) => void): boolean {
-    if (count < this.#dropped) return false;
-    for (let i = count - this.#dropped; i < this.#positions.length; i++) changed(this.#positions[i] as number);
-    return true;
-  }
-}
-
-/** Keeps something that was computed from each node up to date at the cost of what has changed. */
-export class SnapshotFollower {
-  readonly #snapshot: SnapshotReader;
-  #structure = -1;
-  #count = 0;
-
-  constructor(snapshot: SnapshotReader) {
-    this.#snapshot = snapshot;
-  }
-
-  /** `reset`: compute everything anew. `changed`: this position. */
-  follow(reset: () => void, changed: (position: number) => void): void {
-    const { changes } = this.#snapshot;
-    if (changes.structure === this.#structure && changes.count === this.#count) return;
-    if (changes.structure !== this.#structure || !changes.since(this.#count, changed)) reset();
-    this.#structure = changes.structure;
-    this.#count = changes.count;
-  }
+  /** The pods on `nodes` by what selectors can tell of them. */
+  readonly podGroups: PodGroups;
 }
 
 /**
@@ -85,6 +31,7 @@ export class Snapshot implements SnapshotReader {
   /** Which version of the node tree `nodes` was listed from. */
   treeVersion = -1;
   readonly changes = new SnapshotChanges();
+  readonly podGroups: PodGroups = new PodGroups(this);
 
   get(name: string): NodeInfo | undefined {
     const position = this.positions.get(name);

@@ -119,6 +119,15 @@ export function selectorIdentity(selector: Selector): string | null {
   return selector.requirements() === undefined ? null : selector.toString();
 }
 
+/** A label that a pod must have to be selected, if there is one. */
+export function demandedLabel(selector: Selector): readonly [key: string, value: string] | undefined {
+  for (const { key } of selector.requirements() ?? []) {
+    const value = selector.requiresExactMatch(key);
+    if (value !== undefined) return [key, value];
+  }
+  return undefined;
+}
+
 /** Whether the term means this pod, wherever it is. */
 export function termMatches(term: AffinityTerm, pod: Pod, labelsOf: NamespaceLabels): boolean {
   const namespace = pod.metadata.namespace ?? '';

@@ -33,6 +33,7 @@ export class PodInfo {
   readonly claims: readonly ClaimUse[];
   /** Whether its volumes may keep other pods off its node: it has claims, or disks of which there is one. */
   readonly hasVolumes: boolean;
+  #group: string | undefined;
 
   constructor(pod: Pod) {
     this.pod = pod;
@@ -49,9 +50,20 @@ export class PodInfo {
     this.hasVolumes = this.claims.length > 0 || (pod.spec.volumes?.some(isExclusiveDisk) ?? false);
   }
 
+  /** Pods of the same group are the same for every selector: same namespace, same labels, and both or neither being deleted. */
+  get group(): string {
+    return (this.#group ??= groupOf(this.pod));
+  }
+
   get affinityTerms(): AffinityTerms {
     return affinityTermsOf(this.pod);
   }
+}
+
+function groupOf({ metadata: { namespace = '', labels, deletionTimestamp } }: Pod): string {
+  const entries = Object.entries(labels ?? {});
+  if (entries.length > 1) entries.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `${namespace} ${deletionTimestamp === undefined ? '' : 'going '}${entries.join()}`;
 }
 
 const NONE: readonly HostPort[] = [];

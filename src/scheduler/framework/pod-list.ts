@@ -42,6 +42,12 @@ export class PodList implements Iterable<PodInfo> {
     this.#length++;
   }
 
+  /** What this has beyond `before`, if it is a copy of it to which pods were only added; else undefined. */
+  addedTo(before: PodList): readonly PodInfo[] | undefined {
+    if (this.#items !== before.#items || this.#length < before.#length) return undefined;
+    return this.#items.slice(before.#length, this.#length);
+  }
+
   /** The pod with this UID, which is taken out; undefined if it is not here. */
   remove(uid: string): PodInfo | undefined {
     for (let i = 0; i < this.#length; i++) {

@@ -1,7 +1,13 @@
 // InterPodAffinity: pods that have to be, must not be, or would rather (not) be in one topology domain with certain other pods.
 // What pods that are on nodes already demand of newcomers counts as well.
 
-import { type AffinityTerm, allTermsMatch, termMatches, type WeightedAffinityTerm } from '../../framework/affinity-terms.ts';
+import {
+  type AffinityTerm,
+  allTermsMatch,
+  demandedLabel,
+  termMatches,
+  type WeightedAffinityTerm,
+} from '../../framework/affinity-terms.ts';
 import { type CycleState, type StateKey, stateKey } from '../../framework/cycle-state.ts';
 import type { ClusterEventWithHint } from '../../framework/events.ts';
 import type { Handle, PluginRegistration } from '../../framework/handle.ts';
@@ -156,15 +162,10 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
     const tally = this.#tallies.get(
       key,
       () =>
-        new DomainTally(
-          this.#handle.snapshot,
-          ({ node }) => topologyValue(node, term.topologyKey),
-          ({ pods }) => {
-            let count = 0;
-            for (const { pod } of pods) if (allTermsMatch(terms, pod, labelsOf)) count++;
-            return count;
-          },
-        ),
+        new DomainTally(this.#handle.snapshot, ({ node }) => topologyValue(node, term.topologyKey), {
+          selects: (pod) => allTermsMatch(terms, pod, labelsOf),
+          label: demandedLabel(term.selector),
+        }),
     );
     const matches = (other: PodInfo): boolean =>
       terms.length === 1 ? termMatches(term, other.pod, labelsOf) : allTermsMatch(terms, other.pod, labelsOf);

@@ -1,9 +1,11 @@
 // The affinity terms of the pods that are on nodes, by what they say: pods of one template share an entry, so a new pod is
 // compared with as many terms as there are different ones, not with every pod that has one.
 
-import { SnapshotFollower, type SnapshotReader } from '../../cache/snapshot.ts';
+import type { SnapshotReader } from '../../cache/snapshot.ts';
+import { SnapshotFollower } from '../../cache/snapshot-changes.ts';
 import {
   type AffinityTerm,
+  demandedLabel,
   type NamespaceLabels,
   termMatches,
   type WeightedAffinityTerm,
@@ -41,7 +43,7 @@ export class TermIndex {
   /** `termsOf`: those of a pod's terms that count here. */
   constructor(snapshot: SnapshotReader, termsOf: (pod: PodInfo) => readonly WeightedAffinityTerm[]) {
     this.#snapshot = snapshot;
-    this.#follower = new SnapshotFollower(snapshot);
+    this.#follower = new SnapshotFollower(snapshot.changes);
     this.#termsOf = termsOf;
   }
 
@@ -107,7 +109,7 @@ export class TermIndex {
   #add(identity: string, term: AffinityTerm, weight: number): Entry {
     const entry: Entry = { identity, term, weight, counts: new Map() };
     this.#entries.set(identity, entry);
-    const label = demandedLabel(term);
+    const label = demandedLabel(term.selector);
     if (label === undefined) {
       this.#unsorted.add(entry);
       return entry;
@@ -124,20 +126,11 @@ export class TermIndex {
   #remove(entry: Entry): void {
     this.#entries.delete(entry.identity);
     if (this.#unsorted.delete(entry)) return;
-    const [key, value] = demandedLabel(entry.term) as readonly [string, string];
+    const [key, value] = demandedLabel(entry.term.selector) as readonly [string, string];
     const byValue = this.#byLabel.get(key);
     const entries = byValue?.get(value);
     entries?.delete(entry);
     if (entries?.size === 0) byValue?.delete(value);
     if (byValue?.size === 0) this.#byLabel.delete(key);
   }
-}
-
-/** A label that a pod must have to be meant, if there is one. */
-function demandedLabel({ selector }: AffinityTerm): readonly [key: string, value: string] | undefined {
-  for (const { key } of selector.requirements() ?? []) {
-    const value = selector.requiresExactMatch(key);
-    if (value !== undefined) return [key, value];
-  }
-  return undefined;
 }

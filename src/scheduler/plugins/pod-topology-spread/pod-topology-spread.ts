@@ -2,7 +2,9 @@
 // demand it (DoNotSchedule) or would like it (ScheduleAnyway).
 
 import type { UnsatisfiableConstraintAction } from '../../../api/core/v1/index.ts';
-import { selectorIdentity } from '../../framework/affinity-terms.ts';
+import type { Selector } from '../../../machinery/labels.ts';
+import type { PodSelection } from '../../cache/pod-groups.ts';
+import { demandedLabel, selectorIdentity } from '../../framework/affinity-terms.ts';
 import { type CycleState, type StateKey, stateKey } from '../../framework/cycle-state.ts';
 import type { ClusterEventWithHint } from '../../framework/events.ts';
 import type { Handle, PluginRegistration } from '../../framework/handle.ts';
@@ -212,21 +214,19 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
             if (!hasAllTopologies(info.node, together) || !inclusion.includes(info, constraint)) return undefined;
             return topologyValue(info.node, topologyKey) ?? '';
           },
-          (info) => matching(info, namespace, constraint),
+          selectionOf(namespace, selector),
         ),
     );
   }
 
-  #perNode({ metadata: { namespace } }: Pod, constraint: SpreadConstraint): NodeTally {
-    const key = JSON.stringify(['node', namespace, selectorIdentity(constraint.selector)]);
-    return this.#tallies.get(key, () => new NodeTally(this.#handle.snapshot, (info) => matching(info, namespace, constraint)));
+  #perNode({ metadata: { namespace } }: Pod, { selector }: SpreadConstraint): NodeTally {
+    const key = JSON.stringify(['node', namespace, selectorIdentity(selector)]);
+    return this.#tallies.get(key, () => new NodeTally(this.#handle.snapshot, selectionOf(namespace, selector)));
   }
 }
 
-function matching({ pods }: NodeInfo, namespace: string | undefined, { selector }: SpreadConstraint): number {
-  let matches = 0;
-  for (const { pod } of pods) if (countsFor(namespace, selector, pod)) matches++;
-  return matches;
+function selectionOf(namespace: string | undefined, selector: Selector): PodSelection {
+  return { selects: (pod) => countsFor(namespace, selector, pod), label: demandedLabel(selector) };
 }
 
 /** `other` is (by 1) or is not (by -1) on the node after all. */

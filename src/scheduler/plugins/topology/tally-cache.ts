@@ -27,8 +27,11 @@ export class TallyCache {
     this.#tallies.set(key, tally);
     tally.update();
     if (this.#tallies.size > FEWEST && this.#tallies.size * this.#snapshot.nodes.length > this.#budget) {
-      const [oldest] = this.#tallies.keys();
-      if (oldest !== undefined) this.#tallies.delete(oldest);
+      const [oldest] = this.#tallies;
+      if (oldest !== undefined) {
+        this.#tallies.delete(oldest[0]);
+        oldest[1].close();
+      }
     }
     return tally;
   }

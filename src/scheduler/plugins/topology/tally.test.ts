@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Snapshot } from '../../cache/snapshot.ts';
+import type { PodSelection } from '../../cache/pod-groups.ts';
 import type { NodeInfo } from '../../framework/node-info.ts';
 import { makeNodeInfo, makePodInfo } from '../../testing/objects.ts';
 import { topologyValue } from './labels.ts';
@@ -9,7 +10,7 @@ import { TallyCache } from './tally-cache.ts';
 
 const ZONE = 'zone';
 const domainOf = ({ node }: NodeInfo): string | undefined => topologyValue(node, ZONE);
-const countOf = ({ pods }: NodeInfo): number => pods.length;
+const every: PodSelection = { selects: () => true, label: undefined };
 
 const pods = ['a', 'b', 'c', 'd'].map((name) => makePodInfo(name));
 function nodeWith(index: number, zone: string | undefined, count: number): NodeInfo {
@@ -50,8 +51,8 @@ describe('DomainTally', () => {
     fc.assert(
       fc.property(fc.array(state, { minLength: 4, maxLength: 4 }), steps, (start, changes) => {
         const snapshot = snapshotOf(start.map(({ zone: at, count }, i) => nodeWith(i, at, count)));
-        const tally = new DomainTally(snapshot, domainOf, countOf);
-        const perNode = new NodeTally(snapshot, countOf);
+        const tally = new DomainTally(snapshot, domainOf, every);
+        const perNode = new NodeTally(snapshot, every);
         for (const { at, state: now, trial } of changes) {
           replace(snapshot, at, nodeWith(at, now.zone, now.count));
           tally.update();
@@ -60,7 +61,7 @@ describe('DomainTally', () => {
           for (const node of snapshot.nodes) {
             expect(perNode.count(node)).toBe(node.pods.length);
             const domain = domainOf(node);
-            if (domain !== undefined) sums.set(domain, (sums.get(domain) ?? 0) + countOf(node));
+            if (domain !== undefined) sums.set(domain, (sums.get(domain) ?? 0) + node.pods.length);
           }
           const counts = new DomainCounts(tally);
           const agree = (): void => {
@@ -86,7 +87,7 @@ describe('DomainTally', () => {
 
   it('follows after more changes than are kept, and after nodes have come and gone', () => {
     const snapshot = snapshotOf([nodeWith(0, 'x', 1), nodeWith(1, 'y', 2)]);
-    const tally = new DomainTally(snapshot, domainOf, countOf);
+    const tally = new DomainTally(snapshot, domainOf, every);
     tally.update();
     for (let i = 0; i < 3000; i++) replace(snapshot, 0, nodeWith(0, 'x', i % 4));
     replace(snapshot, 1, nodeWith(1, 'y', 4));
@@ -106,7 +107,7 @@ describe('TallyCache', () => {
     const get = (key: string): DomainTally =>
       cache.get(key, () => {
         made++;
-        return new DomainTally(snapshot, domainOf, countOf);
+        return new DomainTally(snapshot, domainOf, every);
       });
     const first = get('first');
     replace(snapshot, 0, nodeWith(0, 'x', 3));

@@ -1,37 +1,49 @@
 // How many pods of a kind there are on each node and in each topology domain (zone, host, …), kept up to date at the cost of
-// the nodes that have changed, and shared by all pods that ask the same.
+// the pods of that kind that have come and gone, and shared by all pods that ask the same.
 
-import { SnapshotFollower, type SnapshotReader } from '../../cache/snapshot.ts';
+import type { PodCounter, PodSelection } from '../../cache/pod-groups.ts';
+import type { SnapshotReader } from '../../cache/snapshot.ts';
+import { SnapshotFollower } from '../../cache/snapshot-changes.ts';
 import type { NodeInfo } from '../../framework/node-info.ts';
 
-/** Something kept for each position of a snapshot. `update` brings it up to the snapshot's present. */
+/** Something kept for each position of a snapshot. */
 export interface Tally {
+  /** Brings it up to the snapshot's present. */
   update(): void;
+  /** It will not be asked again. */
+  close(): void;
 }
 
-/** A number for each node. */
-export class NodeTally implements Tally {
+/** How many of the selected pods there are on each node. */
+export class NodeTally implements Tally, PodCounter {
+  readonly selection: PodSelection;
   readonly #snapshot: SnapshotReader;
-  readonly #follower: SnapshotFollower;
-  readonly #countOf: (node: NodeInfo) => number;
+  /** Which positions those of #counts are: -1 before the first update. */
+  #structure = -1;
   #counts: number[] = [];
 
-  constructor(snapshot: SnapshotReader, countOf: (node: NodeInfo) => number) {
+  constructor(snapshot: SnapshotReader, selection: PodSelection) {
+    this.selection = selection;
     this.#snapshot = snapshot;
-    this.#follower = new SnapshotFollower(snapshot);
-    this.#countOf = countOf;
+    snapshot.podGroups.follow(this);
+  }
+
+  close(): void {
+    this.#snapshot.podGroups.unfollow(this);
   }
 
   update(): void {
-    const { nodes } = this.#snapshot;
-    this.#follower.follow(
-      () => {
-        this.#counts = nodes.map(this.#countOf);
-      },
-      (position) => {
-        this.#counts[position] = this.#countOf(nodes[position] as NodeInfo);
-      },
-    );
+    const { nodes, podGroups } = this.#snapshot;
+    podGroups.update();
+    if (this.#structure === podGroups.nodeChanges.structure) return;
+    this.#structure = podGroups.nodeChanges.structure;
+    this.#counts = nodes.map(() => 0);
+    podGroups.forEachCount(this, (position, count) => this.changed(position, count));
+  }
+
+  changed(position: number, by: number): void {
+    if (this.#structure !== this.#snapshot.podGroups.nodeChanges.structure) return;
+    this.#counts[position] = (this.#counts[position] as number) + by;
   }
 
   /** Of a node in the snapshot; 0 for others. */
@@ -46,12 +58,14 @@ interface Domain {
   count: number;
 }
 
-/** The sums over the nodes of each domain. */
-export class DomainTally implements Tally {
+/** How many of the selected pods there are on the nodes of each domain. */
+export class DomainTally implements Tally, PodCounter {
+  readonly selection: PodSelection;
   readonly #snapshot: SnapshotReader;
-  readonly #follower: SnapshotFollower;
+  readonly #nodeFollower: SnapshotFollower;
   readonly #domainOf: (node: NodeInfo) => string | undefined;
-  readonly #countOf: (node: NodeInfo) => number;
+  /** Which positions those below are: -1 before the first update. */
+  #structure = -1;
   /** By position: the domain that the node is counted in, and with how much. */
   #domainAt: (string | undefined)[] = [];
   #countAt: number[] = [];
@@ -63,23 +77,40 @@ export class DomainTally implements Tally {
   #floor = 0;
   #total = 0;
 
-  /** `domainOf`: undefined if the node is in no domain. */
-  constructor(snapshot: SnapshotReader, domainOf: (node: NodeInfo) => string | undefined, countOf: (node: NodeInfo) => number) {
+  /** `domainOf`: undefined if the node is in no domain. It depends on the node alone, not on what runs there. */
+  constructor(snapshot: SnapshotReader, domainOf: (node: NodeInfo) => string | undefined, selection: PodSelection) {
+    this.selection = selection;
     this.#snapshot = snapshot;
-    this.#follower = new SnapshotFollower(snapshot);
+    this.#nodeFollower = new SnapshotFollower(snapshot.podGroups.nodeChanges);
     this.#domainOf = domainOf;
-    this.#countOf = countOf;
+    snapshot.podGroups.follow(this);
+  }
+
+  close(): void {
+    this.#snapshot.podGroups.unfollow(this);
   }
 
   update(): void {
-    this.#follower.follow(
+    this.#snapshot.podGroups.update();
+    this.#nodeFollower.follow(
       () => this.#reset(),
       (position) => {
-        const domain = this.#domainAt[position];
-        if (domain !== undefined) this.#change(domain, -1, -(this.#countAt[position] as number));
-        this.#enter(position);
+        const before = this.#domainAt[position];
+        const domain = this.#domainOf(this.#snapshot.nodes[position] as NodeInfo);
+        if (domain === before) return;
+        const count = this.#countAt[position] as number;
+        if (before !== undefined) this.#change(before, -1, -count);
+        this.#domainAt[position] = domain;
+        if (domain !== undefined) this.#change(domain, 1, count);
       },
     );
+  }
+
+  changed(position: number, by: number): void {
+    if (this.#structure !== this.#snapshot.podGroups.nodeChanges.structure) return;
+    this.#countAt[position] = (this.#countAt[position] as number) + by;
+    const domain = this.#domainAt[position];
+    if (domain !== undefined) this.#change(domain, 0, by);
   }
 
   /** How many domains there are. */
@@ -111,23 +142,16 @@ export class DomainTally implements Tally {
   }
 
   #reset(): void {
+    const { nodes, podGroups } = this.#snapshot;
+    this.#structure = podGroups.nodeChanges.structure;
     this.#domains.clear();
     this.#domainsWith.clear();
     this.#floor = 0;
     this.#total = 0;
-    const { length } = this.#snapshot.nodes;
-    this.#domainAt = Array.from<string | undefined>({ length });
-    this.#countAt = Array.from({ length }, () => 0);
-    for (let position = 0; position < length; position++) this.#enter(position);
-  }
-
-  #enter(position: number): void {
-    const node = this.#snapshot.nodes[position] as NodeInfo;
-    const domain = this.#domainOf(node);
-    const count = domain === undefined ? 0 : this.#countOf(node);
-    this.#domainAt[position] = domain;
-    this.#countAt[position] = count;
-    if (domain !== undefined) this.#change(domain, 1, count);
+    this.#domainAt = nodes.map(this.#domainOf);
+    this.#countAt = nodes.map(() => 0);
+    for (const domain of this.#domainAt) if (domain !== undefined) this.#change(domain, 1, 0);
+    podGroups.forEachCount(this, (position, count) => this.changed(position, count));
   }
 
   #change(name: string, nodes: number, count: number): void {
