@@ -2,7 +2,17 @@
 // with all that was acknowledged; one that rotted opens with it too, or is refused with a message that says what to do. No
 // value that nobody wrote, and no older state, is ever served.
 
-import { cpSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Random } from '../../src/machinery/random.ts';
@@ -16,7 +26,10 @@ import { buildServer, Server } from './server.ts';
 import { makeValue } from './values.ts';
 
 const KEYS = 10;
-const WRITES = 60;
+/** Before the last writes are torn. */
+const TORN_WRITES = 60;
+/** Before bits flip: what matters is there, and the log is short enough for every byte of it. */
+const FLIPPED_WRITES = 24;
 const VALUE_BYTES = 300;
 const LOG_FILE = 'storage.db-wal';
 
@@ -43,7 +56,7 @@ export async function tearWrites(options: {
   let cases = 0;
   try {
     const server = Server.start(await buildServer(), dir, options.layer.env({ dir, trace }));
-    await write(server, random);
+    await write(server, random, TORN_WRITES);
     await server.kill();
     const operations = readTrace(readFileSync(trace));
     const log = join(dir, 'store', LOG_FILE);
@@ -79,7 +92,7 @@ export async function tearWrites(options: {
   return { cases, refused: 0, problems: problems.slice(0, 10) };
 }
 
-/** Flips one bit, in about every `step`th byte of every file of a store that was killed and of one that was closed. */
+/** Flips one bit, in about every `step`th byte of every file of a store that was killed and of one that was closed; 1: in every byte. */
 export async function flipBits(options: { readonly step: number; readonly seed: string }): Promise<DamageResult> {
   const random = new SeededRandom(options.seed);
   const dir = newDirectory();
@@ -88,7 +101,7 @@ export async function flipBits(options: { readonly step: number; readonly seed: 
   let refused = 0;
   try {
     const server = Server.start(await buildServer(), dir);
-    await write(server, random);
+    await write(server, random, FLIPPED_WRITES);
     await server.kill();
     const acks = parseAcks(readFileSync(join(dir, 'acks'), 'utf8'));
     const closed = join(dir, 'closed');
@@ -96,18 +109,18 @@ export async function flipBits(options: { readonly step: number; readonly seed: 
     const intact = compare(await readStore(closed), acks);
     if (intact.length > 0) return { cases, refused, problems: [`without damage: ${intact[0]}`] };
     for (const source of [join(dir, 'store'), closed]) {
-      for (const name of readdirSync(source)) {
-        if (name === 'storage.pid' || name === SNAPSHOT_SOCKET) continue;
-        const bytes = readFileSync(join(source, name));
+      const names = readdirSync(source).filter((name) => name !== 'storage.pid' && name !== SNAPSHOT_SOCKET);
+      const files = new Map(names.map((name) => [name, readFileSync(join(source, name))]));
+      for (const [name, bytes] of files) {
         // The log is much the longest.
         const step = Math.max(1, Math.min(options.step, Math.ceil(bytes.length / 40)));
         for (let at = random.int(Math.min(step, bytes.length + 1)); at < bytes.length; at += 1 + random.int(2 * step - 1)) {
           const left = join(dir, `left-${cases++}`);
-          copyStore(source, left);
           const bit = random.int(8);
           const flipped = Buffer.from(bytes);
           flipped[at] = (flipped[at] ?? 0) ^ (1 << bit);
-          writeFileSync(join(left, name), flipped);
+          mkdirSync(left, { mode: 0o700 });
+          for (const [other, content] of files) writeFileSync(join(left, other), other === name ? flipped : content);
           const found = await readStore(left);
           rmSync(left, { recursive: true, force: true });
           if (found.refused !== undefined) {
@@ -132,18 +145,20 @@ function copyStore(from: string, to: string): void {
   cpSync(from, to, { recursive: true, filter: (path) => basename(path) !== SNAPSHOT_SOCKET });
 }
 
+/** In memory, where there is such a place: what the disk does is not what is tested, and thousands of stores are opened. */
 function newDirectory(): string {
-  return realpathSync(mkdtempSync(join(tmpdir(), 'torture-damage-')));
+  const memory = '/dev/shm';
+  return realpathSync(mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'torture-damage-')));
 }
 
-async function write(server: Server, random: Random): Promise<void> {
+async function write(server: Server, random: Random, writes: number): Promise<void> {
   if ((await server.ready) === undefined) throw new Error(`the server does not start: ${server.errors}`);
-  for (let i = 0; i < WRITES; i++) {
+  for (let i = 0; i < writes; i++) {
     const key = `/t/${i % KEYS}`;
     // The keys are there from their first round on.
     if (i > KEYS && random.int(8) === 0) await server.request({ op: 'delete', key: `/t/${(i - 1) % KEYS}` });
     await server.request({ op: 'put', key, value: makeValue(`${key}#${i}`, VALUE_BYTES) });
-    if (i === WRITES / 2) await server.request({ op: 'compact', revision: i - 5 });
+    if (i === writes / 2) await server.request({ op: 'compact', revision: i - 5 });
   }
 }
 

@@ -9,6 +9,9 @@
 //                       half:N      the same, but if it is a write, after half of it
 //                       sync:N:END  the Nth sync of a file whose path ends in END fails with EIO; later ones work again
 //                       nosync      syncs do nothing
+//                       point:KIND:WHEN:N:END
+//                                   end the process at the Nth operation of that kind (write, truncate, sync, unlink) on a file
+//                                   whose path ends in END: before it, after half of it (a write), or after it
 //
 // A record of the trace: u8 kind, u8 0, u16 bytes of the path, u32 bytes of data, u64 offset (or new length), path, data.
 
@@ -37,8 +40,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int ready, trace = -1, no_sync;
 static const char *directory;
 static size_t directory_length;
-static long operations, kill_at, half_at, sync_at, syncs;
-static char sync_end[256];
+static long operations, kill_at, half_at, sync_at, syncs, point_at, points;
+static char sync_end[256], point_kind[16], point_when[16], point_end[256];
+
+// What becomes of an operation.
+enum fate { WHOLE, HALF, LAST };
 
 static void prepare(void) {
   if (ready) return;
@@ -52,6 +58,7 @@ static void prepare(void) {
   sscanf(fail, "kill:%ld", &kill_at);
   sscanf(fail, "half:%ld", &half_at);
   sscanf(fail, "sync:%ld:%255s", &sync_at, sync_end);
+  sscanf(fail, "point:%15[^:]:%15[^:]:%ld:%255s", point_kind, point_when, &point_at, point_end);
   no_sync = strcmp(fail, "nosync") == 0;
 }
 
@@ -89,13 +96,23 @@ static void end_process(void) {
   for (;;) pause();
 }
 
-// Counts an operation that is about to happen. What tells of acknowledgements is an observer's, and never fails.
-static int due(const char *path) {
-  size_t length = strlen(path);
-  if (length >= 5 && strcmp(path + length - 5, "/acks") == 0) return 0;
+static int ends_in(const char *path, const char *end) {
+  size_t length = strlen(path), end_length = strlen(end);
+  return length >= end_length && strcmp(path + length - end_length, end) == 0;
+}
+
+// Counts an operation that is about to happen, and says what becomes of it: the process may end here, or has to in the middle of
+// it, or after it.
+static enum fate begin(const char *kind, const char *path) {
+  if (point_at > 0 && strcmp(kind, point_kind) == 0 && ends_in(path, point_end) && ++points == point_at) {
+    if (strcmp(point_when, "before") == 0) end_process();
+    return strcmp(point_when, "half") == 0 ? HALF : LAST;
+  }
+  // What tells of acknowledgements is an observer's: only a point that names it ends the process there.
+  if (ends_in(path, "/acks")) return WHOLE;
   operations++;
   if (operations == kill_at) end_process();
-  return operations == half_at;
+  return operations == half_at ? HALF : WHOLE;
 }
 
 static int opened(int fd, const char *path, int existed) {
@@ -143,11 +160,9 @@ static ssize_t write_at(int fd, const void *data, size_t length, off_t offset) {
   if (path_of(fd) == NULL) return syscall(SYS_pwrite64, fd, data, length, offset);
   pthread_mutex_lock(&lock);
   const char *path = path_of(fd);
-  if (due(path)) {
-    syscall(SYS_pwrite64, fd, data, length / 2, offset);
-    end_process();
-  }
-  ssize_t written = syscall(SYS_pwrite64, fd, data, length, offset);
+  enum fate fate = begin("write", path);
+  ssize_t written = syscall(SYS_pwrite64, fd, data, fate == HALF ? length / 2 : length, offset);
+  if (fate != WHOLE) end_process();
   int saved = errno;
   if (written > 0) record(WRITE, path, offset, data, written);
   pthread_mutex_unlock(&lock);
@@ -169,8 +184,10 @@ ssize_t write(int fd, const void *data, size_t length) {
 static int truncate_to(int fd, off_t length) {
   if (path_of(fd) == NULL) return syscall(SYS_ftruncate, fd, length);
   pthread_mutex_lock(&lock);
-  if (due(path_of(fd))) end_process();
+  enum fate fate = begin("truncate", path_of(fd));
+  if (fate == HALF) end_process();
   int result = syscall(SYS_ftruncate, fd, length);
+  if (fate == LAST) end_process();
   int saved = errno;
   if (result == 0) record(TRUNCATE, path_of(fd), length, NULL, 0);
   pthread_mutex_unlock(&lock);
@@ -185,16 +202,17 @@ static int sync_file(int fd, long call) {
   if (path_of(fd) == NULL) return syscall(call, fd);
   pthread_mutex_lock(&lock);
   const char *path = path_of(fd);
-  size_t length = strlen(path), end = strlen(sync_end);
   int result = 0, saved = 0;
-  if (due(path)) end_process();
-  if (sync_at > 0 && length >= end && strcmp(path + length - end, sync_end) == 0 && ++syncs == sync_at) {
+  enum fate fate = begin("sync", path);
+  if (fate == HALF) end_process();
+  if (sync_at > 0 && ends_in(path, sync_end) && ++syncs == sync_at) {
     result = -1;
     saved = EIO;
   } else if (!no_sync) {
     // The disk of the test is the trace: what the machine does in truth would only take time.
     record(SYNC, path, 0, NULL, 0);
   }
+  if (fate == LAST) end_process();
   pthread_mutex_unlock(&lock);
   errno = saved;
   return result;
@@ -207,8 +225,10 @@ int unlink(const char *path) {
   prepare();
   if (!ours(path)) return syscall(SYS_unlinkat, AT_FDCWD, path, 0);
   pthread_mutex_lock(&lock);
-  if (due(path)) end_process();
+  enum fate fate = begin("unlink", path);
+  if (fate == HALF) end_process();
   int result = syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+  if (fate == LAST) end_process();
   int saved = errno;
   if (result == 0) record(UNLINK, path, 0, NULL, 0);
   pthread_mutex_unlock(&lock);

@@ -1,13 +1,16 @@
-// kill -9 under load: clients write and watch, the server is killed at random moments and at points of the path that a write
-// takes to the disk, is started again, and the clients go on where they were.
+// kill -9 under load: clients write and watch, the server is killed at random moments and at every point of the path that
+// a write takes to the disk, is started again, and the clients go on where they were.
 //
 // What must hold: a write that was acknowledged is there, at its revision; whatever else is there was asked for, once; and each
 // watcher, resumed from the last revision that it saw, has been told every revision exactly once, in order.
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Random } from '../../src/machinery/random.ts';
 import { SeededRandom } from '../../src/machinery/random.ts';
+import type { Failpoint } from './failpoints.ts';
+import { endAt, findFailpoints, nameOfFailpoint, someTime } from './failpoints.ts';
 import type { FileLayer } from './file-layer.ts';
 import { buildServer, Refused, Server } from './server.ts';
 import type { ServedEvent } from './store-server.ts';
@@ -16,10 +19,14 @@ import { makeValue, nameOf } from './values.ts';
 const CLIENTS = 8;
 const KEYS = 10;
 const WATCHERS = 3;
-/** Operations on files from a start to a kill at one of them: an empty start takes about 20, a batch of writes 3. */
-const OPERATIONS = 400;
 /** So many writes are acknowledged before a kill at a random moment, at most. */
 const WRITES = 300;
+/** Enough for the write-ahead log to be copied into the database. A server that does more without coming by a failpoint never will. */
+const PLENTY = 2500;
+/** One in so many operations of a client is a compaction. */
+const COMPACT_RATE = 100;
+/** History that is kept before what the last watcher has seen. */
+const KEPT_REVISIONS = 50;
 
 export interface KillOptions {
   readonly kills: number;
@@ -30,6 +37,8 @@ export interface KillOptions {
 
 export interface KillResult {
   readonly kills: number;
+  /** Places at which every other kill was, in turn. */
+  readonly failpoints: number;
   readonly acknowledged: number;
   readonly problems: readonly string[];
 }
@@ -41,80 +50,174 @@ interface Acknowledged {
 }
 
 export async function killRepeatedly(options: KillOptions): Promise<KillResult> {
-  const random = new SeededRandom(options.seed);
-  const program = await buildServer();
-  const dir = mkdtempSync(join(tmpdir(), 'torture-kill-'));
-  const acknowledged: Acknowledged[] = [];
-  /** Every value that was ever handed to the store. */
-  const asked = new Set<string>();
-  const told: ServedEvent[][] = Array.from({ length: WATCHERS }, () => []);
-  const problems: string[] = [];
-  let serial = 0;
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'torture-kill-')));
+  try {
+    return await new Run(options, await buildServer(), dir).run();
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
 
-  const client = async (server: Server, stop: () => boolean): Promise<void> => {
+interface Killed {
+  readonly problems: readonly string[];
+  /** The server ended where it was to end. */
+  readonly reached: boolean;
+}
+
+function complaints({ failure, errors }: Server): string[] {
+  return [...(failure === undefined ? [] : [failure.message]), ...(errors === '' ? [] : [errors.slice(0, 500)])];
+}
+
+class Run {
+  readonly #options: KillOptions;
+  readonly #program: string;
+  readonly #dir: string;
+  readonly #random: Random;
+  readonly #acknowledged: Acknowledged[] = [];
+  /** Every value that was ever handed to the store. */
+  readonly #asked = new Set<string>();
+  readonly #told: ServedEvent[][] = Array.from({ length: WATCHERS }, () => []);
+  #serial = 0;
+
+  constructor(options: KillOptions, program: string, dir: string) {
+    this.#options = options;
+    this.#program = program;
+    this.#dir = dir;
+    this.#random = new SeededRandom(options.seed);
+  }
+
+  async run(): Promise<KillResult> {
+    const { layer } = this.#options;
+    const failpoints =
+      layer === undefined
+        ? []
+        : await findFailpoints({ program: this.#program, layer, load: (server) => this.#trialLoad(server) });
+    /** Those that were tried, and no server has come by. */
+    const missed = new Map<Failpoint, boolean>();
+    const result = (kills: number, problems: readonly string[]): KillResult => ({
+      kills,
+      failpoints: missed.size,
+      acknowledged: this.#acknowledged.length,
+      problems,
+    });
+    for (let kills = 0; kills < this.#options.kills; kills++) {
+      // Every other kill is at a failpoint, each in its turn.
+      const failpoint = kills % 2 === 1 ? failpoints[((kills - 1) / 2) % failpoints.length] : undefined;
+      const { problems, reached } =
+        failpoint?.ofNewStore === true ? await this.#endedWhenNew(failpoint) : await this.#untilKilled(failpoint);
+      const where = failpoint === undefined ? '' : `, ${nameOfFailpoint(failpoint)}`;
+      if (problems.length > 0)
+        return result(
+          kills,
+          problems.map((problem) => `after kill ${kills}${where}: ${problem}`),
+        );
+      if (failpoint !== undefined) missed.set(failpoint, (missed.get(failpoint) ?? true) && !reached);
+    }
+    const never = [...missed].filter(([, never]) => never).map(([failpoint]) => nameOfFailpoint(failpoint));
+    return result(this.#options.kills, [
+      ...never.map((name) => `no server came by the failpoint: ${name}`),
+      ...(await this.#judge()),
+    ]);
+  }
+
+  /** Starts the server on what the one before has left, and loads it until it is killed. */
+  async #untilKilled(failpoint: Failpoint | undefined): Promise<Killed> {
+    const fail = failpoint && endAt(failpoint, someTime(failpoint, this.#random));
+    const server = Server.start(this.#program, this.#dir, this.#layered(this.#dir, fail));
+    const problems: string[] = [];
+    const revision = await server.ready;
+    let reached = true;
+    if (revision !== undefined) {
+      const known = this.#acknowledged.reduce((newest, write) => Math.max(newest, write.revision), 1);
+      if (revision < known) problems.push(`revision ${known} was acknowledged, the store is at ${revision}`);
+      for (const events of this.#told) server.watch(events.at(-1)?.revision ?? 1, (event) => events.push(event));
+      const enough = this.#acknowledged.length + (failpoint === undefined ? 1 + this.#random.int(WRITES) : PLENTY);
+      const stop = (): boolean => {
+        if (this.#acknowledged.length < enough) return server.hasEnded;
+        reached = failpoint === undefined;
+        void server.kill();
+        return true;
+      };
+      await Promise.all(Array.from({ length: CLIENTS }, () => this.#client(server, stop)));
+    }
+    await server.ended;
+    problems.push(...complaints(server));
+    return { problems, reached };
+  }
+
+  /** Ends a server while it makes a store: whoever comes next finds none, or an empty one. */
+  async #endedWhenNew(failpoint: Failpoint): Promise<Killed> {
+    const dir = realpathSync(mkdtempSync(join(tmpdir(), 'torture-new-')));
+    try {
+      const fail = endAt(failpoint, someTime(failpoint, this.#random));
+      const first = Server.start(this.#program, dir, this.#layered(dir, fail));
+      const reached = (await first.ready) === undefined;
+      await first.kill();
+      const next = Server.start(this.#program, dir);
+      const revision = await next.ready;
+      await next.kill();
+      const wrong = revision === 1 ? [] : [`the next server is at revision ${revision} of a new store`];
+      return { problems: [...complaints(first), ...complaints(next), ...wrong], reached };
+    } finally {
+      rmSync(dir, { recursive: true, force: true });
+    }
+  }
+
+  #layered(dir: string, fail: string | undefined): Record<string, string> {
+    const { layer } = this.#options;
+    return fail === undefined || layer === undefined ? {} : layer.env({ dir, fail });
+  }
+
+  async #client(server: Server, stop: () => boolean): Promise<void> {
+    const random = this.#random;
     while (!stop()) {
       const key = `/t/${random.int(KEYS)}`;
       try {
-        if (random.int(5) === 0) {
-          const { revision } = await server.request({ op: 'delete', key });
-          acknowledged.push({ revision, key, value: undefined });
+        if (random.int(COMPACT_RATE) === 0) {
+          const seen = Math.min(...this.#told.map((events) => events.at(-1)?.revision ?? 1));
+          if (seen > KEPT_REVISIONS) await server.request({ op: 'compact', revision: seen - KEPT_REVISIONS });
           continue;
         }
-        const value = makeValue(`${key}#${++serial}`, 100 + random.int(12_000));
-        asked.add(value);
+        if (random.int(5) === 0) {
+          const { revision } = await server.request({ op: 'delete', key });
+          this.#acknowledged.push({ revision, key, value: undefined });
+          continue;
+        }
+        const value = makeValue(`${key}#${++this.#serial}`, 100 + random.int(12_000));
+        this.#asked.add(value);
         const { revision } = await server.request({ op: 'put', key, value });
-        acknowledged.push({ revision, key, value });
+        this.#acknowledged.push({ revision, key, value });
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
         if (error.reason === 'Lost' || error.reason === 'Unavailable' || error.reason === 'Closed') return;
         if (error.reason !== 'KeyNotFound') throw error;
       }
     }
-  };
+  }
 
-  let kills = 0;
-  try {
-    while (kills < options.kills) {
-      // Every other kill is at an operation on a file, in the middle of a write for some.
-      const atFile = options.layer !== undefined && kills % 2 === 1;
-      const fail = `${random.int(3) === 0 ? 'half' : 'kill'}:${1 + random.int(OPERATIONS)}`;
-      const server = Server.start(program, dir, atFile ? options.layer?.env({ dir, fail }) : {});
-      const revision = await server.ready;
-      if (revision !== undefined) {
-        const known = Math.max(1, ...acknowledged.map((write) => write.revision));
-        if (revision < known)
-          problems.push(`after kill ${kills}: revision ${known} was acknowledged, the store is at ${revision}`);
-        for (const events of told) server.watch(events.at(-1)?.revision ?? 1, (event) => events.push(event));
-        const enough = acknowledged.length + 1 + random.int(WRITES);
-        let stopped = false;
-        const clients = Array.from({ length: CLIENTS }, () =>
-          client(server, () => {
-            if (!atFile && acknowledged.length >= enough) void server.kill();
-            return stopped;
-          }),
-        );
-        await server.ended;
-        stopped = true;
-        await Promise.all(clients);
+  /** As the load of the clients, on a store of its own. */
+  async #trialLoad(server: Server): Promise<void> {
+    let left = PLENTY;
+    const client = async (): Promise<void> => {
+      while (left-- > 0) {
+        const key = `/t/${this.#random.int(KEYS)}`;
+        const value = makeValue(`${key}#${left}`, 100 + this.#random.int(12_000));
+        const { revision } = await server.request({ op: 'put', key, value });
+        if (left % COMPACT_RATE === 0) await server.request({ op: 'compact', revision });
       }
-      await server.ended;
-      if (server.failure !== undefined) problems.push(`after kill ${kills}: ${server.failure.message}`);
-      if (server.errors !== '') problems.push(`after kill ${kills}: ${server.errors.slice(0, 500)}`);
-      if (problems.length > 0) return { kills, acknowledged: acknowledged.length, problems };
-      kills++;
-    }
-    const server = Server.start(program, dir);
+    };
+    await Promise.all(Array.from({ length: CLIENTS }, client));
+  }
+
+  async #judge(): Promise<string[]> {
+    const server = Server.start(this.#program, this.#dir);
     const revision = await server.ready;
-    if (revision === undefined) return { kills, acknowledged: acknowledged.length, problems: ['the store does not open'] };
-    const done = told.map((events) => watchUntil(server, events, revision));
-    await Promise.all(done);
+    if (revision === undefined) return [`the store does not open: ${server.failure?.message ?? server.errors}`];
+    await Promise.all(this.#told.map((events) => watchUntil(server, events, revision)));
     const { items = [] } = await server.request({ op: 'list' });
     await server.kill();
-    problems.push(...judge(acknowledged, asked, told, items, revision));
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
+    return judge(this.#acknowledged, this.#asked, this.#told, items, revision);
   }
-  return { kills, acknowledged: acknowledged.length, problems };
 }
 
 function watchUntil(server: Server, events: ServedEvent[], revision: number): Promise<void> {

@@ -30,9 +30,11 @@ export async function serverStops(layer: FileLayer, at: number): Promise<string 
     const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
     if (signal !== null) return `it went on, or took too long to stop: ${text.slice(-300)}`;
     if (code !== 1) return `it ended with status ${code}: ${text.slice(-300)}`;
-    // One line for a person, not a stack.
+    // One line for a person, not a stack. While it opens the store it is not yet about a write.
     const last = text.trimEnd().split('\n').at(-1) ?? '';
-    return /^cox: .*the store could not be written/.test(last) ? undefined : `it does not say why: ${text.slice(-300)}`;
+    return /^cox: .*the store (could not be written|in \S+ cannot be opened: disk I\/O error)/.test(last)
+      ? undefined
+      : `it does not say why: ${text.slice(-300)}`;
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }

@@ -87,6 +87,10 @@ export class Server {
     return new Server(fork(program, [dir], { execArgv: [], stdio: [...stdio], env: { ...process.env, ...env } }));
   }
 
+  get hasEnded(): boolean {
+    return this.#ended;
+  }
+
   /** Throws Refused. */
   request(request: WithoutId<ServerRequest>): Promise<Answer> {
     return new Promise((resolve, reject) => {
@@ -119,6 +123,7 @@ export class Server {
         this.#settle(message.id)?.resolve(message);
         return;
       case 'refused':
+        if (this.#watches.has(message.id)) this.failure = message;
         this.#settle(message.id)?.reject(new Refused(message.reason, message.message));
         return;
       case 'event':

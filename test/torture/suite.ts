@@ -126,12 +126,12 @@ export const PARTS: readonly Part[] = [
     name: 'kill -9',
     async run({ short, seed }) {
       const layer = fileLayer();
-      const { kills, acknowledged, problems } = await killRepeatedly({
+      const { kills, failpoints, acknowledged, problems } = await killRepeatedly({
         kills: short ? 50 : 1000,
         seed,
         layer: typeof layer === 'string' ? undefined : layer,
       });
-      const where = typeof layer === 'string' ? `at random moments only: ${layer}` : 'half of them at an operation on a file';
+      const where = typeof layer === 'string' ? `at random moments only: ${layer}` : `half of them at ${failpoints} failpoints`;
       return { summary: `${kills} kills (${where}), ${acknowledged} writes acknowledged`, problems };
     },
   },
@@ -188,7 +188,7 @@ export const PARTS: readonly Part[] = [
   {
     name: 'flipped bits',
     async run({ short, seed }) {
-      const { cases, refused, problems } = await flipBits({ step: short ? 8000 : 40, seed });
+      const { cases, refused, problems } = await flipBits({ step: short ? 4000 : 1, seed });
       return { summary: `${cases} flips, ${refused} refused, wrong values served: ${problems.length}`, problems };
     },
   },
