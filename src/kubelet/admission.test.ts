@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { admitPod } from './admission.ts';
+import { podRequests } from './runtime/resources.ts';
 import { makeContainer, makePod } from './testing/make-pod.ts';
 import type { Node, Pod, PodSpec } from './types.ts';
 
@@ -27,7 +28,14 @@ const tolerations = [{ key: 'gone', operator: 'Exists' as const }];
 
 function judge(spec: Partial<PodSpec>, active: readonly Pod[] = []): string | undefined {
   const pod = makePod({ spec: { tolerations, ...spec } });
-  const rejection = admitPod({ pod, active: () => active, activeAtMost: active.length, allocatable, node });
+  const requested = new Map<string, number>();
+  for (const other of active)
+    for (const [resource, amount] of podRequests(other)) requested.set(resource, (requested.get(resource) ?? 0) + amount);
+  const activeAtMost = { pods: active.length, requested };
+  const rejection = admitPod({ pod, active: () => active, activeAtMost, allocatable, node });
+  // Bounds that say nothing change nothing.
+  const unbound = { pods: Infinity, requested: new Map(Object.keys(allocatable).map((resource) => [resource, Infinity])) };
+  expect(admitPod({ pod, active: () => active, activeAtMost: unbound, allocatable, node })).toEqual(rejection);
   return rejection === undefined ? undefined : `${rejection.reason}: ${rejection.message}`;
 }
 

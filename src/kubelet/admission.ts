@@ -3,15 +3,15 @@
 
 import type * as v1 from '../api/core/v1/index.ts';
 import type { Immutable } from '../api/meta/v1/index.ts';
-import { amounts, podRequests } from './runtime/resources.ts';
+import { type Amounts, amounts, podRequests } from './runtime/resources.ts';
 import type { Node, Pod, ResourceList } from './types.ts';
 
 export interface AdmissionInput {
   readonly pod: Pod;
   /** Pods that are admitted and have not ended; asked for only if it matters. */
   readonly active: () => readonly Pod[];
-  /** There are no more of them than so many. */
-  readonly activeAtMost: number;
+  /** There are no more of them than so many, and they have no more together than so much. */
+  readonly activeAtMost: { readonly pods: number; readonly requested: Amounts };
   readonly allocatable: ResourceList;
   /** As the API has it; undefined if it is not known yet: its labels and taints are then not looked at. */
   readonly node: Node | undefined;
@@ -41,12 +41,12 @@ function checkResources({ pod, active, activeAtMost, allocatable }: AdmissionInp
     message: `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${total}`,
   });
   const pods = capacity.get('pods') ?? 0;
-  if (activeAtMost + 1 > pods) {
+  if (activeAtMost.pods + 1 > pods) {
     const count = active().length;
     if (count + 1 > pods) return lacking('OutOfpods', 'pods', 1, count, pods);
   }
   const wanted = podRequests(pod);
-  if (wanted.size === 0) return undefined;
+  if (fits(wanted, activeAtMost.requested, capacity)) return undefined;
   const used = new Map<string, number>();
   for (const other of active())
     for (const [resource, amount] of podRequests(other)) used.set(resource, (used.get(resource) ?? 0) + amount);
@@ -58,6 +58,12 @@ function checkResources({ pod, active, activeAtMost, allocatable }: AdmissionInp
     if (amount > 0 && amount > total - taken) return lacking(`OutOf${resource}`, resource, amount, taken, total);
   }
   return undefined;
+}
+
+function fits(wanted: Amounts, used: Amounts, capacity: Amounts): boolean {
+  for (const [resource, amount] of wanted)
+    if (amount > 0 && amount > (capacity.get(resource) ?? 0) - (used.get(resource) ?? 0)) return false;
+  return true;
 }
 
 /** Resources that are not Kubernetes' own: they have a domain, which is not kubernetes.io. */

@@ -17,6 +17,7 @@ import type { Clock, Timer } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import { admitPod, selectsNode } from './admission.ts';
 import { Allocations } from './allocations.ts';
+import { DesiredPods } from './desired-pods.ts';
 import type { KubeletConfig } from './config.ts';
 import { parseResolvConf, type DnsSettings } from './dns.ts';
 import type { DownwardContext } from './env/downward.ts';
@@ -72,7 +73,7 @@ export class Kubelet {
   readonly #background: Promise<unknown>[] = [];
   #parts: Parts | undefined;
   /** Desired pods by UID: those of the API (mirror pods excepted) and static ones. */
-  readonly #desired = new Map<string, Pod>();
+  readonly #desired = new DesiredPods();
   /** The API's pods and the static manifests have been read: what is in neither is not wanted. */
   #sourcesReady = false;
   #housekeeping: Timer | undefined;
@@ -460,19 +461,19 @@ export class Kubelet {
   }
 
   #podAdded(pod: Pod): void {
-    const { workers } = this.#require();
+    const { workers, allocations } = this.#require();
     const uid = podUid(pod);
     const admitted = workers.isTerminationRequested(uid) || isTerminal(pod.status.phase) || this.#admit(pod);
-    this.#desired.set(uid, pod);
+    this.#desired.set(uid, pod, allocations.current(pod));
     if (!admitted) return;
     workers.update({ type: 'create', pod });
   }
 
   #podUpdated(pod: Pod): void {
-    const { workers, statuses, volumes } = this.#require();
+    const { workers, statuses, volumes, allocations } = this.#require();
     const uid = podUid(pod);
     const before = this.#desired.get(uid);
-    this.#desired.set(uid, pod);
+    this.#desired.set(uid, pod, allocations.current(pod));
     statuses.observe(pod);
     if (before !== undefined && !concernsWorker(before, pod)) return;
     // Files may show the pod's labels and annotations.
@@ -513,7 +514,7 @@ export class Kubelet {
       pod,
       active: () =>
         [...this.#desired.values()].filter((other) => this.#isActive(other)).map((other) => allocations.current(other)),
-      activeAtMost: this.#desired.size,
+      activeAtMost: { pods: this.#desired.size, requested: this.#desired.requestedAtMost },
       allocatable,
       node: nodeLister.get('', this.#config.nodeName),
     });

@@ -15,6 +15,7 @@ import type {
 } from '../cri/index.ts';
 import type { Clock } from '../machinery/clock.ts';
 import { Broadcast } from './broadcast.ts';
+import { LabelIndex } from './label-index.ts';
 import {
   containerKey,
   matchesContainer,
@@ -47,6 +48,8 @@ export class PodTable<C extends Recorded> {
   readonly #sandboxes = new Map<string, OpenSandbox<C>>();
   /** By id; the same containers that hang in their sandboxes. */
   readonly #containers = new Map<string, C>();
+  readonly #sandboxesByLabel = new LabelIndex<OpenSandbox<C>>(({ record }) => record.config.labels);
+  readonly #containersByLabel = new LabelIndex<C>(({ record }) => record.config.labels);
   /** The identities that are taken, of sandboxes and of containers. */
   readonly #keys = new Set<string>();
   readonly #events = new Broadcast<ContainerEvent>();
@@ -65,6 +68,7 @@ export class PodTable<C extends Recorded> {
     this.#claim(sandboxKey(record.config), 'sandbox');
     const sandbox = { record, containers: new Map<string, C>() };
     this.#sandboxes.set(record.id, sandbox);
+    this.#sandboxesByLabel.add(sandbox);
     return sandbox;
   }
 
@@ -75,6 +79,7 @@ export class PodTable<C extends Recorded> {
     this.#claim(containerKey(podSandboxId, config), 'container');
     sandbox.containers.set(id, container);
     this.#containers.set(id, container);
+    this.#containersByLabel.add(container);
   }
 
   /** Undefined if there is none. */
@@ -114,11 +119,17 @@ export class PodTable<C extends Recorded> {
   }
 
   sandboxes(filter?: PodSandboxFilter): Sandbox<C>[] {
-    return [...this.#sandboxes.values()].filter(({ record }) => matchesSandbox(record, filter));
+    const found: Sandbox<C>[] = [];
+    for (const sandbox of this.#sandboxesByLabel.candidates(filter?.labelSelector))
+      if (matchesSandbox(sandbox.record, filter)) found.push(sandbox);
+    return found;
   }
 
   containers(filter?: ContainerFilter): C[] {
-    return [...this.#containers.values()].filter(({ record }) => matchesContainer(record, filter));
+    const found: C[] = [];
+    for (const container of this.#containersByLabel.candidates(filter?.labelSelector))
+      if (matchesContainer(container.record, filter)) found.push(container);
+    return found;
   }
 
   /** False if it was gone already. */
@@ -127,6 +138,7 @@ export class PodTable<C extends Recorded> {
     if (container === undefined) return false;
     const { podSandboxId, config } = container.record;
     this.#containers.delete(id);
+    this.#containersByLabel.delete(container);
     this.#sandboxes.get(podSandboxId)?.containers.delete(id);
     this.#keys.delete(containerKey(podSandboxId, config));
     return true;
@@ -137,6 +149,7 @@ export class PodTable<C extends Recorded> {
     const sandbox = this.#sandboxes.get(id);
     if (sandbox === undefined) return false;
     this.#sandboxes.delete(id);
+    this.#sandboxesByLabel.delete(sandbox);
     this.#keys.delete(sandboxKey(sandbox.record.config));
     return true;
   }

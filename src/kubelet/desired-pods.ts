@@ -1,0 +1,71 @@
+// The pods that belong on this node, and what they may have of it at most: a pod that fits beside all of that fits, without a
+// look at which of them still run and at what each was given.
+
+import { type Amounts, podRequests } from './runtime/resources.ts';
+import type { Pod } from './types.ts';
+
+export class DesiredPods {
+  readonly #pods = new Map<string, Pod>();
+  /** By UID: of each resource the most that any version of the pod has asked for or had. */
+  readonly #most = new Map<string, Amounts>();
+  readonly #requestedAtMost = new Map<string, number>();
+
+  get size(): number {
+    return this.#pods.size;
+  }
+
+  /** No less than what they request together, whatever has been allocated to them. */
+  get requestedAtMost(): Amounts {
+    return this.#requestedAtMost;
+  }
+
+  has(uid: string): boolean {
+    return this.#pods.has(uid);
+  }
+
+  get(uid: string): Pod | undefined {
+    return this.#pods.get(uid);
+  }
+
+  values(): Iterable<Pod> {
+    return this.#pods.values();
+  }
+
+  /** `allocated`: the pod with what it has been given so far. */
+  set(uid: string, pod: Pod, allocated: Pod): void {
+    this.#pods.set(uid, pod);
+    this.#raise(uid, podRequests(pod));
+    this.#raise(uid, podRequests(allocated));
+  }
+
+  delete(uid: string): void {
+    this.#pods.delete(uid);
+    for (const [resource, amount] of this.#most.get(uid) ?? []) this.#add(resource, -amount);
+    this.#most.delete(uid);
+  }
+
+  #raise(uid: string, requests: Amounts): void {
+    const before = this.#most.get(uid);
+    if (before === requests) return;
+    if (before === undefined) {
+      for (const [resource, amount] of requests) this.#add(resource, amount);
+      this.#most.set(uid, requests);
+      return;
+    }
+    let most: Map<string, number> | undefined;
+    for (const [resource, amount] of requests) {
+      const more = amount - (before.get(resource) ?? 0);
+      if (more <= 0) continue;
+      this.#add(resource, more);
+      most ??= new Map(before);
+      most.set(resource, amount);
+    }
+    if (most !== undefined) this.#most.set(uid, most);
+  }
+
+  #add(resource: string, amount: number): void {
+    const sum = (this.#requestedAtMost.get(resource) ?? 0) + amount;
+    if (sum === 0) this.#requestedAtMost.delete(resource);
+    else this.#requestedAtMost.set(resource, sum);
+  }
+}
