@@ -1,39 +1,78 @@
 // The cluster that a run is made on, started by README's command in a data directory that goes with it.
 
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { UserError } from '../../src/cluster/user-error.ts';
+import { cleanUp } from './clean-up.ts';
+import { FIRST_ADDRESS, layCable, POD_CIDR, removeCable, startSecondNode } from './second-node.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 export interface RunningCluster {
   readonly kubeconfig: string;
-  /** Of the containerd that runs its containers, if any does. */
-  readonly containerdSocket: string;
+  /** Of each containerd that runs its containers, if any does. */
+  readonly containerdSockets: readonly string[];
   stop(): Promise<void>;
 }
 
-/** Flags of `npm run up`. Simulated nodes are several, as tests move pods between them; a real one is this machine, where another cluster may have the addresses of the default. */
+/** Flags of `npm run up`. Nodes are several, as tests move pods between them. Real ones are this machine, where another cluster may have the addresses of the default. */
 export const upFlags = (simulated: boolean): readonly string[] =>
   simulated
     ? ['--runtime', 'simulated', '--nodes', '3', '--store', 'memory']
-    : ['--runtime', 'containerd', '--pod-cidr', '10.250.0.0/16'];
+    : ['--runtime', 'containerd', '--pod-cidr', POD_CIDR, '--bind', FIRST_ADDRESS];
 
-/** What it logs goes to `logFile`. Resolves when the cluster is ready. Rejects with a UserError, which has the last of what it said, where it ends instead. */
-export async function startCluster(simulated: boolean, logFile: string): Promise<RunningCluster> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'cox-conformance-'));
-  const flags = ['--data-dir', dataDir, '--secure-port', '0', '--quiet', ...upFlags(simulated)];
+export interface ClusterConfig {
+  /** Three nodes that only pretend; otherwise two real ones. */
+  readonly simulated: boolean;
+  /** Where what it logs goes. */
+  readonly logFile: string;
+  /** Removes what was left on it when it stops. */
+  readonly kubectl: string;
+}
+
+/** Resolves when the cluster is ready. Rejects with a UserError, which has the last of what it said, where it ends instead. */
+export async function startCluster({ simulated, logFile, kubectl }: ClusterConfig): Promise<RunningCluster> {
+  const dir = mkdtempSync(join(tmpdir(), 'cox-conformance-'));
+  // What has to be undone, last first.
+  const undo: (() => Promise<void> | void)[] = [() => cleanUp(dir)];
+  const stop = async (): Promise<void> => {
+    for (const step of undo.splice(0).reverse()) await step();
+  };
+  try {
+    writeFileSync(logFile, '');
+    if (!simulated) {
+      undo.push(removeCable);
+      layCable();
+    }
+    const first = join(dir, 'cluster');
+    undo.push(await startUp(first, upFlags(simulated), logFile));
+    const kubeconfig = join(first, 'kubeconfig');
+    if (simulated) return { kubeconfig, containerdSockets: [], stop };
+    const second = await startSecondNode(join(dir, 'second'), first, logFile);
+    undo.push(
+      () => second.stop(),
+      () => removeNamespaces(kubectl, kubeconfig),
+    );
+    return { kubeconfig, containerdSockets: [join(first, 'containerd', 'containerd.sock'), second.containerdSocket], stop };
+  } catch (err) {
+    await stop();
+    throw err;
+  }
+}
+
+/** `npm run up` until it is ready; the function stops it. */
+async function startUp(dataDir: string, more: readonly string[], logFile: string): Promise<() => Promise<void>> {
+  const flags = ['--data-dir', dataDir, '--secure-port', '0', '--quiet', ...more];
   const child = spawn('npm', ['run', '--silent', 'up', '--', ...flags], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
   const said: string[] = [];
-  writeFileSync(logFile, '');
   createInterface({ input: child.stderr }).on('line', (line) => {
     appendFileSync(logFile, `${line}\n`);
     said.push(line);
@@ -51,7 +90,6 @@ export async function startCluster(simulated: boolean, logFile: string): Promise
     // The whole process group: npm does not always pass a signal on.
     if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
     await ended;
-    rmSync(dataDir, { recursive: true, force: true });
   };
   try {
     await ready;
@@ -59,5 +97,14 @@ export async function startCluster(simulated: boolean, logFile: string): Promise
     await stop();
     throw err;
   }
-  return { kubeconfig: join(dataDir, 'kubeconfig'), containerdSocket: join(dataDir, 'containerd', 'containerd.sock'), stop };
+  return stop;
+}
+
+/** A cluster that stops leaves its containers running; what an interrupted run has not removed must not stay. */
+function removeNamespaces(kubectl: string, kubeconfig: string): void {
+  const on = [`--kubeconfig=${kubeconfig}`, '--request-timeout=10s'];
+  const { stdout } = spawnSync(kubectl, [...on, 'get', 'namespaces', '-o', 'name'], { encoding: 'utf8' });
+  const left = stdout.split('\n').filter((name) => name !== '' && !/\/(?:default|kube-[\w-]+)$/.test(name));
+  if (left.length > 0) spawnSync(kubectl, [`--kubeconfig=${kubeconfig}`, 'delete', '--timeout=60s', ...left]);
+  spawnSync(kubectl, [`--kubeconfig=${kubeconfig}`, 'delete', 'pods', '--all', '--all-namespaces', '--timeout=60s']);
 }

@@ -6,7 +6,9 @@ import { parseTestList, requiredVersion } from './binaries.ts';
 import { conformanceDocument, parseCauses } from './document.ts';
 import { parseNeeds, readNeeds, sigOf, testKey } from './needs.ts';
 import { formatResult, mergeResults, oneLine, parseReport, parseResults, type TestResult } from './results.ts';
-import { focusOf, progressReader } from './run.ts';
+import { mountsBelow } from './clean-up.ts';
+import { runEach } from './run-each.ts';
+import { focusOf, progressReader, type RunConfig } from './run.ts';
 import { chooseTests, parseSelection } from './selection.ts';
 
 const name = '[sig-node] Pods [Serial] should *not* start (yet) [NodeConformance] [Conformance]';
@@ -165,4 +167,68 @@ describe('results', () => {
     expect(page).toContain('| A | \\[sig-a\\] two | the kind is not served | serving it |');
     expect(page).toContain('| K | \\[sig-b\\] \\*three\\* | not looked into; it says: odd | not known yet |');
   });
+});
+
+describe('tests one by one', () => {
+  const running = (tests: readonly string[], signal = new AbortController().signal): RunConfig => ({
+    binaries: { version: '', suite: '', ginkgo: '', kubectl: '' },
+    kubeconfig: '',
+    tests,
+    parallel: 2,
+    outputDir: '/out',
+    onTest: () => undefined,
+    signal,
+  });
+  const result = (test_: string, outcome: TestResult['outcome'], reason = ''): TestResult => ({
+    name: test_,
+    outcome,
+    seconds: 1,
+    reason,
+  });
+
+  test('as many at a time as was asked for, serial ones alone after them, each with files of its own', async () => {
+    const told: string[] = [];
+    let going = 0;
+    await runEach(running(['[Serial] a', 'b', 'c', '[Serial] d', 'e']), async ({ tests, outputDir, parallel }) => {
+      told.push(`${tests.join()} ${outputDir} ${parallel} beside ${going++}`);
+      await new Promise((resolve) => setImmediate(resolve));
+      going--;
+      return { results: [], suiteFailures: [] };
+    });
+    expect(told).toEqual([
+      'b /out/2 1 beside 0',
+      'c /out/3 1 beside 1',
+      'e /out/5 1 beside 1',
+      '[Serial] a /out/1 1 beside 0',
+      '[Serial] d /out/4 1 beside 0',
+    ]);
+  });
+
+  test('one that takes too long has failed with that reason; what else went wrong is told', async () => {
+    const report = await runEach({ ...running(['slow', 'wrong']), timeoutSeconds: 60 }, ({ tests: [test_ = ''] }) =>
+      Promise.resolve(
+        test_ === 'slow'
+          ? { results: [result('slow', 'failed', 'A suite timeout occurred')], suiteFailures: ['Suite Timeout Elapsed'] }
+          : { results: [result('wrong', 'failed', 'no')], suiteFailures: ['BeforeSuite: no nodes'] },
+      ),
+    );
+    expect(report.results.map(({ reason }) => reason)).toEqual(['not done after 60 s (--timeout)', 'no']);
+    expect(report.suiteFailures).toEqual(['BeforeSuite: no nodes']);
+  });
+
+  test('no more begin once the run was stopped', async () => {
+    const stop = new AbortController();
+    const begun: string[] = [];
+    await runEach({ ...running(['a', 'b', 'c'], stop.signal), parallel: 1 }, ({ tests }) => {
+      begun.push(...tests);
+      stop.abort();
+      return Promise.resolve({ results: [], suiteFailures: [] });
+    });
+    expect(begun).toEqual(['a']);
+  });
+});
+
+test('what is mounted in the directory of a cluster is found, the deepest first', () => {
+  const mounts = ['/a', '/tmp/x', '/tmp/x/y', '/tmp/x/y/z\\040z', '/tmp/xy'].map((path) => `tmpfs ${path} tmpfs rw 0 0`);
+  expect(mountsBelow('/tmp/x', mounts.join('\n'))).toEqual(['/tmp/x/y/z z', '/tmp/x/y']);
 });

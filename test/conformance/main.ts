@@ -11,6 +11,7 @@ import { ensureImages, importImages } from './images.ts';
 import { conformanceDocument, parseCauses } from './document.ts';
 import { readNeeds, runsSimulated, testKey } from './needs.ts';
 import { formatResult, mergeResults, parseResults, type TestResult } from './results.ts';
+import { runEach } from './run-each.ts';
 import { runSuite } from './run.ts';
 import { chooseTests, parseSelection } from './selection.ts';
 
@@ -22,6 +23,7 @@ const usage = `usage: npm run conformance -- [flags]
   --skip REGEX       not tests whose name matches
   --set A,C,S,P,K,N  only tests that need this: A the API server, C controllers, S the scheduler, P pod status, K containers, N network
   --parallel N       so many tests at a time (default 4); serial ones follow alone
+  --timeout SECONDS  a test that takes longer has failed (default: what the tests themselves allow)
   --kubeconfig FILE  run against that cluster instead of one of our own
   --pull             let the published images be pulled, rather than make them here (needs a network)
   --output DIR       where logs and reports go (default .cache/conformance)
@@ -40,6 +42,7 @@ async function main(): Promise<void> {
       set: { type: 'string' },
       parallel: { type: 'string', default: '4' },
       kubeconfig: { type: 'string' },
+      timeout: { type: 'string' },
       output: { type: 'string', default: join(root, '.cache', 'conformance') },
       pull: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
@@ -51,6 +54,10 @@ async function main(): Promise<void> {
   if (flags.help) return void process.stdout.write(usage);
   const parallel = Number(flags.parallel);
   if (!Number.isInteger(parallel) || parallel < 1) throw new UserError('--parallel: a whole number from 1 was expected');
+  const timeoutSeconds = flags.timeout === undefined ? undefined : Number(flags.timeout);
+  if (timeoutSeconds !== undefined && !(Number.isInteger(timeoutSeconds) && timeoutSeconds > 0)) {
+    throw new UserError('--timeout: a whole number of seconds from 1 was expected');
+  }
   const selection = parseSelection(flags);
   if (flags['if-built'] && builtBinaries() === undefined) {
     return say("conformance: skipped, upstream's suite has not been built here (npm run conformance builds it)");
@@ -85,6 +92,7 @@ async function main(): Promise<void> {
       kubeconfig: flags.kubeconfig,
       pull: flags.pull,
       output: resolve(flags.output),
+      timeoutSeconds,
       signal: stop.signal,
     });
     results.push(...report.results);
@@ -115,6 +123,8 @@ interface Group {
   /** The published images are pulled; else they are made here. */
   readonly pull: boolean;
   readonly output: string;
+  /** No test may take longer. */
+  readonly timeoutSeconds: number | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -124,14 +134,17 @@ async function runGroup(group: Group): ReturnType<typeof runSuite> {
   mkdirSync(outputDir, { recursive: true });
   const archives =
     kubeconfig === undefined && !simulated && !group.pull ? await ensureImages(cacheDir(group.binaries.version), say) : [];
-  const cluster = kubeconfig === undefined ? await startCluster(simulated, join(outputDir, 'cluster.log')) : undefined;
+  const cluster =
+    kubeconfig === undefined
+      ? await startCluster({ simulated, logFile: join(outputDir, 'cluster.log'), kubectl: group.binaries.kubectl })
+      : undefined;
   try {
-    if (cluster !== undefined) importImages(cluster.containerdSocket, archives);
+    for (const socket of cluster?.containerdSockets ?? []) importImages(socket, archives);
     say(
       `${tests.length} tests on ${cluster === undefined ? kubeconfig : simulated ? 'simulated nodes' : 'containerd'}, ${group.parallel} at a time`,
     );
     let done = 0;
-    return await runSuite({
+    return await (group.timeoutSeconds === undefined ? runSuite : runEach)({
       binaries: group.binaries,
       kubeconfig: cluster?.kubeconfig ?? kubeconfig ?? '',
       tests,
@@ -139,6 +152,7 @@ async function runGroup(group: Group): ReturnType<typeof runSuite> {
       outputDir,
       onTest: (name, outcome) => say(`[${++done}/${tests.length}] ${outcome} ${name}`),
       signal: group.signal,
+      ...(group.timeoutSeconds !== undefined && { timeoutSeconds: group.timeoutSeconds }),
     });
   } finally {
     await cluster?.stop();

@@ -20,6 +20,8 @@ export interface RunConfig {
   readonly outputDir: string;
   /** Called when a test has ended, in the order in which they do. Skipped ones are only in the report. */
   readonly onTest: (name: string, outcome: Outcome) => void;
+  /** After so long the whole run is ended, and the tests that were going on have failed. Default: twelve hours. */
+  readonly timeoutSeconds?: number;
   /** Ends the run early; what was finished is reported. */
   readonly signal: AbortSignal;
 }
@@ -35,19 +37,20 @@ export async function runSuite(config: RunConfig): Promise<Report> {
   const report = join(outputDir, 'report.json');
   const output = join(outputDir, 'output.log');
   rmSync(report, { force: true });
-  const progress = progressReader(config.tests, config.onTest);
+  const alone = config.tests.length === 1;
+  const progress = alone ? () => undefined : progressReader(config.tests, config.onTest);
   const log = openSync(output, 'w');
   try {
     const child = spawn(
       binaries.ginkgo,
       [
-        // In one process ginkgo would print while a test runs, in another order.
-        `--procs=${Math.max(config.parallel, 2)}`,
+        // In one process ginkgo prints while a test runs, in an order that the reader of its progress does not understand.
+        `--procs=${alone ? 1 : Math.max(config.parallel, 2)}`,
         '-v',
         '--silence-skips',
         '--no-color',
         '--keep-going',
-        '--timeout=12h',
+        `--timeout=${config.timeoutSeconds ?? 43_200}s`,
         `--focus=${focusOf(config.tests)}`,
         `--output-dir=${outputDir}`,
         '--json-report=report.json',
@@ -72,7 +75,9 @@ export async function runSuite(config: RunConfig): Promise<Report> {
     closeSync(log);
   }
   if (!existsSync(report)) throw new UserError(`the suite ended without a report; what it said is in ${output}`);
-  return parseReport(readFileSync(report, 'utf8'));
+  const parsed = parseReport(readFileSync(report, 'utf8'));
+  if (alone) for (const { name, outcome } of parsed.results) config.onTest(name, outcome);
+  return parsed;
 }
 
 /** Tells of finished tests from ginkgo's verbose output: `• [1.2 seconds]` or `• [FAILED] [1.2 seconds]`, on the next line the name. */

@@ -1,0 +1,123 @@
+// A second real node on one machine: a kubelet with a containerd of its own, in a network namespace of its own, joined to the cluster as
+// docs/running-apart.md tells of a machine. A pair of interfaces is the cable between the two; the routes to each other's pods are made here.
+
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { findProgram } from '../../src/cluster/install.ts';
+import { UserError } from '../../src/cluster/user-error.ts';
+
+const cox = fileURLToPath(new URL('../../bin/cox.js', import.meta.url));
+
+/** Addresses that no other cluster of this machine should have. */
+export const POD_CIDR = '10.250.0.0/16';
+export const FIRST_ADDRESS = '10.251.255.1';
+const SECOND_ADDRESS = '10.251.255.2';
+const SECOND_POD_CIDR = '10.250.100.0/24';
+const NODE_NAME = 'second';
+const NAMESPACE = 'cox-conformance';
+const CABLE = 'coxconf0';
+
+/** Between pods of the two nodes addresses stay as they are; the bridge plugin of each would put its node's in their place. */
+const UNCHANGED = ['POSTROUTING', '-s', POD_CIDR, '-d', POD_CIDR, '-j', 'ACCEPT'];
+/** What the second node sends anywhere else, to a registry for instance, goes as the machine's. */
+const MASQUERADED = ['POSTROUTING', '-s', SECOND_ADDRESS, '!', '-o', CABLE, '-j', 'MASQUERADE'];
+
+/** Lays the cable; to be called before the cluster starts, as the API server listens on this end of it. Throws a UserError where it cannot. */
+export function layCable(): void {
+  for (const program of ['ip', 'iptables', 'nsenter']) {
+    if (findProgram(program) === undefined) {
+      throw new UserError(`a second node on this machine needs ${program}: apt-get install iproute2 iptables util-linux`);
+    }
+  }
+  removeCable();
+  run('ip', 'netns', 'add', NAMESPACE);
+  run('ip', 'link', 'add', CABLE, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', NAMESPACE);
+  run('ip', 'address', 'add', `${FIRST_ADDRESS}/30`, 'dev', CABLE);
+  run('ip', 'link', 'set', CABLE, 'up');
+  run('ip', 'route', 'add', SECOND_POD_CIDR, 'via', SECOND_ADDRESS);
+  run('sysctl', '-qw', 'net.ipv4.ip_forward=1');
+  iptables('-I', UNCHANGED);
+  iptables('-A', MASQUERADED);
+  inside('ip', 'link', 'set', 'lo', 'up');
+  inside('ip', 'address', 'add', `${SECOND_ADDRESS}/30`, 'dev', 'eth0');
+  inside('ip', 'link', 'set', 'eth0', 'up');
+  inside('ip', 'route', 'add', 'default', 'via', FIRST_ADDRESS);
+  inside('sysctl', '-qw', 'net.ipv4.ip_forward=1');
+  inside('iptables', '-w', '-t', 'nat', '-I', ...UNCHANGED);
+}
+
+/** Idempotent. What a run that was killed has left goes, too. */
+export function removeCable(): void {
+  for (const rule of [UNCHANGED, MASQUERADED]) quietly('iptables', '-w', '-t', 'nat', '-D', ...rule);
+  quietly('ip', 'link', 'delete', CABLE);
+  quietly('ip', 'netns', 'delete', NAMESPACE);
+}
+
+export interface SecondNode {
+  readonly containerdSocket: string;
+  /** Containers go on: remove the pods before. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the node in `dir`; `clusterDir` is the data directory of the cluster that it joins, whose kubeconfig names an address that it can
+ * reach. Resolves when it says that it is ready; rejects with a UserError where it ends instead.
+ */
+export async function startSecondNode(dir: string, clusterDir: string, logFile: string): Promise<SecondNode> {
+  mkdirSync(dir, { recursive: true });
+  const pki = join(clusterDir, 'pki');
+  const kubeconfig = join(dir, 'kubelet.conf');
+  const server = /^ *server: (\S+)$/m.exec(readFileSync(join(clusterDir, 'kubeconfig'), 'utf8'))?.[1] ?? '';
+  const node = ['--node', NODE_NAME, '--cert-dir', pki];
+  run(process.execPath, cox, 'certs', 'kubeconfig', 'kubelet', ...node, '--server', server, '-o', kubeconfig);
+  run(process.execPath, cox, 'certs', 'node', NODE_NAME, '--cert-dir', pki, '--hosts', SECOND_ADDRESS);
+  const kubelet = [
+    `kubelet --kubeconfig ${kubeconfig} --cert-dir ${pki} --data-dir ${dir} --runtime containerd`,
+    `--hostname-override ${NODE_NAME} --node-ip ${SECOND_ADDRESS} --pod-cidr ${SECOND_POD_CIDR}`,
+  ];
+  const child = spawn('nsenter', [`--net=/run/netns/${NAMESPACE}`, process.execPath, cox, ...kubelet.join(' ').split(' ')], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const stop = async (): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+    await ended;
+  };
+  try {
+    await ready(child, ended, logFile);
+  } catch (err) {
+    await stop();
+    throw err;
+  }
+  return { containerdSocket: join(dir, 'containerd', 'containerd.sock'), stop };
+}
+
+async function ready(child: ChildProcess, ended: Promise<void>, logFile: string): Promise<void> {
+  const said: string[] = [];
+  await new Promise<void>((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      if (stream === null) continue;
+      createInterface({ input: stream }).on('line', (line) => {
+        appendFileSync(logFile, `${NODE_NAME}: ${line}\n`);
+        said.push(line);
+        if (line.startsWith('ready:')) resolve();
+      });
+    }
+    child.once('error', reject);
+    void ended.then(() => reject(new UserError(`the second node was not started:\n${said.slice(-20).join('\n')}`)));
+  });
+}
+
+const iptables = (verb: string, rule: readonly string[]): void => run('iptables', '-w', '-t', 'nat', verb, ...rule);
+const inside = (...command: readonly string[]): void => run('ip', 'netns', 'exec', NAMESPACE, ...command);
+const quietly = (program: string, ...args: readonly string[]): void => void spawnSync(program, args);
+
+function run(program: string, ...args: readonly string[]): void {
+  const { status, error, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+  if (error !== undefined) throw new UserError(`${program} could not be run: ${error.message}`);
+  if (status !== 0) throw new UserError(`${program} ${args.join(' ')} ended with ${status}: ${(stderr || stdout).trim()}`);
+}
