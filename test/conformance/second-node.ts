@@ -74,11 +74,17 @@ export async function startSecondNode(dir: string, clusterDir: string, logFile: 
   const node = ['--node', NODE_NAME, '--cert-dir', pki];
   run(process.execPath, cox, 'certs', 'kubeconfig', 'kubelet', ...node, '--server', server, '-o', kubeconfig);
   run(process.execPath, cox, 'certs', 'node', NODE_NAME, '--cert-dir', pki, '--hosts', SECOND_ADDRESS);
-  const kubelet = [
-    `kubelet --kubeconfig ${kubeconfig} --cert-dir ${pki} --data-dir ${dir} --runtime containerd`,
-    `--hostname-override ${NODE_NAME} --node-ip ${SECOND_ADDRESS} --pod-cidr ${SECOND_POD_CIDR}`,
-  ];
-  const child = spawn('nsenter', [`--net=/run/netns/${NAMESPACE}`, process.execPath, cox, ...kubelet.join(' ').split(' ')], {
+  const flags = {
+    kubeconfig,
+    'cert-dir': pki,
+    'data-dir': dir,
+    runtime: 'containerd',
+    'hostname-override': NODE_NAME,
+    'node-ip': SECOND_ADDRESS,
+    'pod-cidr': SECOND_POD_CIDR,
+  };
+  const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value]);
+  const child = spawn('nsenter', [`--net=/run/netns/${NAMESPACE}`, process.execPath, cox, 'kubelet', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
