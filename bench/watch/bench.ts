@@ -15,12 +15,10 @@ import { systemClock } from '../../src/machinery/clock.ts';
 import { silentLogger } from '../../src/machinery/log.ts';
 import { systemRandom } from '../../src/machinery/random.ts';
 import { openEmbeddedStorage } from '../../src/storage/embedded/index.ts';
-import { EtcdConnection } from '../../src/storage/etcd/connection.ts';
-import { openEtcdStorage } from '../../src/storage/etcd/index.ts';
-import { ETCD_HINT, hasEtcd, startEtcd } from '../../src/storage/etcd/testing/etcd-process.ts';
 import type { Storage } from '../../src/storage/interface.ts';
 import { createMemoryStorage } from '../../src/storage/memory/index.ts';
 import { heading, note, quantile, show } from '../report.ts';
+import { etcd } from './etcd.ts';
 import { podKey, podValue } from './objects.ts';
 
 const POD_BYTES = 4096;
@@ -160,37 +158,4 @@ function memory(): void {
     const each = ((figures.watched - figures.served) * 1024) / figures.watchers;
     show({ what: `${name}: a watcher`, unit: 'KB', values: [each] });
   }
-}
-
-/** The engine on one member of etcd, and beside it what the same member takes as bare puts over the same connection. */
-async function etcd(): Promise<void> {
-  heading(`etcd: ${WRITERS} writers of 1 KB, one member on this machine`);
-  if (!hasEtcd()) {
-    note(ETCD_HINT);
-    return;
-  }
-  const member = await startEtcd();
-  const base = { clock: systemClock, logger: silentLogger, endpoints: [member.endpoint] };
-  const connection = new EtcdConnection(base);
-  const storage = await openEtcdStorage({ ...base, random: systemRandom, compactionIntervalMs: 0 });
-  const value = new Uint8Array(1024).fill(120);
-  const rate = async (write: (serial: number) => Promise<unknown>): Promise<number> => {
-    let serial = 0;
-    const until = systemClock.monotonic() + 3000;
-    const writer = async (): Promise<void> => {
-      while (systemClock.monotonic() < until) await write(serial++);
-    };
-    await Promise.all(Array.from({ length: WRITERS }, writer));
-    return serial / 3;
-  };
-  const key = (name: string, serial: number): string => `/registry/${name}/default/object-${String(serial).padStart(9, '0')}`;
-  const bare = await rate((serial) => {
-    const put = { key: new TextEncoder().encode(key('bare', serial)), value };
-    return connection.send('KV.Txn', { compare: [], success: [{ put }], failure: [] });
-  });
-  const creates = await rate((serial) => storage.create(key('made', serial), value));
-  show({ what: 'creates', unit: '/s', values: [creates], comparedWith: { name: 'bare puts', value: bare } });
-  await storage.close();
-  connection.close();
-  await member.stop();
 }

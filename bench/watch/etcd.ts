@@ -1,0 +1,137 @@
+// The engine on one member of etcd, beside what the same member takes from others: from etcd's own benchmark, which is written in
+// Go, and as bare puts over the same kind of connection as the engine's. All with as many writers, on one connection, with keys
+// and values of the same size, and as many requests, in turn.
+
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { systemClock } from '../../src/machinery/clock.ts';
+import { silentLogger } from '../../src/machinery/log.ts';
+import { systemRandom } from '../../src/machinery/random.ts';
+import { EtcdConnection } from '../../src/storage/etcd/connection.ts';
+import { openEtcdStorage } from '../../src/storage/etcd/index.ts';
+import { ETCD_HINT, hasEtcd, startEtcd } from '../../src/storage/etcd/testing/etcd-process.ts';
+import { heading, median, note, quantile, show } from '../report.ts';
+
+const WRITERS = 64;
+const VALUE_BYTES = 1024;
+const REQUESTS = 4000;
+const ROUNDS = 3;
+
+const MODULE_DIR = fileURLToPath(new URL('etcd-benchmark', import.meta.url));
+const CACHE_DIR = fileURLToPath(new URL('../../.cache/etcd-benchmark', import.meta.url));
+
+interface Round {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+export async function etcd(): Promise<void> {
+  heading(`etcd: ${WRITERS} writers of ${VALUE_BYTES / 1024} KB on one connection, one member on this machine`);
+  if (!hasEtcd()) {
+    note(ETCD_HINT);
+    return;
+  }
+  const program = benchmark();
+  let serial = 0;
+  const member = await startEtcd();
+  const base = { clock: systemClock, logger: silentLogger, endpoints: [member.endpoint] };
+  const connection = new EtcdConnection(base);
+  const storage = await openEtcdStorage({ ...base, random: systemRandom, compactionIntervalMs: 0 });
+  const value = new Uint8Array(VALUE_BYTES).fill(120);
+  const key = (name: string, serial: number): string => `/registry/${name}/default/object-${String(serial).padStart(9, '0')}`;
+  const createsRound = (): Promise<Round> => round((serial) => storage.create(key('made', serial), value));
+  const bareRound = (): Promise<Round> =>
+    round((serial) => {
+      const put = { key: new TextEncoder().encode(key('bare', serial)), value };
+      return connection.send('KV.Txn', { compare: [], success: [{ put }], failure: [] });
+    });
+  try {
+    const [creates, bare, ceiling]: [Round[], Round[], Round[]] = [[], [], []];
+    // The first one is to warm up.
+    for (let i = 0; i <= ROUNDS; i++) {
+      creates.push(await createsRound());
+      bare.push(await bareRound());
+      if (program !== undefined) ceiling.push(await benchmarkRound(program, member.endpoint, key('gone', 0).length));
+    }
+    const of = (rounds: readonly Round[], figure: keyof Round): number[] => rounds.slice(1).map((each) => each[figure]);
+    const print = (what: string, rounds: readonly Round[]): void => {
+      show({ what, unit: '/s', values: of(rounds, 'perSecond') });
+      show({ what: '  p50', unit: 'ms', values: of(rounds, 'p50Ms') });
+      show({ what: '  p99', unit: 'ms', values: of(rounds, 'p99Ms') });
+    };
+    print('creates', creates);
+    print('bare puts over the same connection', bare);
+    if (program !== undefined) print("ceiling: puts of etcd's own benchmark", ceiling);
+    const share = (rounds: readonly Round[]): string =>
+      `${((100 * median(of(creates, 'perSecond'))) / median(of(rounds, 'perSecond'))).toFixed(0)} %`;
+    note(
+      `creates reach ${share(bare)} of the bare puts${program === undefined ? '' : `, ${share(ceiling)} of the benchmark's puts`}`,
+    );
+  } finally {
+    await storage.close();
+    connection.close();
+    await member.stop();
+  }
+
+  async function round(write: (serial: number) => Promise<unknown>): Promise<Round> {
+    const times: number[] = [];
+    let left = REQUESTS;
+    const began = systemClock.monotonic();
+    const writer = async (): Promise<void> => {
+      while (left-- > 0) {
+        const called = systemClock.monotonic();
+        await write(serial++);
+        times.push(systemClock.monotonic() - called);
+      }
+    };
+    await Promise.all(Array.from({ length: WRITERS }, writer));
+    const seconds = (systemClock.monotonic() - began) / 1000;
+    return { perSecond: REQUESTS / seconds, p50Ms: quantile(times, 0.5), p99Ms: quantile(times, 0.99) };
+  }
+}
+
+/** The program, built if need be; undefined, and said why, where it cannot be. */
+function benchmark(): string | undefined {
+  const version = /^require go\.etcd\.io\/etcd\/v3 (v\S+)$/m.exec(readFileSync(join(MODULE_DIR, 'go.mod'), 'utf8'))?.[1];
+  if (version === undefined) throw new Error(`${MODULE_DIR}/go.mod does not require go.etcd.io/etcd/v3`);
+  const program = join(CACHE_DIR, version, 'benchmark');
+  if (existsSync(program)) return program;
+  if (spawnSync('go', ['version']).error !== undefined) {
+    note("etcd's own benchmark is left out: it is built with Go, and there is none here (https://go.dev/dl)");
+    return undefined;
+  }
+  note(`building etcd's own benchmark ${version}, once …`);
+  mkdirSync(join(CACHE_DIR, version), { recursive: true });
+  // Under another name until it is whole.
+  const partial = `${program}.partial`;
+  const args = ['build', '-p', '1', '-ldflags', '-s -w', '-o', partial, 'go.etcd.io/etcd/v3/tools/benchmark'];
+  const { status, stderr } = spawnSync('go', args, { cwd: MODULE_DIR, encoding: 'utf8' });
+  if (status !== 0) {
+    note(`etcd's own benchmark is left out, it cannot be built: ${stderr.trim().split('\n').at(-1)}`);
+    return undefined;
+  }
+  renameSync(partial, program);
+  return program;
+}
+
+async function benchmarkRound(program: string, endpoint: string, keyBytes: number): Promise<Round> {
+  const load = ['--conns', '1', '--clients', String(WRITERS), '--total', String(REQUESTS)];
+  const sizes = ['--key-size', String(keyBytes), '--val-size', String(VALUE_BYTES)];
+  const keys = ['--sequential-keys', '--key-space-size', String(REQUESTS)];
+  const args = ['put', '--endpoints', new URL(endpoint).host].concat(load, sizes, keys);
+  const { stdout } = await promisify(execFile)(program, args);
+  const figure = (pattern: RegExp): number => {
+    const text = pattern.exec(stdout)?.[1];
+    if (text === undefined) throw new Error(`etcd's benchmark says something else than expected: ${stdout.slice(0, 500)}`);
+    return Number(text);
+  };
+  return {
+    perSecond: figure(/Requests\/sec:\s+([\d.]+)/),
+    p50Ms: 1000 * figure(/50% in ([\d.]+) secs/),
+    p99Ms: 1000 * figure(/99% in ([\d.]+) secs/),
+  };
+}
