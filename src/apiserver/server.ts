@@ -16,7 +16,8 @@ import { LegacyServiceAccountTokens } from './authentication/legacy-service-acco
 import { keepTokenTracking, noteTokenUse } from './authentication/legacy-token-tracking.ts';
 import { ServiceAccountTokens } from './authentication/service-account-tokens.ts';
 import { StaticTokenAuthenticator } from './authentication/static-tokens.ts';
-import { nodeAuthorizer } from './authorization/node-authorizer.ts';
+import { NodeGraphFollower } from './authorization/node/graph-follower.ts';
+import { NodeAuthorizer } from './authorization/node/node-authorizer.ts';
 import { keepBootstrapPolicy } from './authorization/policy/reconcile.ts';
 import { privilegedAuthorizer } from './authorization/privileged.ts';
 import { RbacAuthorizer } from './authorization/rbac/rbac-authorizer.ts';
@@ -66,6 +67,7 @@ export class ApiServer {
   readonly #deadlines: Deadlines;
   /** What the authorizer knows, if it is the server's own. */
   readonly #roles: RoleCache;
+  readonly #nodeGraph: NodeGraphFollower;
   /** The server as its own client. */
   readonly #loopback: Client;
   readonly #serviceAllocators: ServiceAllocators;
@@ -87,8 +89,10 @@ export class ApiServer {
     this.#config = config;
     const { clock, logger, random, storage } = config;
     this.#roles = new RoleCache({ clock, logger, served: () => this.resources });
+    this.#nodeGraph = new NodeGraphFollower({ clock, logger, served: () => this.resources });
     const authorizer =
-      config.authorizer ?? new UnionAuthorizer([privilegedAuthorizer, nodeAuthorizer, new RbacAuthorizer(this.#roles)]);
+      config.authorizer ??
+      new UnionAuthorizer([privilegedAuthorizer, new NodeAuthorizer(this.#nodeGraph.graph), new RbacAuthorizer(this.#roles)]);
     // What is being built is looked things up in only once it serves.
     let lookUp: Find | undefined;
     const find: Find = (...which) => (lookUp as Find)(...which);
@@ -215,7 +219,7 @@ export class ApiServer {
     // Everybody else may do what roles say from here on: those that are always there are seen at once.
     await keepBootstrapPolicy(client);
     if (this.#config.serviceAccounts !== undefined) await keepTokenTracking(client, this.#config.clock);
-    if (this.#config.authorizer === undefined) await this.#roles.start();
+    if (this.#config.authorizer === undefined) await Promise.all([this.#roles.start(), this.#nodeGraph.start()]);
     const address = this.#config.advertiseAddress ?? advertisedAddress(this.#config.bindAddress ?? '127.0.0.1');
     // A server that nobody can reach has no endpoints.
     if (this.#port !== undefined && address !== undefined) {
@@ -290,6 +294,7 @@ export class ApiServer {
     this.#background.abort(STOPPING);
     this.#stopped = true;
     this.#roles.stop();
+    this.#nodeGraph.stop();
     for (const callback of this.#onStop) callback();
     for (const request of [...this.#inProcess, ...(this.#listener?.requests ?? [])]) {
       if (request.info.verb === 'watch') request.abort(STOPPING);

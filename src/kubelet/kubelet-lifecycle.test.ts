@@ -261,6 +261,7 @@ describe('files', () => {
     const mirror = await harness.getPod('fixed-node-1');
     expect(mirror.metadata.annotations).toMatchObject({ 'kubernetes.io/config.source': 'file' });
     expect(mirror.spec.nodeName).toBe('node-1');
+    expect(mirror.metadata.ownerReferences).toMatchObject([{ kind: 'Node', name: 'node-1', controller: true }]);
     const uids = async (): Promise<readonly string[]> =>
       (await harness.runtime.runtime.listPodSandbox()).map((sandbox) => sandbox.metadata?.uid ?? '');
     const before = await uids();

@@ -386,6 +386,10 @@ export class Kubelet {
             logger,
             client: config.client,
             nodeName: config.nodeName,
+            nodeUid: async () => {
+              const known = nodeInformer.lister.get('', config.nodeName);
+              return (known ?? (await config.client.resource(nodes).get(config.nodeName, { signal }))).metadata.uid;
+            },
             path: config.staticPodPath,
             checkMs: config.staticPodCheckMs ?? 20_000,
             onAdd: (pod) => this.#podAdded(pod),

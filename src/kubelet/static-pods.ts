@@ -35,6 +35,8 @@ export interface StaticPodsConfig {
   readonly logger: Logger;
   readonly client: Client;
   readonly nodeName: string;
+  /** Of the node's object: a mirror goes with it. Rejects while there is none. */
+  readonly nodeUid: () => Promise<string>;
   /** A directory, or one file. Files whose names begin with a dot are left out. */
   readonly path: string;
   readonly checkMs: number;
@@ -97,6 +99,7 @@ export class StaticPods {
     // The mirror of a manifest before this one.
     if (known !== undefined) await this.#deleteMirror(known);
     const { name, namespace, labels, annotations } = pod.metadata;
+    const node = { apiVersion: 'v1', kind: 'Node', name: this.#config.nodeName, uid: await this.#config.nodeUid() };
     try {
       const made = await resource.create({
         metadata: {
@@ -104,6 +107,7 @@ export class StaticPods {
           namespace,
           ...(labels !== undefined ? { labels } : {}),
           annotations: { ...annotations, [MIRROR_ANNOTATION]: podUid(pod) },
+          ownerReferences: [{ ...node, controller: true }],
         },
         spec: pod.spec,
       });

@@ -10,7 +10,7 @@ import { DefaultStorageClass } from './default-storage-class.ts';
 import { DefaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { LimitRanger } from './limit-ranger.ts';
 import { NamespaceLifecycle } from './namespace-lifecycle.ts';
-import { NodeRestriction } from './node-restriction.ts';
+import { NodeRestriction } from './node-restriction/index.ts';
 import { PersistentVolumeClaimResize } from './persistent-volume-claim-resize.ts';
 import type { AdmissionPlugin } from './plugin.ts';
 import { Priority } from './priority/index.ts';

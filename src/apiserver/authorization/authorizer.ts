@@ -8,6 +8,8 @@ export type Attributes = Pick<
   'isResourceRequest' | 'path' | 'verb' | 'apiGroup' | 'apiVersion' | 'namespace' | 'resource' | 'subresource' | 'name'
 > & {
   readonly user: UserInfo;
+  /** Of requests for several objects: which of them, as it was asked. */
+  readonly fieldSelector?: string | undefined;
 };
 
 export interface Decision {

@@ -15,18 +15,21 @@ export function authorization(authorizer: Authorizer): Filter {
   };
 }
 
-export function attributesOf({ info, user }: ApiRequest): Attributes {
+export function attributesOf({ info, user, query }: ApiRequest): Attributes {
+  const { verb } = info;
+  const ofSeveral = verb === 'list' || verb === 'watch' || verb === 'deletecollection';
   return {
     user: user as UserInfo,
     isResourceRequest: info.isResourceRequest,
     path: info.path,
-    verb: info.verb,
+    verb,
     apiGroup: info.apiGroup,
     apiVersion: info.apiVersion,
     namespace: info.namespace,
     resource: info.resource,
     subresource: info.subresource,
     name: info.name,
+    fieldSelector: ofSeveral && info.isResourceRequest ? (query.get('fieldSelector') ?? undefined) : undefined,
   };
 }
 

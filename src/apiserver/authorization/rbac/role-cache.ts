@@ -4,19 +4,10 @@
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../../../api/rbac/v1/index.ts';
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject } from '../../../api/rbac/v1/index.ts';
 import type { Immutable } from '../../../api/meta/v1/index.ts';
-import type { Clock } from '../../../machinery/clock.ts';
-import type { Logger } from '../../../machinery/log.ts';
-import type { WatchStream } from '../../../machinery/watch.ts';
-import type { ServedResource } from '../../registry/rest.ts';
-import { everything } from '../../registry/selection.ts';
-import type { EncodedWatchEvent, UserInfo } from '../../request.ts';
-
-export interface RoleCacheConfig {
-  /** What is served, asked for at the start: those of rbac.authorization.k8s.io are followed. */
-  readonly served: () => readonly ServedResource[];
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
+import type { KubeObject } from '../../../client/client.ts';
+import type { UserInfo } from '../../request.ts';
+import { Follower, keyOf } from '../follow.ts';
+import type { FollowerConfig, Keeper } from '../follow.ts';
 
 /** A binding as far as an answer depends on it. */
 export interface Binding {
@@ -26,29 +17,23 @@ export interface Binding {
 }
 
 type Rules = readonly Immutable<PolicyRule>[];
-type Known = Immutable<Role | ClusterRole | RoleBinding | ClusterRoleBinding>;
-
-const SERVER = { name: 'system:apiserver', groups: ['system:masters'] } as const;
-const RETRY_MS = 1_000;
 
 export class RoleCache {
-  readonly #config: RoleCacheConfig;
+  readonly #follower: Follower;
   readonly #clusterRoles = new Map<string, Rules>();
   /** By 'namespace/name'. */
   readonly #roles = new Map<string, Rules>();
   /** Bindings by 'resource namespace/name', with the subjects under which they are filed. */
   readonly #bindings = new Map<string, { readonly binding: Binding; readonly subjects: readonly string[] }>();
   readonly #bySubject = new Map<string, Set<Binding>>();
-  readonly #streams = new Set<WatchStream<EncodedWatchEvent>>();
-  #stopped = false;
 
-  constructor(config: RoleCacheConfig) {
-    this.#config = config;
+  constructor(config: FollowerConfig) {
+    this.#follower = new Follower(config);
   }
 
   /** Resolves when everything that there is now is known. Rejects if the store cannot be read. */
   async start(): Promise<void> {
-    const kept: readonly (readonly [{ readonly resource: string }, Kept])[] = [
+    const kept: readonly (readonly [{ readonly resource: string }, Keeper])[] = [
       [
         clusterRoles,
         { set: (role) => this.#clusterRoles.set(keyOf(role), rulesOf(role)), delete: (key) => this.#clusterRoles.delete(key) },
@@ -57,20 +42,11 @@ export class RoleCache {
       [clusterRoleBindings, this.#keepBindings(clusterRoleBindings.resource)],
       [roleBindings, this.#keepBindings(roleBindings.resource)],
     ];
-    await Promise.all(
-      kept.map(async ([{ resource }, keep]) => {
-        const known = new Set<string>();
-        const stream = await this.#open(resource);
-        await new Promise<void>((synced, failed) => {
-          void this.#follow(resource, stream, known, keep, synced).catch(failed);
-        });
-      }),
-    );
+    await Promise.all(kept.map(([{ resource }, keeper]) => this.#follower.follow(clusterRoles.group, resource, keeper)));
   }
 
   stop(): void {
-    this.#stopped = true;
-    for (const stream of this.#streams) stream.stop();
+    this.#follower.stop();
   }
 
   /** The rules of a binding's role; undefined if there is none. */
@@ -88,7 +64,7 @@ export class RoleCache {
     }
   }
 
-  #keepBindings(resource: string): Kept {
+  #keepBindings(resource: string): Keeper {
     const forget = (key: string): void => {
       const known = this.#bindings.get(`${resource} ${key}`);
       if (known === undefined) return;
@@ -116,88 +92,9 @@ export class RoleCache {
       delete: forget,
     };
   }
-
-  async #open(resource: string): Promise<WatchStream<EncodedWatchEvent>> {
-    const served = this.#config.served().find(({ type }) => type.group === clusterRoles.group && type.resource === resource);
-    if (served?.rest.watch === undefined) throw new Error(`${resource} are not served, but needed to know who may do what`);
-    const context = { user: SERVER, namespace: '', signal: new AbortController().signal, warnings: [] };
-    const stream = await served.rest.watch(context, {
-      selection: everything,
-      resourceVersion: '',
-      allowBookmarks: true,
-      sendInitialEvents: true,
-    });
-    this.#streams.add(stream);
-    return stream;
-  }
-
-  /** `onSynced`: called when what was there at first is known; what is not told of until then has gone. */
-  async #follow(
-    resource: string,
-    stream: WatchStream<EncodedWatchEvent>,
-    known: Set<string>,
-    keep: Kept,
-    onSynced?: () => void,
-  ): Promise<void> {
-    const seen = new Set<string>();
-    let syncing = true;
-    try {
-      for await (const { type, object } of stream) {
-        if (type === 'ERROR') break;
-        if (type === 'BOOKMARK') {
-          if (!syncing) continue;
-          syncing = false;
-          for (const key of known) {
-            if (seen.has(key)) continue;
-            known.delete(key);
-            keep.delete(key);
-          }
-          onSynced?.();
-          continue;
-        }
-        const value = object.object() as Known;
-        const key = keyOf(value);
-        if (type === 'DELETED') {
-          known.delete(key);
-          keep.delete(key);
-          continue;
-        }
-        if (syncing) seen.add(key);
-        known.add(key);
-        keep.set(value);
-      }
-    } finally {
-      this.#streams.delete(stream);
-    }
-    if (this.#stopped) return;
-    // Whoever may do something because of a role that has gone must not go on with it: begin anew, and again until it works.
-    const { clock, logger } = this.#config;
-    logger.debug('the watch on roles ended', { resource });
-    clock.setTimer(RETRY_MS, () => void this.#again(resource, known, keep));
-  }
-
-  async #again(resource: string, known: Set<string>, keep: Kept): Promise<void> {
-    if (this.#stopped) return;
-    const { clock, logger } = this.#config;
-    try {
-      await this.#follow(resource, await this.#open(resource), known, keep);
-    } catch (err) {
-      logger.warn('roles cannot be read, will retry', { resource, err });
-      clock.setTimer(RETRY_MS, () => void this.#again(resource, known, keep));
-    }
-  }
 }
 
-interface Kept {
-  set(object: Known): void;
-  delete(key: string): void;
-}
-
-function keyOf({ metadata }: Known): string {
-  return metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
-}
-
-const rulesOf = (object: Known): Rules => (object as Immutable<Role | ClusterRole>).rules ?? [];
+const rulesOf = (object: KubeObject): Rules => (object as Immutable<Role | ClusterRole>).rules ?? [];
 
 const userKey = (name: string): string => `user ${name}`;
 const groupKey = (name: string): string => `group ${name}`;

@@ -21,6 +21,7 @@ import {
 } from '../../../api/authorization/v1/validation.ts';
 import type { Immutable } from '../../../api/meta/v1/index.ts';
 import * as apierrors from '../../../machinery/apierrors.ts';
+import * as fields from '../../../machinery/fields.ts';
 import type { FieldErrorList } from '../../../machinery/field.ts';
 import type { Attributes, Authorizer } from '../../authorization/authorizer.ts';
 import type { UserInfo } from '../../request.ts';
@@ -106,7 +107,21 @@ function attributesOf(user: UserInfo, { resourceAttributes: resource, nonResourc
     resource: resource?.resource ?? '',
     subresource: resource?.subresource ?? '',
     name: resource?.name ?? '',
+    fieldSelector: selectorOf(resource?.fieldSelector),
   };
+}
+
+/** What is not one value that a field has, or has not, restricts too little to be relied on: it is left out, as upstream does. */
+function selectorOf(selector: Immutable<ResourceAttributes>['fieldSelector']): string | undefined {
+  if (selector === undefined) return undefined;
+  const { rawSelector, requirements = [] } = selector;
+  if (rawSelector !== undefined) return rawSelector;
+  const terms = requirements.flatMap(({ key, operator, values = [] }) => {
+    const sign = { In: '=', NotIn: '!=' }[operator as string];
+    const [value] = values;
+    return sign === undefined || value === undefined || values.length > 1 ? [] : `${key}${sign}${fields.escapeValue(value)}`;
+  });
+  return terms.join(',');
 }
 
 async function answer(authorizer: Authorizer, review: object, attributes: Attributes): Promise<FreshObject> {

@@ -1,0 +1,60 @@
+// The graph of a running cluster.
+
+import { persistentVolumes, pods } from '../../../api/core/v1/index.ts';
+import type { PersistentVolume, Pod } from '../../../api/core/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import { resourceSlices } from '../../../api/resource/v1/index.ts';
+import type { ResourceSlice } from '../../../api/resource/v1/index.ts';
+import { volumeAttachments } from '../../../api/storage/v1/index.ts';
+import type { VolumeAttachment } from '../../../api/storage/v1/index.ts';
+import { Follower } from '../follow.ts';
+import type { FollowerConfig, Keeper } from '../follow.ts';
+import { NodeGraph } from './graph.ts';
+
+export class NodeGraphFollower {
+  readonly graph = new NodeGraph();
+  readonly #follower: Follower;
+
+  constructor(config: FollowerConfig) {
+    this.#follower = new Follower(config);
+  }
+
+  /** Resolves when everything that there is now is known. Rejects if the store cannot be read. */
+  async start(): Promise<void> {
+    const { graph } = this;
+    const kept: readonly (readonly [{ readonly group: string; readonly resource: string }, Keeper])[] = [
+      [pods, { set: (pod) => graph.setPod(pod as Immutable<Pod>), delete: (key) => graph.deletePod(key) }],
+      [
+        persistentVolumes,
+        { set: (volume) => graph.setVolume(volume as Immutable<PersistentVolume>), delete: (name) => graph.deleteVolume(name) },
+      ],
+      [
+        volumeAttachments,
+        {
+          set: (object) => {
+            const { metadata, spec } = object as Immutable<VolumeAttachment>;
+            graph.setOwned('volumeattachment', metadata.name, spec.nodeName);
+          },
+          delete: (name) => graph.setOwned('volumeattachment', name, undefined),
+        },
+      ],
+      [
+        resourceSlices,
+        {
+          set: (object) => {
+            const { metadata, spec } = object as Immutable<ResourceSlice>;
+            graph.setOwned('resourceslice', metadata.name, spec.nodeName);
+          },
+          delete: (name) => graph.setOwned('resourceslice', name, undefined),
+        },
+      ],
+    ];
+    // What is not served, nobody refers to.
+    const served = kept.filter(([{ group, resource }]) => this.#follower.serves(group, resource));
+    await Promise.all(served.map(([{ group, resource }, keeper]) => this.#follower.follow(group, resource, keeper)));
+  }
+
+  stop(): void {
+    this.#follower.stop();
+  }
+}

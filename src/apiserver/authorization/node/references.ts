@@ -1,0 +1,101 @@
+// Which other objects pods and volumes refer to: whoever runs them needs those.
+
+import type { Container, PersistentVolume, Pod } from '../../../api/core/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+
+type ReadPod = Immutable<Pod>;
+type ReadVolume = Immutable<PersistentVolume>;
+
+/** Kinds of namespaced objects that a pod refers to by name. */
+export type ReferredKind = 'secret' | 'configmap' | 'pvc' | 'serviceaccount' | 'resourceclaim';
+
+/** Every name once or more often; those that are empty are left out. */
+export function* referencesOf(pod: ReadPod): Iterable<readonly [ReferredKind, string]> {
+  const { spec, status } = pod;
+  for (const [kind, name] of candidates(pod)) if (name !== undefined && name !== '') yield [kind, name];
+  for (const claim of spec.resourceClaims ?? []) {
+    // One that is made from a template is known when it has been made, and by the name that it got.
+    const name =
+      claim.resourceClaimName ?? status.resourceClaimStatuses?.find((noted) => noted.name === claim.name)?.resourceClaimName;
+    if (name !== undefined && name !== '') yield ['resourceclaim', name];
+  }
+  const extended = status.extendedResourceClaimStatus?.resourceClaimName ?? '';
+  if (extended !== '') yield ['resourceclaim', extended];
+}
+
+function* candidates({ metadata, spec }: ReadPod): Iterable<readonly [ReferredKind, string | undefined]> {
+  yield ['serviceaccount', spec.serviceAccountName];
+  yield* secretsAndConfigMapsOf({ spec });
+  for (const { name, persistentVolumeClaim, ephemeral } of spec.volumes ?? []) {
+    if (persistentVolumeClaim !== undefined) yield ['pvc', persistentVolumeClaim.claimName];
+    else if (ephemeral !== undefined) yield ['pvc', `${metadata.name}-${name}`];
+  }
+}
+
+/** Also of names that are empty. */
+export function* secretsAndConfigMapsOf({
+  spec,
+}: Pick<ReadPod, 'spec'>): Iterable<readonly ['secret' | 'configmap', string | undefined]> {
+  for (const { name } of spec.imagePullSecrets ?? []) yield ['secret', name];
+  for (const container of spec.containers) yield* ofContainer(container);
+  for (const container of spec.initContainers ?? []) yield* ofContainer(container);
+  for (const container of spec.ephemeralContainers ?? []) yield* ofContainer(container);
+  for (const volume of spec.volumes ?? []) {
+    yield ['configmap', volume.configMap?.name];
+    yield ['secret', volume.secret?.secretName];
+    yield ['secret', volume.azureFile?.secretName];
+    yield ['secret', volume.csi?.nodePublishSecretRef?.name];
+    for (const { secretRef } of [
+      volume.cephfs,
+      volume.cinder,
+      volume.flexVolume,
+      volume.iscsi,
+      volume.rbd,
+      volume.scaleIO,
+      volume.storageos,
+    ].flatMap((source) => source ?? [])) {
+      yield ['secret', secretRef?.name];
+    }
+    for (const source of volume.projected?.sources ?? []) {
+      yield ['configmap', source.configMap?.name];
+      yield ['secret', source.secret?.name];
+    }
+  }
+}
+
+function* ofContainer({
+  env = [],
+  envFrom = [],
+}: Pick<Immutable<Container>, 'env' | 'envFrom'>): Iterable<readonly ['secret' | 'configmap', string | undefined]> {
+  for (const { configMapRef, secretRef } of envFrom) {
+    yield ['configmap', configMapRef?.name];
+    yield ['secret', secretRef?.name];
+  }
+  for (const { valueFrom } of env) {
+    yield ['configmap', valueFrom?.configMapKeyRef?.name];
+    yield ['secret', valueFrom?.secretKeyRef?.name];
+  }
+}
+
+/** What a volume's kubelet needs, as 'namespace/name'; what is for controllers only is not among it. */
+export function secretsOfVolume({ spec }: ReadVolume): readonly string[] {
+  const claimNamespace = spec.claimRef?.namespace ?? '';
+  const found: string[] = [];
+  const add = (namespace: string | null | undefined, name: string | undefined, otherwise = ''): void => {
+    if (name !== undefined && name !== '') found.push(`${namespace || otherwise}/${name}`);
+  };
+  add(spec.azureFile?.secretNamespace, spec.azureFile?.secretName, claimNamespace);
+  for (const source of [spec.cephfs, spec.flexVolume, spec.rbd, spec.scaleIO, spec.iscsi]) {
+    add(source?.secretRef?.namespace, source?.secretRef?.name, claimNamespace);
+  }
+  for (const secret of [
+    spec.cinder?.secretRef,
+    spec.storageos?.secretRef,
+    spec.csi?.nodePublishSecretRef,
+    spec.csi?.nodeStageSecretRef,
+    spec.csi?.nodeExpandSecretRef,
+  ]) {
+    add(secret?.namespace, secret?.name);
+  }
+  return found;
+}
