@@ -8,6 +8,7 @@ const { values: options, positionals } = parseArgs({
     store: { type: 'string', default: 'embedded' },
     h2: { type: 'boolean', default: false },
     'end-to-end': { type: 'boolean', default: false },
+    continue: { type: 'boolean', default: false },
     scale: { type: 'string', default: '1' },
     'node-flag': { type: 'string', multiple: true, default: [] },
   },
@@ -60,6 +61,7 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
     await throughput({
       ...(options.workload !== undefined && { only: options.workload }),
       endToEnd: options['end-to-end'],
+      goOn: options.continue,
       scale: Number(options.scale),
       nodeFlags: options['node-flag'],
     });

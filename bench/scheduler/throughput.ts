@@ -1,5 +1,6 @@
 // `npm run bench -- scheduler`: the workloads, each in a process of its own, so that none warms the next one up; then single
-// decisions. What was found is printed, kept (results.json), and written to ../README.md and the charts.
+// decisions. What was found is printed, kept (results.json), and written to ../README.md and the charts, as soon as it is there: a run
+// may be stopped at any time, and continued.
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +10,16 @@ import { heading, note } from '../report.ts';
 import { decide, type Decisions } from './decide.ts';
 import type { Measured } from './drive.ts';
 import { runEndToEnd } from './end-to-end.ts';
-import { END_TO_END_TARGET, merged, P99_TARGET_MS, readResults, TARGET, type Throughput, writeResults } from './results.ts';
+import {
+  END_TO_END_TARGET,
+  merged,
+  P99_TARGET_MS,
+  readResults,
+  type Results,
+  TARGET,
+  type Throughput,
+  writeResults,
+} from './results.ts';
 import { scaled, WORKLOADS, type Workload } from './workloads.ts';
 
 export interface ThroughputOptions {
@@ -17,6 +27,8 @@ export interface ThroughputOptions {
   readonly only?: string;
   /** Through `cox up` in a process of its own, over TLS, with the embedded store, instead of in process. */
   readonly endToEnd?: boolean;
+  /** Leaves out what there are results of. Default: false; whoever runs all of them begins anew. */
+  readonly goOn?: boolean;
   /** Of nodes and pods. With less than 1 it is only a try: nothing is written. Default: 1. */
   readonly scale?: number;
   readonly nodeFlags?: readonly string[];
@@ -30,34 +42,60 @@ const DECISIONS = [
   [20_000, 5000],
 ] as const;
 
-export async function throughput({ only, endToEnd = false, scale = 1, nodeFlags = [] }: ThroughputOptions): Promise<void> {
-  // End to end, unless asked for others: the one that has a target.
-  const wanted = only ?? (endToEnd ? END_TO_END_TARGET.workload : '');
-  const chosen = WORKLOADS.filter(({ name }) =>
-    only === undefined && endToEnd ? name === wanted : name.toLowerCase().includes(wanted.toLowerCase()),
-  );
-  const measured = await workloads(chosen, endToEnd, scale, nodeFlags);
-  const decisions = only === undefined && !endToEnd ? decisionTimes(scale) : [];
-  if (scale !== 1) {
-    note('only a try: nothing is written');
-    return;
-  }
-  const before = readResults();
-  const order = WORKLOADS.map(({ name }) => name);
-  writeResults({
+export async function throughput(options: ThroughputOptions): Promise<void> {
+  const { only, endToEnd = false, goOn = false, scale = 1, nodeFlags = [] } = options;
+  const write = scale === 1;
+  const which = endToEnd ? 'endToEnd' : 'inProcess';
+  const known = readResults();
+  const done = new Set(goOn ? known[which].map(({ workload }) => workload) : []);
+  const chosen = WORKLOADS.filter(({ name }) => isWanted(name, only, endToEnd) && !done.has(name));
+  const before = only === undefined && !goOn ? { ...known, [which]: [], ...(!endToEnd && { decisions: [] }) } : known;
+  let results: Results = {
+    ...before,
     machine: `${process.platform}, ${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), Node ${process.versions.node}`,
-    inProcess: endToEnd ? before.inProcess : merged(before.inProcess, measured, order),
-    endToEnd: endToEnd ? merged(before.endToEnd, measured, order) : before.endToEnd,
-    decisions: decisions.length > 0 ? decisions : before.decisions,
-  });
+  };
+  const keep = (more: Partial<Results>): void => {
+    results = { ...results, ...more };
+    if (write) writeResults(results);
+  };
+
+  introduce(endToEnd);
+  for (const workload of chosen) {
+    const smaller = scaled(workload, scale);
+    const began = performance.now();
+    const measured = endToEnd ? await runEndToEnd(smaller, nodeFlags) : await inOwnProcess(smaller, scale, nodeFlags);
+    const found = resultOf(smaller, measured);
+    show(found, endToEnd, (performance.now() - began) / 1000);
+    keep({ [which]: merged(results[which], [found], ORDER) });
+  }
+  if (only === undefined && !endToEnd && results.decisions.length === 0) keep({ decisions: decisionTimes(scale) });
+  if (!write) note('only a try: nothing is written');
 }
 
-async function workloads(
-  chosen: readonly Workload[],
-  endToEnd: boolean,
-  scale: number,
-  nodeFlags: readonly string[],
-): Promise<readonly Throughput[]> {
+const ORDER = WORKLOADS.map(({ name }) => name);
+
+/** End to end, unless asked for others: the one that has a target. */
+function isWanted(name: string, only: string | undefined, endToEnd: boolean): boolean {
+  if (only !== undefined) return name.toLowerCase().includes(only.toLowerCase());
+  return !endToEnd || name === END_TO_END_TARGET.workload;
+}
+
+function resultOf({ name, floor, nodes }: Workload, measured: Measured): Throughput {
+  const { pods, seconds, cpuSeconds, memoryMB, p99Ms } = measured;
+  return {
+    workload: name,
+    nodes: nodes.count,
+    pods,
+    rate: asUpstreamCounts(measured),
+    overall: pods / seconds,
+    floor,
+    cpuMicrosPerPod: (cpuSeconds / pods) * 1e6,
+    memoryMB,
+    p99Ms,
+  };
+}
+
+function introduce(endToEnd: boolean): void {
   heading(
     endToEnd
       ? `scheduler: pods a second, end to end over TLS with the embedded store (target: ${END_TO_END_TARGET.rate} for ${END_TO_END_TARGET.workload})`
@@ -65,33 +103,18 @@ async function workloads(
   );
   const columns = ['nodes', 'pods', 'pods/s', 'floor', 'times', 'in all'];
   console.log(`  ${'workload'.padEnd(40)}${columns.map((name) => name.padStart(8)).join('')}`);
-  const results: Throughput[] = [];
-  for (const workload of chosen) {
-    const smaller = scaled(workload, scale);
-    const measured = endToEnd ? await runEndToEnd(smaller, nodeFlags) : await inOwnProcess(smaller, scale, nodeFlags);
-    const { pods, seconds, cpuSeconds, memoryMB, p99Ms } = measured;
-    const rate = asUpstreamCounts(measured);
-    const { name, floor } = workload;
-    results.push({
-      workload: name,
-      nodes: smaller.nodes.count,
-      pods,
-      rate,
-      overall: pods / seconds,
-      floor,
-      cpuMicrosPerPod: (cpuSeconds / pods) * 1e6,
-      memoryMB,
-      p99Ms,
-    });
-    const goal = !endToEnd ? TARGET * floor : name === END_TO_END_TARGET.workload ? END_TO_END_TARGET.rate : undefined;
-    const cells = [smaller.nodes.count, pods, rate, floor].map((cell) => cell.toFixed(0));
-    cells.push((rate / floor).toFixed(1), (pods / seconds).toFixed(0));
-    console.log(
-      `  ${name.padEnd(40)}${cells.map((cell) => cell.padStart(8)).join('')}  ${goal === undefined ? '' : rate >= goal ? 'met   ' : 'MISSED'}` +
-        `  ${((cpuSeconds / pods) * 1e6).toFixed(0)} µs of CPU a pod, ${memoryMB.toFixed(0)} MB, p99 of a cycle ${p99Ms.toFixed(1)} ms`,
-    );
-  }
-  return results;
+}
+
+/** `seconds`: all that it took, the nodes being made included. */
+function show(found: Throughput, endToEnd: boolean, seconds: number): void {
+  const { workload, nodes, pods, rate, floor, overall, cpuMicrosPerPod, memoryMB, p99Ms } = found;
+  const goal = !endToEnd ? TARGET * floor : workload === END_TO_END_TARGET.workload ? END_TO_END_TARGET.rate : undefined;
+  const cells = [nodes, pods, rate, floor].map((cell) => cell.toFixed(0));
+  cells.push((rate / floor).toFixed(1), overall.toFixed(0));
+  console.log(
+    `  ${workload.padEnd(40)}${cells.map((cell) => cell.padStart(8)).join('')}  ${goal === undefined ? '' : rate >= goal ? 'met   ' : 'MISSED'}` +
+      `  ${cpuMicrosPerPod.toFixed(0)} µs of CPU a pod, ${memoryMB.toFixed(0)} MB, p99 of a cycle ${p99Ms.toFixed(1)} ms; all of it ${seconds.toFixed(0)} s`,
+  );
 }
 
 function decisionTimes(scale: number): readonly Decisions[] {
