@@ -53,6 +53,7 @@ export function findAllIn(resources: readonly ServedResource[]): FindAll {
   const rests = restsOf(resources);
   return async <T extends KubeObject>(group: string, resource: string, namespace: string) => {
     const rest = rests.get(`${group}/${resource}`);
+    if (rest?.findAll !== undefined) return (await rest.findAll(namespace)) as readonly T[];
     if (rest?.list === undefined) return [];
     const context: RequestContext = { user: SERVER, namespace, signal: NEVER, warnings: [] };
     const options = { selection: everything, limit: 0, continue: '', resourceVersion: '', resourceVersionMatch: '' } as const;

@@ -104,6 +104,8 @@ export interface Rest {
   readonly resetFields?: readonly (readonly string[])[];
   get?(context: RequestContext, name: string, options: GetOptions): Promise<EncodedObject>;
   list?(context: RequestContext, options: ListOptions): Promise<ListAnswer>;
+  /** All objects of a namespace ('': of all), for other parts of the server. Without it they list. */
+  findAll?(namespace: string): Promise<readonly KubeObject[]>;
   watch?(context: RequestContext, options: WatchOptions): Promise<WatchStream<EncodedWatchEvent>>;
   /** `name` is that of the parent, for subresources; otherwise ''. */
   create?(context: RequestContext, name: string, object: KubeObject, options: CreateOptions): Promise<EncodedObject>;
