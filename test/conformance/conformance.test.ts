@@ -4,12 +4,13 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parseTestList, requiredVersion } from './binaries.ts';
 import { conformanceDocument, parseCauses } from './document.ts';
-import { parseNeeds, readNeeds, sigOf, testKey } from './needs.ts';
+import { parseNeeds, readNeeds, runsSimulated, sigOf, testKey } from './needs.ts';
 import { formatResult, mergeResults, oneLine, parseReport, parseResults, type TestResult } from './results.ts';
 import { mountsBelow } from './clean-up.ts';
 import { runEach } from './run-each.ts';
 import { focusOf, progressReader, type RunConfig } from './run.ts';
 import { chooseTests, parseSelection } from './selection.ts';
+import { smokeTests } from './smoke.ts';
 
 const name = '[sig-node] Pods [Serial] should *not* start (yet) [NodeConformance] [Conformance]';
 
@@ -43,6 +44,18 @@ describe('choosing tests', () => {
     expect(chooseTests(tests, needs, parseSelection({ set: 'A,K' }))).toEqual(tests.slice(0, 2));
     expect(chooseTests(tests, needs, parseSelection({ set: 'A,K', skip: 'Serial' }))).toEqual(tests.slice(0, 1));
     expect(chooseTests(tests, needs, parseSelection({ focus: 't(wo|hree)' }))).toEqual(tests.slice(1));
+  });
+
+  test('the smoke set is twenty tests of several SIGs that need no real container', () => {
+    const known = readNeeds();
+    const sets = [...smokeTests].map((key) => known.get(key));
+    expect(sets).toHaveLength(20);
+    expect(sets.filter((set) => set === undefined || !runsSimulated(set))).toEqual([]);
+    expect(new Set([...smokeTests].map(sigOf)).size).toBeGreaterThan(7);
+    const one = '[sig-apps] Job should delete a job';
+    expect(chooseTests([`${one} [Conformance]`, ...tests], needs, parseSelection({ smoke: true }))).toEqual([
+      `${one} [Conformance]`,
+    ]);
   });
 
   test('a flag that cannot be read is named', () => {
@@ -107,6 +120,17 @@ describe('results', () => {
       'skipped\t1.3\t[sig-a] A is not for here\tneeds a cloud',
     ]);
     expect(parseResults(`# a comment\n${report.results.map(formatResult).join('\n')}\n`)).toEqual(report.results);
+  });
+
+  test('one that returned before it had tested anything has not passed', () => {
+    const said =
+      'Unexpected error while creating CustomResourceDefinition: the server could not find the requested resource\nbye';
+    const { results } = parseReport(
+      JSON.stringify([{ SpecReports: [{ ...spec('mutates', 'passed'), CapturedGinkgoWriterOutput: said }] }]),
+    );
+    expect(results.map(({ outcome, reason }) => `${outcome}: ${reason}`)).toEqual([
+      'failed: it returned before it had tested anything: Unexpected error while creating CustomResourceDefinition: the server could not find the requested resource',
+    ]);
   });
 
   test('are told as they come, from what ginkgo prints', () => {

@@ -11,6 +11,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   renameSync,
   rmSync,
   statSync,
@@ -134,7 +135,7 @@ function copyPage(animal: string, dir: string): void {
  */
 export async function ensureImages(cache: string, progress: (text: string) => void): Promise<readonly string[]> {
   const dir = join(cache, 'images');
-  const [programs, busybox] = [join(dir, 'programs.tar'), join(dir, 'busybox.tar')];
+  const [programs, busybox] = [join(dir, 'programs.tar'), join(dir, 'busybox-bash.tar')];
   if (!existsSync(programs)) {
     for (const [program, hint] of [
       ['debootstrap', 'apt-get install debootstrap'],
@@ -146,8 +147,24 @@ export async function ensureImages(cache: string, progress: (text: string) => vo
     progress(`making the images of the tests in ${dir}; this takes some minutes, once`);
     await writeLayout(dir, programs, progress);
   }
-  if (!existsSync(busybox)) writeBusyboxArchive(busybox, BUSYBOX_NAMES);
+  if (!existsSync(busybox)) writeBusybox(dir, busybox);
   return [busybox, programs];
+}
+
+/**
+ * Tests read out of a shell's `env` what a container was given, variables such as `data-1` included. The shell of the published busybox
+ * hands them on, that of Debian's does not; bash does.
+ */
+function writeBusybox(cache: string, output: string): void {
+  const dir = mkdtempSync(join(cache, 'bash-'));
+  try {
+    // As root: apt's own user may not write here.
+    run('apt-get', ['download', '-qq', '-o', 'APT::Sandbox::User=root', 'bash-static'], dir);
+    for (const file of readdirSync(dir)) run('dpkg-deb', ['-x', file, 'files'], dir);
+    writeBusyboxArchive(output, BUSYBOX_NAMES, join(dir, 'files', 'bin', 'bash-static'));
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
 }
 
 /** Gives the archives to the containerd of a cluster. */
@@ -234,8 +251,8 @@ function writeJson(blobs: string, mediaType: string, value: object): Descriptor 
   return { mediaType, digest: `sha256:${digest}`, size: Buffer.byteLength(text) };
 }
 
-function run(program: string, args: readonly string[]): void {
-  const { status, error, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', maxBuffer: 64 << 20 });
+function run(program: string, args: readonly string[], cwd?: string): void {
+  const { status, error, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', maxBuffer: 64 << 20, cwd });
   if (error !== undefined) throw new UserError(`${program} could not be run: ${error.message}`);
   if (status !== 0) throw new UserError(`${program} ${args.join(' ')} ended with ${status}:\n${(stderr || stdout).slice(-2000)}`);
 }

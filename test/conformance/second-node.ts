@@ -32,6 +32,12 @@ export function layCable(): void {
       throw new UserError(`a second node on this machine needs ${program}: apt-get install iproute2 iptables util-linux`);
     }
   }
+  const { status, stdout } = spawnSync('ip', ['netns', 'pids', NAMESPACE], { encoding: 'utf8' });
+  if (status === 0 && stdout !== '') {
+    throw new UserError(
+      `another run has its second node in the network namespace ${NAMESPACE}; if it was killed, end the processes ${stdout.trim().replaceAll('\n', ' ')}`,
+    );
+  }
   removeCable();
   run('ip', 'netns', 'add', NAMESPACE);
   run('ip', 'link', 'add', CABLE, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', NAMESPACE);

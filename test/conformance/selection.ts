@@ -2,23 +2,27 @@
 
 import { UserError } from '../../src/cluster/user-error.ts';
 import { isTestSet, testKey, testSets, type TestSet } from './needs.ts';
+import { smokeTests } from './smoke.ts';
 
 export interface Selection {
   readonly focus: RegExp | undefined;
   readonly skip: RegExp | undefined;
   /** Undefined: all, those that are in no set included. */
   readonly sets: ReadonlySet<TestSet> | undefined;
+  /** Only those of the smoke set. */
+  readonly smoke: boolean;
 }
 
 interface SelectionFlags {
   readonly focus?: string | undefined;
   readonly skip?: string | undefined;
   readonly set?: string | undefined;
+  readonly smoke?: boolean | undefined;
 }
 
 /** Throws a UserError that names the flag which cannot be read. */
-export function parseSelection({ focus, skip, set }: SelectionFlags): Selection {
-  return { focus: pattern('--focus', focus), skip: pattern('--skip', skip), sets: parseSets(set) };
+export function parseSelection({ focus, skip, set, smoke }: SelectionFlags): Selection {
+  return { focus: pattern('--focus', focus), skip: pattern('--skip', skip), sets: parseSets(set), smoke: smoke ?? false };
 }
 
 function pattern(flag: string, text: string | undefined): RegExp | undefined {
@@ -42,9 +46,10 @@ function parseSets(text: string | undefined): ReadonlySet<TestSet> | undefined {
 
 /** In the order of `tests`. */
 export function chooseTests(tests: readonly string[], needs: ReadonlyMap<string, TestSet>, selection: Selection): string[] {
-  const { focus, skip, sets } = selection;
+  const { focus, skip, sets, smoke } = selection;
   return tests.filter((name) => {
     const set = needs.get(testKey(name));
+    if (smoke && !smokeTests.has(testKey(name))) return false;
     if (sets !== undefined && (set === undefined || !sets.has(set))) return false;
     return (focus?.test(name) ?? true) && !skip?.test(name);
   });

@@ -1,0 +1,47 @@
+// The smoke set of upstream's conformance tests against a cluster of `npm run up`. The suite is not built for it, which takes long: where
+// `npm run conformance` has built it once, the tests run.
+
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { builtBinaries, conformanceTests, type Binaries } from '../conformance/binaries.ts';
+import { startCluster, type RunningCluster } from '../conformance/cluster.ts';
+import { readNeeds, testKey } from '../conformance/needs.ts';
+import { formatResult } from '../conformance/results.ts';
+import { runSuite } from '../conformance/run.ts';
+import { chooseTests, parseSelection } from '../conformance/selection.ts';
+import { smokeTests } from '../conformance/smoke.ts';
+import { named, temporaryDir } from './harness.ts';
+
+const binaries = builtBinaries();
+const missing = binaries === undefined ? "upstream's suite has not been built: npm run conformance -- --smoke" : undefined;
+
+describe.skipIf(missing !== undefined)(named("upstream's smoke set", missing), () => {
+  const dir = temporaryDir();
+  let cluster: RunningCluster | undefined;
+
+  beforeAll(async () => {
+    const { kubectl } = binaries as Binaries;
+    cluster = await startCluster({ simulated: true, logFile: join(dir.path, 'cluster.log'), kubectl });
+  });
+  afterAll(async () => {
+    await cluster?.stop();
+    dir.remove();
+  });
+
+  test('passes', async () => {
+    const tests = chooseTests(conformanceTests(binaries as Binaries), readNeeds(), parseSelection({ smoke: true }));
+    expect(tests.map(testKey).sort()).toEqual([...smokeTests].sort());
+    const { results, suiteFailures } = await runSuite({
+      binaries: binaries as Binaries,
+      kubeconfig: (cluster as RunningCluster).kubeconfig,
+      tests,
+      parallel: 4,
+      outputDir: dir.path,
+      onTest: () => undefined,
+      signal: AbortSignal.timeout(200_000),
+    });
+    expect(suiteFailures).toEqual([]);
+    expect(results.filter(({ outcome }) => outcome !== 'passed').map(formatResult)).toEqual([]);
+    expect(results).toHaveLength(tests.length);
+  });
+});
