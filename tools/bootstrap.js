@@ -65,20 +65,23 @@ function newest(path) {
   return latest;
 }
 
+/** When what the build is made from was last changed. */
+const sourcesChanged = () =>
+  Math.max(...['src', 'package-lock.json', 'tools/build.js', 'tools/program', 'bin'].map((path) => newest(inRoot(path))));
+
 function ensureBuilt() {
   const stamp = inRoot('dist', '.built');
-  const sources = ['src', 'package-lock.json', 'tools/build.js'].map((path) => newest(inRoot(path)));
-  if (existsSync(stamp) && Number(readFileSync(stamp, 'utf8')) >= Math.max(...sources)) return;
+  if (existsSync(stamp) && Number(readFileSync(stamp, 'utf8')) >= sourcesChanged()) return;
   build([]);
 }
 
 function build(buildArgs) {
-  const sources = ['src', 'package-lock.json', 'tools/build.js'].map((path) => newest(inRoot(path)));
+  const changed = sourcesChanged();
   const started = performance.now();
   say('building …');
   run(process.execPath, [inRoot('tools', 'build.js'), ...buildArgs]);
   mkdirSync(inRoot('dist'), { recursive: true });
-  writeFileSync(inRoot('dist', '.built'), String(Math.max(...sources)));
+  writeFileSync(inRoot('dist', '.built'), String(changed));
   say(`built in ${seconds(started)}`);
 }
 

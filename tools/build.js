@@ -1,20 +1,22 @@
-// Bundles src/ into dist/ with esbuild: one entry per program, shared code in chunks, so that heavy parts (gRPC, certificates)
-// load only when used. With --types it also emits declarations for the embedding API.
+// Bundles src/ into dist/ with esbuild, and compiles it ahead of time (tools/program/README.md says what is then in dist/ and why).
+// With --types it also emits declarations for the embedding API; --out DIR writes elsewhere, to compare two builds.
 import { spawnSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-rmSync(join(root, 'dist'), { recursive: true, force: true });
+const outFlag = process.argv.indexOf('--out');
+const out = outFlag === -1 ? join(root, 'dist') : resolve(process.argv[outFlag + 1]);
+rmSync(out, { recursive: true, force: true });
+mkdirSync(out, { recursive: true });
 
 const options = {
   absWorkingDir: root,
   bundle: true,
   platform: 'node',
   target: 'node20',
-  format: 'esm',
   // The ES module form of a dependency where it has one: its unused parts go away, and `import()` of it gives its names.
   mainFields: ['module', 'main'],
   minifySyntax: true,
@@ -26,21 +28,62 @@ const options = {
   legalComments: 'none',
   // Native prebuilds are found relative to the package, so it stays outside the bundle.
   external: ['@photostructure/sqlite', 'node:sqlite'],
-  // CommonJS dependencies inside an ES module bundle need a `require`.
-  banner: {
-    js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
-  },
 };
 
-await build({
-  ...options,
-  outdir: 'dist',
-  splitting: true,
-  chunkNames: 'chunks/[name]-[hash]',
-  entryPoints: { cox: 'src/cli/main.ts', index: 'src/cluster/index.ts' },
-});
-// A worker's entry is loaded by its own URL: no shared chunks, so that it stays one small file.
-await build({ ...options, outdir: 'dist', entryPoints: { 'storage-worker': 'src/storage/embedded/worker.ts' } });
+/** The program: the text of a function, as tools/program/load.ts calls it. */
+async function buildProgram() {
+  const { outputFiles } = await build({
+    ...options,
+    format: 'cjs',
+    outfile: join(out, 'program.js'),
+    entryPoints: ['tools/program/program.ts'],
+    banner: { js: '(function(exports,require,module,__filename,__dirname){' },
+    footer: { js: '})' },
+    define: { 'import.meta.url': '__moduleUrl' },
+    inject: ['tools/program/module-url.js'],
+    // What is outside the bundle comes by `require`, too.
+    supported: { 'dynamic-import': false },
+    write: false,
+  });
+  for (const { path, text } of outputFiles) {
+    // esbuild leaves other characters only where an escape means the same: in regular expressions.
+    writeFileSync(path, path.endsWith('.map') ? text : text.replaceAll(/[^\0-\x7f]/g, escaped));
+  }
+}
+
+const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/** What Node loads by itself. */
+const buildEntries = () =>
+  build({
+    ...options,
+    format: 'esm',
+    outdir: out,
+    entryPoints: {
+      cox: 'tools/program/cox.ts',
+      index: 'tools/program/index.ts',
+      // A worker's entry is loaded by its own URL: nothing shared, so that it stays one small file.
+      'storage-worker': 'src/storage/embedded/worker.ts',
+    },
+    // CommonJS dependencies inside an ES module bundle need a `require`.
+    banner: {
+      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+    },
+  });
+
+/** For the flags that bin/cox.js gives to Node, and for none. Without it the program works just as well, only later. */
+function compile() {
+  const flags = /^#!\S+ -S node (.*)$/m.exec(readFileSync(join(root, 'bin', 'cox.js'), 'utf8'))[1].split(' ');
+  const { status } = spawnSync(process.execPath, [...flags, join(out, 'cox.js'), 'compile'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    // Flags in there would make it something that nobody asks for.
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
+  if (status !== 0) process.stderr.write('coxswain: it could not be compiled ahead of time, and will start later\n');
+}
+
+await Promise.all([buildProgram(), buildEntries()]);
+compile();
 
 if (process.argv.includes('--types')) {
   const result = spawnSync(join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'tsconfig.types.json'], {

@@ -9,6 +9,8 @@ import { dataDirLayout } from '../cluster/data-dir.ts';
 import { mergeKubeconfig } from '../cluster/kubeconfig.ts';
 import { UserError } from '../cluster/user-error.ts';
 import { type EtcdConfig, launch, type LaunchedCluster, type RuntimeChoice, type StoreChoice } from '../cluster/launch.ts';
+import type { Build } from './build.ts';
+import { keepCompiledOnce } from './keep-compiled.ts';
 import { coloursFor, progressLine, shortest, stopSignal } from './terminal.ts';
 
 export interface UpOptions {
@@ -42,7 +44,7 @@ export interface UpOptions {
 /** What a detached cluster tells the process that started it. */
 type DetachMessage = { readonly ready: string } | { readonly failed: string; readonly exitCode: number };
 
-export async function up(options: UpOptions): Promise<void> {
+export async function up(options: UpOptions, build?: Build): Promise<void> {
   if (options.detach) return detach(options);
   const progress = progressLine(options.quiet === true);
   const level: LogLevel = options.verbose ? 'debug' : 'warn';
@@ -91,6 +93,7 @@ export async function up(options: UpOptions): Promise<void> {
   } finally {
     await cluster.stop();
   }
+  keepCompiledOnce(build, logger);
   // Handles of libraries that keep a process alive must not keep this one: everything that matters has been closed.
   process.exit(process.exitCode ?? 0);
 }

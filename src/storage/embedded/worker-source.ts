@@ -14,11 +14,8 @@ export interface WorkerSource {
 const QUIET = '--disable-warning=ExperimentalWarning';
 
 export function workerSource(): WorkerSource {
-  // This file is in dist/ or, where programs share it, in dist/chunks/.
-  for (const path of ['./storage-worker.js', '../storage-worker.js']) {
-    const url = new URL(path, import.meta.url);
-    if (existsSync(fileURLToPath(url))) return { url, execArgv: [QUIET] };
-  }
+  const built = new URL('./storage-worker.js', import.meta.url);
+  if (existsSync(fileURLToPath(built))) return { url: built, execArgv: [QUIET] };
   const url = new URL('./worker.ts', import.meta.url);
   // Newer versions of Node run TypeScript as it is, and faster than any loader.
   if (Reflect.get(process.features, 'typescript')) return { url, execArgv: [QUIET] };

@@ -1,0 +1,11 @@
+// What the command needs to know of the build that it is in.
+
+export interface Build {
+  /** Whether it began with what was compiled before, by the same Node with the same flags. */
+  readonly compiledBefore: boolean;
+  /**
+   * Keeps what has been compiled of the program since it began, for programs that start after this one with the same Node and flags.
+   * Takes 0.1 s of the event loop. Answers the file's path. Throws what writing a file throws.
+   */
+  keepCompiled(): string;
+}

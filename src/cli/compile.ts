@@ -1,0 +1,28 @@
+// `cox compile`: lets a cluster live for a moment, so that Node compiles what a cluster needs, and keeps what was compiled.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { UserError } from '../cluster/user-error.ts';
+import { warmUp } from '../cluster/warm-up.ts';
+import type { Build } from './build.ts';
+
+/** `build`: undefined where the program runs from its sources. */
+export async function compile(build: Build | undefined): Promise<void> {
+  if (build === undefined) throw new UserError('only the built program can be compiled ahead of time: npm run build');
+  const withoutFlags = process.execArgv.length === 0 ? undefined : compileWithoutFlags();
+  await warmUp();
+  try {
+    process.stdout.write(`compiled: ${build.keepCompiled()}\n`);
+  } catch (err) {
+    throw new UserError(`cannot keep what was compiled: ${(err as Error).message}`, { cause: err });
+  }
+  // Handles of libraries that keep a process alive must not keep this one.
+  process.exit((await withoutFlags) ?? 0);
+}
+
+/** As programs load it that import the package. Answers the exit status. */
+async function compileWithoutFlags(): Promise<number> {
+  const child = spawn(process.execPath, process.argv.slice(1, 3), { stdio: 'inherit' });
+  const [status] = (await once(child, 'exit')) as [number | null];
+  return status ?? 1;
+}

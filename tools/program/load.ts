@@ -1,0 +1,85 @@
+// Loads the built program (dist/program.js), as it was compiled before if it was by the same Node with the same flags.
+//
+// To read and compile 4 MB of JavaScript takes Node as long as to start a cluster. What it has compiled can be kept: V8 gives it as
+// bytes (a code cache), and takes them again if they come from its own version and flags. `cox compile` keeps them beside the program,
+// in a file for each version and flags. Such a file counts only for the very program that it was made from: it begins with a checksum
+// of both.
+
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cachedDataVersionTag } from 'node:v8';
+import { runInThisContext, Script } from 'node:vm';
+import { crc32 } from 'node:zlib';
+import type { Build } from '../../src/cli/build.ts';
+import type { Program } from './program.ts';
+
+const CHECKSUM_BYTES = 4;
+
+type ModuleFunction = (
+  exports: object,
+  require: NodeJS.Require,
+  module: { exports: object },
+  filename: string,
+  dirname: string,
+) => void;
+
+export interface LoadedProgram<P> extends Build {
+  readonly program: P;
+}
+
+/** Other versions of V8, other flags: another name. */
+const compiledPath = (folder: string): string =>
+  join(folder, `program-${cachedDataVersionTag().toString(16).padStart(8, '0')}.compiled`);
+
+/** `folder`: where program.js is. */
+export function loadProgram<P = Program>(folder: string = dirname(fileURLToPath(import.meta.url))): LoadedProgram<P> {
+  const filename = join(folder, 'program.js');
+  const bytes = readFileSync(filename);
+  // The build sees to it that there is nothing but ASCII in it: half the memory of a string with other characters.
+  const source = bytes.toString('latin1');
+  const path = compiledPath(folder);
+  const cachedData = readCompiled(path, bytes);
+  const script = new Script(source, { filename, cachedData });
+  const module = { exports: {} };
+  functionOf(script, source)(module.exports, createRequire(filename), module, filename, folder);
+  return {
+    program: module.exports as P,
+    compiledBefore: cachedData !== undefined && script.cachedDataRejected === false,
+    keepCompiled() {
+      writeCompiled(path, bytes, script.createCachedData());
+      return path;
+    },
+  };
+}
+
+function functionOf(script: Script, source: string): ModuleFunction {
+  // A test runner that gives each test a world of its own (Jest) wants the objects in there to be of that world.
+  const inMainContext = runInThisContext('globalThis') === globalThis;
+  // oxlint-disable-next-line no-eval
+  return (inMainContext ? script.runInThisContext() : (0, globalThis.eval)(source)) as ModuleFunction;
+}
+
+/** Undefined: there is nothing, or it is not of this program. V8 itself refuses what it cannot use. */
+function readCompiled(path: string, program: Buffer): Buffer | undefined {
+  if (!existsSync(path)) return undefined;
+  const file = readFileSync(path);
+  if (file.length <= CHECKSUM_BYTES) return undefined;
+  const compiled = file.subarray(CHECKSUM_BYTES);
+  return file.readUInt32LE(0) === crc32(compiled, crc32(program)) ? compiled : undefined;
+}
+
+/** All of it or nothing: another process may read it, or write the same, at this moment. */
+function writeCompiled(path: string, program: Buffer, compiled: Buffer): void {
+  const checksum = Buffer.alloc(CHECKSUM_BYTES);
+  checksum.writeUInt32LE(crc32(compiled, crc32(program)));
+  const temporary = `${path}.${process.pid}`;
+  try {
+    writeFileSync(temporary, Buffer.concat([checksum, compiled]));
+    renameSync(temporary, path);
+  } catch (err) {
+    rmSync(temporary, { force: true });
+    throw err;
+  }
+}

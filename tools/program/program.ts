@@ -1,0 +1,16 @@
+// The built program: all of src/ in one file, whose parts are evaluated when they are first asked for.
+
+import type { Build } from '../../src/cli/build.ts';
+import type * as cluster from '../../src/cluster/index.ts';
+
+export interface Program {
+  /** The `cox` command. */
+  cox(build: Build): Promise<void>;
+  /** What `import … from 'coxswain'` gives. */
+  embedding(): typeof cluster;
+}
+
+export const cox: Program['cox'] = async (build) => (await import('../../src/cli/cox.ts')).runCox(build);
+
+// Not `import()`: the package can then be had by `require`, too.
+export const embedding: Program['embedding'] = () => require('../../src/cluster/index.ts');
