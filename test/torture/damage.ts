@@ -35,9 +35,14 @@ const LOG_FILE = 'storage.db-wal';
 
 export interface DamageResult {
   readonly cases: number;
-  /** Of them, the stores that were refused. */
-  readonly refused: number;
   readonly problems: readonly string[];
+}
+
+export interface FlipResult extends DamageResult {
+  /** Stores that were refused. */
+  readonly refused: number;
+  /** Stores that served something wrong. */
+  readonly wrong: number;
 }
 
 /**
@@ -89,14 +94,15 @@ export async function tearWrites(options: {
     rmSync(dir, { recursive: true, force: true });
     rmSync(trace, { force: true });
   }
-  return { cases, refused: 0, problems: problems.slice(0, 10) };
+  return { cases, problems: problems.slice(0, 10) };
 }
 
 /** Flips one bit, in about every `step`th byte of every file of a store that was killed and of one that was closed; 1: in every byte. */
-export async function flipBits(options: { readonly step: number; readonly seed: string }): Promise<DamageResult> {
+export async function flipBits(options: { readonly step: number; readonly seed: string }): Promise<FlipResult> {
   const random = new SeededRandom(options.seed);
   const dir = newDirectory();
-  const problems: string[] = [];
+  const wrong: string[] = [];
+  const unclear: string[] = [];
   let cases = 0;
   let refused = 0;
   try {
@@ -107,7 +113,7 @@ export async function flipBits(options: { readonly step: number; readonly seed: 
     const closed = join(dir, 'closed');
     copyStore(join(dir, 'store'), closed);
     const intact = compare(await readStore(closed), acks);
-    if (intact.length > 0) return { cases, refused, problems: [`without damage: ${intact[0]}`] };
+    if (intact.length > 0) return { cases, refused, wrong: 0, problems: [`without damage: ${intact[0]}`] };
     for (const source of [join(dir, 'store'), closed]) {
       const names = readdirSync(source).filter((name) => name !== 'storage.pid' && name !== SNAPSHOT_SOCKET);
       const files = new Map(names.map((name) => [name, readFileSync(join(source, name))]));
@@ -126,18 +132,18 @@ export async function flipBits(options: { readonly step: number; readonly seed: 
           if (found.refused !== undefined) {
             refused++;
             if (found.refused.reason !== 'Corrupt')
-              problems.push(`bit ${bit} of byte ${at} of ${name}: ${found.refused.message}`);
+              unclear.push(`bit ${bit} of byte ${at} of ${name} is not told as damage: ${found.refused.message}`);
             continue;
           }
-          const wrong = compare(found, acks);
-          if (wrong.length > 0) problems.push(`bit ${bit} of byte ${at} of ${name}: ${wrong[0]}`);
+          const different = compare(found, acks);
+          if (different.length > 0) wrong.push(`bit ${bit} of byte ${at} of ${name}: ${different[0]}`);
         }
       }
     }
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
-  return { cases, refused, problems: problems.slice(0, 10) };
+  return { cases, refused, wrong: wrong.length, problems: [...wrong.slice(0, 10), ...unclear.slice(0, 10)] };
 }
 
 /** Without the socket of the server that was killed, which is no data and cannot be copied. */

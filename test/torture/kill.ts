@@ -43,10 +43,22 @@ export interface KillResult {
   readonly problems: readonly string[];
 }
 
-interface Acknowledged {
+/** A write, by the name of its value, from which all its bytes follow; undefined: a deletion. */
+interface Named {
   readonly revision: number;
   readonly key: string;
-  readonly value: string | undefined;
+  readonly name: string | undefined;
+}
+
+/** A value that is not what its name says gets a name that nobody has asked for. */
+function named({ revision, key, value }: ServedEvent): Named {
+  if (value === undefined) return { revision, key, name: undefined };
+  try {
+    // A string of its own: a piece of the value would keep all of it.
+    return { revision, key, name: Buffer.from(nameOf(value)).toString() };
+  } catch (error) {
+    return { revision, key, name: String(error) };
+  }
 }
 
 export async function killRepeatedly(options: KillOptions): Promise<KillResult> {
@@ -73,10 +85,10 @@ class Run {
   readonly #program: string;
   readonly #dir: string;
   readonly #random: Random;
-  readonly #acknowledged: Acknowledged[] = [];
-  /** Every value that was ever handed to the store. */
+  readonly #acknowledged: Named[] = [];
+  /** Every value that was ever handed to the store, by its name. */
   readonly #asked = new Set<string>();
-  readonly #told: ServedEvent[][] = Array.from({ length: WATCHERS }, () => []);
+  readonly #told: Named[][] = Array.from({ length: WATCHERS }, () => []);
   #serial = 0;
 
   constructor(options: KillOptions, program: string, dir: string) {
@@ -130,7 +142,7 @@ class Run {
     if (revision !== undefined) {
       const known = this.#acknowledged.reduce((newest, write) => Math.max(newest, write.revision), 1);
       if (revision < known) problems.push(`revision ${known} was acknowledged, the store is at ${revision}`);
-      for (const events of this.#told) server.watch(events.at(-1)?.revision ?? 1, (event) => events.push(event));
+      for (const events of this.#told) server.watch(events.at(-1)?.revision ?? 1, (event) => events.push(named(event)));
       const enough = this.#acknowledged.length + (failpoint === undefined ? 1 + this.#random.int(WRITES) : PLENTY);
       const stop = (): boolean => {
         if (this.#acknowledged.length < enough) return server.hasEnded;
@@ -180,13 +192,14 @@ class Run {
         }
         if (random.int(5) === 0) {
           const { revision } = await server.request({ op: 'delete', key });
-          this.#acknowledged.push({ revision, key, value: undefined });
+          this.#acknowledged.push({ revision, key, name: undefined });
           continue;
         }
-        const value = makeValue(`${key}#${++this.#serial}`, 100 + random.int(12_000));
-        this.#asked.add(value);
+        const name = `${key}#${++this.#serial}`;
+        const value = makeValue(name, 100 + random.int(12_000));
+        this.#asked.add(name);
         const { revision } = await server.request({ op: 'put', key, value });
-        this.#acknowledged.push({ revision, key, value });
+        this.#acknowledged.push({ revision, key, name });
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
         if (error.reason === 'Lost' || error.reason === 'Unavailable' || error.reason === 'Closed') return;
@@ -216,26 +229,26 @@ class Run {
     await Promise.all(this.#told.map((events) => watchUntil(server, events, revision)));
     const { items = [] } = await server.request({ op: 'list' });
     await server.kill();
-    return judge(this.#acknowledged, this.#asked, this.#told, items, revision);
+    return judge(this.#acknowledged, this.#asked, this.#told, items.map(named), revision);
   }
 }
 
-function watchUntil(server: Server, events: ServedEvent[], revision: number): Promise<void> {
+function watchUntil(server: Server, events: Named[], revision: number): Promise<void> {
   return new Promise((resolve, reject) => {
     if ((events.at(-1)?.revision ?? 1) >= revision) return resolve();
     void server.ended.then(() => reject(new Error('the server ended before it told everything')));
     server.watch(events.at(-1)?.revision ?? 1, (event) => {
-      events.push(event);
+      events.push(named(event));
       if (event.revision >= revision) resolve();
     });
   });
 }
 
 function judge(
-  acknowledged: readonly Acknowledged[],
+  acknowledged: readonly Named[],
   asked: ReadonlySet<string>,
-  told: readonly (readonly ServedEvent[])[],
-  items: readonly ServedEvent[],
+  told: readonly (readonly Named[])[],
+  items: readonly Named[],
   revision: number,
 ): string[] {
   const problems: string[] = [];
@@ -246,23 +259,23 @@ function judge(
   }
   const [log = []] = told;
   for (const [watcher, events] of told.entries()) {
-    const other = events.findIndex((event, i) => event.key !== log[i]?.key || event.value !== log[i]?.value);
+    const other = events.findIndex((event, i) => event.key !== log[i]?.key || event.name !== log[i]?.name);
     if (other >= 0) problems.push(`watcher ${watcher} and the first differ at revision ${other + 2}`);
   }
-  for (const { revision: at, key, value } of acknowledged) {
+  for (const { revision: at, key, name } of acknowledged) {
     const event = log[at - 2];
-    if (event?.key !== key || event.value !== value) problems.push(`the write of ${key} acknowledged at revision ${at} is lost`);
+    if (event?.key !== key || event.name !== name) problems.push(`the write of ${key} acknowledged at revision ${at} is lost`);
   }
-  const state = new Map<string, ServedEvent>();
+  const state = new Map<string, Named>();
   const seen = new Set<string>();
   for (const event of log) {
-    if (event.value === undefined) {
+    if (event.name === undefined) {
       state.delete(event.key);
       continue;
     }
-    if (!asked.has(event.value)) problems.push(`revision ${event.revision} has a value that nobody wrote`);
-    else if (seen.has(event.value)) problems.push(`${nameOf(event.value)} was written twice`);
-    seen.add(event.value);
+    if (!asked.has(event.name)) problems.push(`revision ${event.revision} has a value that nobody wrote`);
+    else if (seen.has(event.name)) problems.push(`${event.name} was written twice`);
+    seen.add(event.name);
     state.set(event.key, event);
   }
   const expected = [...state.values()].sort((a, b) => (a.key < b.key ? -1 : 1));

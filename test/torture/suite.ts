@@ -188,8 +188,8 @@ export const PARTS: readonly Part[] = [
   {
     name: 'flipped bits',
     async run({ short, seed }) {
-      const { cases, refused, problems } = await flipBits({ step: short ? 4000 : 1, seed });
-      return { summary: `${cases} flips, ${refused} refused, wrong values served: ${problems.length}`, problems };
+      const { cases, refused, wrong, problems } = await flipBits({ step: short ? 4000 : 1, seed });
+      return { summary: `${cases} flips, ${refused} refused, wrong values served: ${wrong}`, problems };
     },
   },
   {

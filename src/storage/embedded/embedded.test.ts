@@ -214,14 +214,14 @@ describe('embedded storage', () => {
     });
   });
 
-  it('does not grow without end while the same keys are updated', async () => {
+  it.each([100, 1000])('does not grow without end while %i writers update the same keys', async (writers) => {
     const dataDir = await newDirectory();
     const storage = await open(dataDir, { maxHistoryRevisions: 500 });
     const value = Buffer.alloc(2000, 'x');
     const sizes: number[] = [];
     for (let round = 0; round < 8; round++) {
-      for (let i = 0; i < 20; i++) {
-        await Promise.all(Array.from({ length: 100 }, (_, key) => put(storage, `/a/${key}`, value)));
+      for (let i = 0; i < 2000 / writers; i++) {
+        await Promise.all(Array.from({ length: writers }, (_, writer) => put(storage, `/a/${writer % 100}`, value)));
       }
       const files = await Promise.all(
         [DATABASE_FILE, `${DATABASE_FILE}-wal`].map(async (name) => (await stat(join(dataDir, name))).size),

@@ -6,7 +6,7 @@
 //
 // Runs in the worker thread. Its errors are StorageError, except those of `commit`, `compact` and `probe`, which come from SQLite.
 
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, closeSync, constants, fsyncSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Revision } from '../interface.ts';
 import { StorageError } from '../interface.ts';
@@ -374,6 +374,7 @@ function openTables(database: Database, dataDir: string, maxBytes: number | unde
         'run the newer version that wrote it, or choose another data directory',
     );
   }
+  if (tables > 0 && version < 1) throw corrupt(dataDir, `it says that its format is ${version}`);
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0`);
   if (maxBytes !== undefined) database.exec(`PRAGMA max_page_count = ${Math.max(16, Math.floor(maxBytes / PAGE_BYTES))}`);
   database.exec('BEGIN EXCLUSIVE');
@@ -419,6 +420,11 @@ function openError(error: unknown, dataDir: string): StorageError {
       );
     case 'Corrupt':
       return corrupt(dataDir, message);
+    case 'ReadOnly':
+      if (isWritable(join(dataDir, DATABASE_FILE))) return corrupt(dataDir, message);
+      return new StorageError('Unavailable', `the store in ${dataDir} cannot be opened: ${DATABASE_FILE} must not be written`, {
+        cause: error,
+      });
     case 'NoSpace':
       return new StorageError('NoSpace', `no space for the store in ${dataDir}: ${message}`, { cause: error });
     default:
@@ -426,6 +432,15 @@ function openError(error: unknown, dataDir: string): StorageError {
         return new StorageError('NoSpace', `no space for the store in ${dataDir}: ${message}`, { cause: error });
       }
       return new StorageError('Unavailable', `the store in ${dataDir} cannot be opened: ${message}`, { cause: error });
+  }
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 

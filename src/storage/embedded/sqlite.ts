@@ -21,24 +21,53 @@ export async function loadSqlite(): Promise<Sqlite> {
 /** The SQL does not fit the tables. */
 const SQLITE_ERROR = 1;
 const SQLITE_BUSY = 5;
+const SQLITE_READONLY = 8;
 const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
+/** The rows do not fit the tables. */
+const SQLITE_CONSTRAINT = 19;
+const SQLITE_MISMATCH = 20;
 const SQLITE_NOTADB = 26;
 
-/** What an error that SQLite threw means; undefined if it did not come from SQLite. */
-export function sqliteFailure(error: unknown): StorageErrorReason | 'Busy' | undefined {
-  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined;
-  // The low byte of an extended result code is the primary one.
-  switch (error.errcode & 0xff) {
+/** What SQLite says for some of these codes: the package that stands in for an older Node has no code with the errors of a query. */
+const CODE_OF_MESSAGE: ReadonlyMap<string, number> = new Map([
+  ['database is locked', SQLITE_BUSY],
+  ['attempt to write a readonly database', SQLITE_READONLY],
+  ['database disk image is malformed', SQLITE_CORRUPT],
+  ['database or disk is full', SQLITE_FULL],
+  ['constraint failed', SQLITE_CONSTRAINT],
+  ['datatype mismatch', SQLITE_MISMATCH],
+  ['file is not a database', SQLITE_NOTADB],
+]);
+
+/**
+ * What an error that SQLite threw means; undefined if it did not come from SQLite. `ReadOnly`: the file must not be written, or
+ * says so itself, where it is damaged.
+ */
+export function sqliteFailure(error: unknown): StorageErrorReason | 'Busy' | 'ReadOnly' | undefined {
+  if (!(error instanceof Error)) return undefined;
+  switch (primaryCode(error)) {
+    case undefined:
+      return undefined;
     case SQLITE_BUSY:
       return 'Busy';
     case SQLITE_FULL:
       return 'NoSpace';
+    case SQLITE_READONLY:
+      return 'ReadOnly';
     case SQLITE_ERROR:
     case SQLITE_CORRUPT:
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
     case SQLITE_NOTADB:
       return 'Corrupt';
     default:
       return 'Unavailable';
   }
+}
+
+function primaryCode(error: Error): number | undefined {
+  // The low byte of an extended result code is the primary one.
+  if ('errcode' in error && typeof error.errcode === 'number') return error.errcode & 0xff;
+  return 'code' in error && error.code === 'ERR_SQLITE_ERROR' ? (CODE_OF_MESSAGE.get(error.message) ?? 0) : undefined;
 }

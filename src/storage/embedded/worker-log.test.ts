@@ -107,6 +107,47 @@ describe('WorkerLog', () => {
     expect(worker.asked).toHaveLength(2);
   });
 
+  it('tells of a large batch over several turns, in order, while the disk has the next one', async () => {
+    const { worker, sink, log, append } = setup();
+    append(70);
+    await turn();
+    append(3);
+    worker.answer();
+    expect(worker.asked.slice(1)).toEqual(['commit 72 73 74']);
+    worker.answer();
+    const counts = (): number[] => sink.told.map((told) => told.split(' ').length - 1);
+    expect(counts()).toEqual([32]);
+    append();
+    await turn();
+    expect(counts()).toEqual([32, 32]);
+    await turn();
+    expect(counts()).toEqual([32, 32, 9]);
+    const revisions = sink.told.flatMap((told) => told.split(' ').slice(1).map(Number));
+    expect(revisions).toEqual(Array.from({ length: 73 }, (_, i) => i + 2));
+    // Then it is as it was.
+    worker.answer();
+    expect(sink.told.at(-1)).toBe('committed 75');
+    const closed = log.close();
+    worker.emit('exit', 0);
+    await closed;
+  });
+
+  it.each([
+    ['finds no space', (worker: FakeWorker) => worker.fail('NoSpace'), 'rolled back (NoSpace) 72'],
+    ['fails', (worker: FakeWorker) => worker.fail('Unavailable'), 'failed (Unavailable) 72'],
+  ])('tells what is committed before it says that the next batch %s', async (_, fail, last) => {
+    const { worker, sink, append } = setup();
+    append(70);
+    await turn();
+    append();
+    worker.answer();
+    fail(worker);
+    expect(sink.told.map((told) => told.split(' ').length)).toEqual([33, 39, last.split(' ').length]);
+    expect(sink.told.at(-1)).toBe(last);
+    await turn();
+    expect(sink.told).toHaveLength(3);
+  });
+
   it('bounds a batch, but never a single value', async () => {
     const { worker, append } = setup();
     append(3, 3 * 1024 * 1024);
@@ -187,12 +228,42 @@ describe('WorkerLog', () => {
       'commit 2',
       'compact to 700: 256 rows from 1256',
       'commit 3 4',
-      'compact to 700: 88 rows from 1512',
+      // What is left of one goes together with the next.
+      'compact to 800: 90 rows from 1512',
       'commit 5 6',
-      'compact to 800: 2 rows from 5',
       'commit 7',
     ]);
     expect(await Promise.all([first, second])).toEqual(['done', 'done']);
+  });
+
+  it('deletes more rows when there are more writes, so that it keeps up with them', async () => {
+    const { worker, log, append } = setup();
+    const compactions = [700, 800, 900].map((revision, i) =>
+      reason(
+        log.compact(
+          revision,
+          Array.from({ length: 500 }, (_, j) => 1000 * (i + 1) + j),
+        ),
+      ),
+    );
+    for (let i = 0; i < 2; i++) {
+      append(400);
+      await turn();
+      worker.answer();
+    }
+    worker.answer();
+    const compacting = (): string[] => worker.asked.filter((text) => text.startsWith('compact'));
+    // In the order of the calls.
+    expect(compacting()).toEqual(['compact to 700: 256 rows from 1000', 'compact to 900: 800 rows from 1256']);
+    const request = worker.requests.filter(({ type }) => type === 'compact')[1];
+    expect(request?.type === 'compact' && [...request.obsolete.slice(243, 245), request.obsolete[799]]).toEqual([
+      1499, 2000, 3055,
+    ]);
+    await turn();
+    while (worker.asked.at(-1)?.startsWith('commit') === true) worker.answer();
+    worker.answer();
+    expect(compacting().at(-1)).toBe('compact to 900: 444 rows from 3056');
+    expect(await Promise.all(compactions)).toEqual(['done', 'done', 'done']);
   });
 
   it('keeps the rows of a compaction without space for the next one, in their order', async () => {

@@ -11,8 +11,16 @@ import { RecordWriter } from './record.ts';
 
 /** No batch takes more than this many bytes (but for one large value), so that no single commit takes long. */
 const MAX_BATCH_BYTES = 8 * 1024 * 1024;
-/** Rows deleted in one transaction when history is compacted: writes wait for no more than these. */
+/** Rows deleted in one transaction when history is compacted, if writes are few: no write waits for more than these. */
 const COMPACT_ROWS = 256;
+/** If writes are many, so many rows are deleted for each one that was committed before, so that the deletions keep up. */
+const COMPACT_ROWS_PER_WRITE = 2;
+
+/**
+ * Writes that are told in one turn of the event loop: whoever waited for one often begins another piece of work at once, and what
+ * 64 writers begin together keeps everybody else waiting. While the others wait for their turn, the disk has the next batch.
+ */
+const TOLD_PER_TURN = 32;
 
 /** Rows that are to be deleted for a call of compact(). */
 interface Compaction {
@@ -40,7 +48,8 @@ interface Probe {
 /** What the worker is doing now. */
 type InFlight<W> =
   | { readonly type: 'commit'; readonly writes: readonly W[] }
-  | { readonly type: 'compact'; readonly compaction: Compaction; readonly rows: number }
+  /** As many rows of each, in their order. */
+  | { readonly type: 'compact'; readonly parts: readonly { readonly compaction: Compaction; readonly rows: number }[] }
   | { readonly type: 'probe'; readonly probe: Probe }
   | { readonly type: 'close' };
 
@@ -50,6 +59,8 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
   /** Writes that are not sent yet, in order of revision. */
   #queue: W[] = [];
   #inFlight: InFlight<W> | undefined;
+  /** Writes that are committed and not told yet, in order of revision; they are told in the next turns. */
+  #untold: W[] = [];
   /** In the order of the calls: older rows have to go first, so that a crash in between never leaves a value that was replaced. */
   #compactions: Compaction[] = [];
   /** Rows of a compaction that found no space; they go before those of the next one. */
@@ -58,6 +69,8 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
   #sendScheduled = false;
   /** A deletion of rows has had its turn since the last commit: then it is the writes' turn. */
   #compactedLast = false;
+  /** Writes of the last batch. */
+  #lastBatch = 0;
   #failure: StorageError | undefined;
   #closing: Promise<void> | undefined;
   readonly #exited: Promise<void>;
@@ -101,7 +114,7 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#exited;
+    this.#closing ??= this.#exited.then(() => this.#tellAll());
     this.#schedule();
     return this.#closing;
   }
@@ -118,12 +131,12 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
 
   #sendNext(): void {
     if (this.#inFlight !== undefined) return;
-    const compaction = this.#compactions[0];
+    const compactions = this.#compactions.length > 0;
     const probe = this.#probes.shift();
     if (probe !== undefined) this.#send({ type: 'probe', probe }, { type: 'probe' });
-    else if (this.#queue.length > 0 && (compaction === undefined || this.#compactedLast)) this.#sendBatch();
+    else if (this.#queue.length > 0 && (!compactions || this.#compactedLast)) this.#sendBatch();
     // What is not compacted when the store is closed is found again when it is opened.
-    else if (compaction !== undefined && this.#closing === undefined) this.#sendCompaction(compaction);
+    else if (compactions && this.#closing === undefined) this.#sendCompaction();
     else if (this.#queue.length > 0) this.#sendBatch();
     else if (this.#closing !== undefined) {
       for (const waiting of this.#compactions.splice(0)) waiting.reject(new StorageError('Closed', 'the store is closed'));
@@ -145,16 +158,26 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     for (const write of writes) writer.add(write);
     const records = writer.finish();
     this.#compactedLast = false;
+    this.#lastBatch = writes.length;
     this.#send({ type: 'commit', writes }, { type: 'commit', records }, [records.buffer]);
   }
 
-  #sendCompaction(compaction: Compaction): void {
-    const obsolete = Float64Array.from(compaction.obsolete.slice(compaction.deleted, compaction.deleted + COMPACT_ROWS));
-    const { compactedRevision } = compaction;
+  /** The rows of several compactions go together, as of the last one. */
+  #sendCompaction(): void {
+    const most = Math.max(COMPACT_ROWS, COMPACT_ROWS_PER_WRITE * this.#lastBatch);
+    const rows: Revision[] = [];
+    const parts: { readonly compaction: Compaction; readonly rows: number }[] = [];
+    let compactedRevision = 0;
+    for (const compaction of this.#compactions) {
+      if (rows.length === most) break;
+      const part = compaction.obsolete.slice(compaction.deleted, compaction.deleted + most - rows.length);
+      rows.push(...part);
+      parts.push({ compaction, rows: part.length });
+      compactedRevision = Math.max(compactedRevision, compaction.compactedRevision);
+    }
+    const obsolete = Float64Array.from(rows);
     this.#compactedLast = true;
-    this.#send({ type: 'compact', compaction, rows: obsolete.length }, { type: 'compact', compactedRevision, obsolete }, [
-      obsolete.buffer,
-    ]);
+    this.#send({ type: 'compact', parts }, { type: 'compact', compactedRevision, obsolete }, [obsolete.buffer]);
   }
 
   #send(inFlight: InFlight<W>, request: Request, transfer: ArrayBuffer[] = []): void {
@@ -177,16 +200,17 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     switch (done.type) {
       case 'commit':
         if (full !== undefined) {
+          this.#tellAll();
           // What was decided on top of the failed batch goes with it.
           this.#sink.rolledBack([...done.writes, ...this.#queue.splice(0)], full);
           break;
         }
         // First the next batch, so that the disk works while this one is told.
         this.#sendNext();
-        this.#sink.committed(done.writes);
+        this.#committed(done.writes);
         break;
       case 'compact':
-        this.#compacted(done.compaction, done.rows, full);
+        this.#compacted(done, full);
         break;
       case 'probe':
         if (full !== undefined) done.probe.reject(full);
@@ -196,7 +220,25 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     this.#sendNext();
   }
 
-  #compacted(compaction: Compaction, rows: number, full: StorageError | undefined): void {
+  #committed(writes: readonly W[]): void {
+    const begun = this.#untold.length > 0;
+    this.#untold = begun ? this.#untold.concat(writes) : [...writes];
+    if (!begun) this.#tellSome();
+  }
+
+  #tellSome(): void {
+    const writes = this.#untold.slice(0, TOLD_PER_TURN);
+    this.#untold = this.#untold.slice(TOLD_PER_TURN);
+    if (this.#untold.length > 0) setImmediate(() => this.#tellSome());
+    if (writes.length > 0) this.#sink.committed(writes);
+  }
+
+  #tellAll(): void {
+    const writes = this.#untold.splice(0);
+    if (writes.length > 0) this.#sink.committed(writes);
+  }
+
+  #compacted({ parts }: Extract<InFlight<W>, { readonly type: 'compact' }>, full: StorageError | undefined): void {
     if (full !== undefined) {
       for (const waiting of this.#compactions.splice(0)) {
         this.#leftOver = [...this.#leftOver, ...waiting.obsolete.slice(waiting.deleted)];
@@ -204,10 +246,12 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
       }
       return;
     }
-    compaction.deleted += rows;
-    if (compaction.deleted < compaction.obsolete.length) return;
-    this.#compactions.shift();
-    compaction.resolve();
+    for (const { compaction, rows } of parts) {
+      compaction.deleted += rows;
+      if (compaction.deleted < compaction.obsolete.length) return;
+      this.#compactions.shift();
+      compaction.resolve();
+    }
   }
 
   /** Nothing can be written any more; the outcome of what is in flight is unknown. */
@@ -218,6 +262,7 @@ export class WorkerLog<W extends PendingWrite> implements CommitLog<W> {
     const inFlight = this.#inFlight;
     this.#inFlight = undefined;
     const writes = this.#queue.splice(0);
+    this.#tellAll();
     this.#sink.failed(inFlight?.type === 'commit' ? [...inFlight.writes, ...writes] : writes, this.#failure);
     if (inFlight?.type === 'probe') inFlight.probe.reject(this.#failure);
     for (const probe of this.#probes.splice(0)) probe.reject(this.#failure);

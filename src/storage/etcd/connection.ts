@@ -91,6 +91,9 @@ export class EtcdConnection {
           'grpc.max_reconnect_backoff_ms': 2000,
           // A connection of one's own: two engines in one process share nothing.
           'grpc.use_local_subchannel_pool': 1,
+          // Nobody looks at these statistics, and what may be sent again is decided here: a tenth of a call's CPU less.
+          'grpc.enable_channelz': 0,
+          'grpc.enable_retries': 0,
         },
       ),
     }));
