@@ -1,7 +1,9 @@
 // The objects that every cluster begins with: its namespaces, the system's priority classes, its flow schemas and priority
 // levels, an API service of each of its groups, and the Service by which pods reach the API server.
 
+import { apiServices } from '../api/apiregistration/v1/index.ts';
 import { namespaces, services } from '../api/core/v1/index.ts';
+import { flowSchemas } from '../api/flowcontrol/v1/index.ts';
 import { priorityClasses } from '../api/scheduling/v1/index.ts';
 import { SYSTEM_PRIORITY_CLASSES } from '../api/scheduling/v1/system-classes.ts';
 import type { Client } from '../client/client.ts';
@@ -26,16 +28,20 @@ export interface BootstrapConfig {
 /** Safe to be run at every start: what is there stays as it is. */
 export async function createBootstrapObjects(config: BootstrapConfig): Promise<void> {
   await Promise.all(NAMESPACES.map((name) => createNamespace(config.client, name)));
+  const serves = (group: string): boolean => config.resources.some(({ type }) => type.group === group);
+  const classes = serves(priorityClasses.group) ? SYSTEM_PRIORITY_CLASSES : [];
   await Promise.all(
-    SYSTEM_PRIORITY_CLASSES.map(({ name, value, description }) =>
+    classes.map(({ name, value, description }) =>
       unlessExists(config.client.resource(priorityClasses).create({ metadata: { name }, value, description })),
     ),
   );
-  await createLocalApiServices(
-    config.client,
-    config.resources.map(({ type }) => type),
-  );
-  await keepFlowControlObjects(config.client);
+  if (serves(apiServices.group)) {
+    await createLocalApiServices(
+      config.client,
+      config.resources.map(({ type }) => type),
+    );
+  }
+  if (serves(flowSchemas.group)) await keepFlowControlObjects(config.client);
   await keepKubernetesService(config);
 }
 

@@ -11,6 +11,7 @@ import type { Authorizer } from './authorization/authorizer.ts';
 import type { MaxInFlightConfig } from './filters/max-in-flight.ts';
 import type { NodeConnector } from './node-connector.ts';
 import type { UserInfo } from './request.ts';
+import type { RuntimeConfig } from './runtime-config.ts';
 
 export interface TlsConfig {
   /** PEM. */
@@ -67,6 +68,8 @@ export interface ApiServerConfig {
   readonly otherMetrics?: () => string;
   /** Names of the server's own plugins that are left out. Default: none. */
   readonly disableAdmissionPlugins?: readonly string[];
+  /** What is served that is not by itself, and what is not: 'storagemigration.k8s.io/v1beta1': 'true'. Default: stable versions. */
+  readonly runtimeConfig?: RuntimeConfig;
   /** The range of cluster IPs; with a comma and one of the other family, both families have addresses. Default: '10.96.0.0/12'. */
   readonly serviceCidr?: string;
   /** The ports of nodes that services get. Default: '30000-32767'. */

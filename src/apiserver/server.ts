@@ -46,6 +46,7 @@ import type { ServedResource } from './registry/rest.ts';
 import type { RegistryServices } from './registry/services.ts';
 import type { ApiRequest, ApiResponse, Handler, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
+import { servedUnder } from './runtime-config.ts';
 import { ServiceRepair } from './service-repair/index.ts';
 import { DEFAULT_VERSION, versionRoute } from './version.ts';
 
@@ -85,11 +86,14 @@ export class ApiServer {
   #bootstrapped = false;
   #stopping: Promise<void> | undefined;
 
+  /** Throws RuntimeConfigError. */
   constructor(config: ApiServerConfig) {
     this.#config = config;
     const { clock, logger, random, storage } = config;
-    this.#roles = new RoleCache({ clock, logger, served: () => this.resources });
-    this.#nodeGraph = new NodeGraphFollower({ clock, logger, served: () => this.resources });
+    // Who may do what is known whether or not others are told of it.
+    let all: readonly ServedResource[] = [];
+    this.#roles = new RoleCache({ clock, logger, served: () => all });
+    this.#nodeGraph = new NodeGraphFollower({ clock, logger, served: () => all });
     const authorizer =
       config.authorizer ??
       new UnionAuthorizer([privilegedAuthorizer, new NodeAuthorizer(this.#nodeGraph.graph), new RbacAuthorizer(this.#roles)]);
@@ -139,16 +143,17 @@ export class ApiServer {
       detectMutations: config.detectMutations,
       onStop: (callback) => this.#onStop.push(callback),
     };
-    this.resources = buildRegistry(registryServices);
-    lookUp = findIn(this.resources);
-    lookUpAll = findAllIn(this.resources);
+    all = buildRegistry(registryServices);
+    this.resources = servedUnder(all, config.runtimeConfig ?? {});
+    lookUp = findIn(all);
+    lookUpAll = findAllIn(all);
     const mountTokens = serviceAccounts?.mountTokens ?? false;
     const plugins = defaultAdmissionPlugins(
       {
         find,
         findAll: this.#findAll,
-        appears: appearsIn(this.resources, clock),
-        updateStatus: updateStatusIn(this.resources),
+        appears: appearsIn(all, clock),
+        updateStatus: updateStatusIn(all),
         clock,
         random,
         authorizer,
@@ -217,7 +222,7 @@ export class ApiServer {
     await repair.begin();
     await createBootstrapObjects({ client, resources: this.resources, serviceIp, port });
     // Everybody else may do what roles say from here on: those that are always there are seen at once.
-    await keepBootstrapPolicy(client);
+    await keepBootstrapPolicy(client, this.resources);
     if (this.#config.serviceAccounts !== undefined) await keepTokenTracking(client, this.#config.clock);
     if (this.#config.authorizer === undefined) await Promise.all([this.#roles.start(), this.#nodeGraph.start()]);
     const address = this.#config.advertiseAddress ?? advertisedAddress(this.#config.bindAddress ?? '127.0.0.1');

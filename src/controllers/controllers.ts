@@ -38,6 +38,7 @@ import { ServiceCidrController } from './servicecidrs/index.ts';
 import { LegacyTokenCleaner, legacyTokenSigner, TokensController } from './serviceaccount-token/index.ts';
 import { ServiceAccountsController } from './serviceaccount/index.ts';
 import { StatefulSetController } from './statefulset/index.ts';
+import { StorageVersionMigrator } from './storage-version-migrator/index.ts';
 import { TaintEvictionController } from './taint-eviction/index.ts';
 import { TtlController } from './ttl/index.ts';
 import { ValidatingAdmissionPolicyStatusController } from './validating-admission-policy-status/index.ts';
@@ -302,6 +303,11 @@ export const CONTROLLERS = {
   'volumeattributesclass-protection-controller': {
     account: 'volumeattributesclass-protection-controller',
     make: (config) => new VacProtectionController(config),
+  },
+  'storage-version-migrator-controller': {
+    account: 'storage-version-migrator-controller',
+    alias: 'svm',
+    make: (config) => new StorageVersionMigrator(config),
   },
   'ttl-controller': {
     account: 'ttl-controller',

@@ -28,6 +28,7 @@ import { schema as rbacV1 } from '../rbac/v1/schema.ts';
 import { schema as resourceV1 } from '../resource/v1/schema.ts';
 import { schema as schedulingV1 } from '../scheduling/v1/schema.ts';
 import { schema as storageV1 } from '../storage/v1/schema.ts';
+import { schema as storagemigrationV1beta1 } from '../storagemigration/v1beta1/schema.ts';
 
 export const schemas: readonly GroupVersionSchema[] = [
   coreV1,
@@ -52,6 +53,7 @@ export const schemas: readonly GroupVersionSchema[] = [
   discoveryV1,
   flowcontrolV1,
   resourceV1,
+  storagemigrationV1beta1,
   metricsV1beta1,
   metaV1,
   apidiscoveryV2,

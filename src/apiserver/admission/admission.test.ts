@@ -203,13 +203,6 @@ describe('nodes', () => {
     expect((await remove('other')).code).toBe(403);
   });
 
-  test('create mirror pods of their own only', async () => {
-    const mirror = { annotations: { 'kubernetes.io/config.mirror': 'x' } };
-    expect((await post(PODS, pod({ nodeName: 'n1' }, { name: 'a' }), as)).code).toBe(403);
-    expect((await post(PODS, pod({ nodeName: 'n2' }, { name: 'b', ...mirror }), as)).code).toBe(403);
-    expect((await post(PODS, pod({ nodeName: 'n1' }, { name: 'c', ...mirror }), as)).code).toBe(201);
-  });
-
   test('hold their own lease only', async () => {
     const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
     expect((await post(leases, { metadata: { name: 'n1' } }, as)).code).toBe(201);

@@ -3,9 +3,13 @@
 import type * as coordination from '../../api/coordination/v1/index.ts';
 import type * as core from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
+import type * as storagemigration from '../../api/storagemigration/v1beta1/index.ts';
 import type { TableConvertor } from '../registry/table.ts';
 import { since } from './age.ts';
 import { AGE, column, NAME } from './columns.ts';
+
+/** Of a storage version migration. */
+const STATES: ReadonlySet<string> = new Set(['Running', 'Succeeded', 'Failed']);
 
 export const namespaceTable: TableConvertor<Immutable<core.Namespace>> = {
   columns: [NAME, column('Status', 'Active, or Terminating while its content goes.'), AGE],
@@ -47,4 +51,18 @@ export const serviceAccountTable: TableConvertor<Immutable<core.ServiceAccount>>
 export const leaseTable: TableConvertor<Immutable<coordination.Lease>> = {
   columns: [NAME, column('Holder', 'Who holds the lease.'), AGE],
   cells: (lease, now) => [lease.metadata.name, lease.spec.holderIdentity ?? '', since(lease.metadata.creationTimestamp, now)],
+};
+
+export const storageVersionMigrationTable: TableConvertor<Immutable<storagemigration.StorageVersionMigration>> = {
+  columns: [
+    NAME,
+    column('Resource', 'Whose objects are written again.'),
+    column('Status', 'How far it is: Running, Succeeded, Failed, or Unknown as long as nobody has begun.'),
+  ],
+  cells: ({ metadata, spec, status }) => [
+    metadata.name,
+    spec.resource.group === '' ? spec.resource.resource : `${spec.resource.resource}.${spec.resource.group}`,
+    (status.conditions ?? []).findLast((condition) => condition.status === 'True' && STATES.has(condition.type))?.type ??
+      'Unknown',
+  ],
 };

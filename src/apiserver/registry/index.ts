@@ -39,6 +39,7 @@ import { statefulSetResource } from './apps/stateful-set/index.ts';
 import { cronJobResource } from './batch/cron-job/index.ts';
 import { jobResource } from './batch/job/index.ts';
 import { storageResources } from './storage/index.ts';
+import { storageVersionMigrationResource } from './storagemigration/storage-version-migration/index.ts';
 import type { ServedResource } from './rest.ts';
 import type { RegistryServices } from './services.ts';
 
@@ -82,6 +83,7 @@ export function buildRegistry(services: RegistryServices): readonly ServedResour
     apiServiceResource(services),
     ...deviceResources(services),
     ...flowControlResources(services),
+    storageVersionMigrationResource(services),
     ...accessReviewResources(services),
     ...identityReviewResources(services),
   ];

@@ -16,7 +16,7 @@ import { WatchQueue } from '../../machinery/watch.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { startTestCluster } from './test-cluster.ts';
-import type { TestCluster } from './test-cluster.ts';
+import type { TestCluster, TestClusterConfig } from './test-cluster.ts';
 
 type Make = (config: ControllerConfig) => Controller;
 
@@ -34,6 +34,8 @@ export interface Scenario {
    * all objects of kinds of which there are none.
    */
   readonly counts?: (request: TransportRequest) => boolean;
+  /** The cluster in which it happens. */
+  readonly cluster?: TestClusterConfig;
   /** How long a step is given. Default: '10m', so that every retry has happened. */
   readonly rest?: string;
 }
@@ -147,7 +149,7 @@ async function runWith(
   scenario: Scenario,
   disturbance: Disturbance,
 ): Promise<{ writes: number; events: number; outcome: readonly unknown[] }> {
-  const cluster = await startTestCluster();
+  const cluster = await startTestCluster(scenario.cluster);
   disturbance.counts = scenario.counts ?? disturbance.counts;
   try {
     const subject = runSubject(cluster, scenario.subject, disturbance);

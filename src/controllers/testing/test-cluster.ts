@@ -12,6 +12,7 @@ import { recordingLogger } from '../../machinery/log.ts';
 import type { RecordingLogger } from '../../machinery/log.ts';
 import { SeededRandom } from '../../machinery/random.ts';
 import type { Random } from '../../machinery/random.ts';
+import type { Storage } from '../../storage/interface.ts';
 import { createMemoryStorage } from '../../storage/memory/index.ts';
 import { ControllerClients } from './controller-clients.ts';
 import { FaultyTransport } from './faulty-transport.ts';
@@ -39,14 +40,30 @@ export interface TestCluster {
   stop(): Promise<void>;
 }
 
-/** `startMs`: what the clock shows at first, in milliseconds since the epoch. Default: the beginning of 2026. */
-export async function startTestCluster({ startMs }: { readonly startMs?: number } = {}): Promise<TestCluster> {
+export interface TestClusterConfig {
+  /** What the clock shows at first, in milliseconds since the epoch. Default: the beginning of 2026. */
+  readonly startMs?: number;
+  /** What is served that is not by itself. Default: stable versions. */
+  readonly runtimeConfig?: Readonly<Record<string, string>>;
+  /** Around the storage, such as encryption. Default: nothing. */
+  readonly wrapStorage?: (storage: Storage) => Storage;
+}
+
+export async function startTestCluster({ startMs, runtimeConfig, wrapStorage }: TestClusterConfig = {}): Promise<TestCluster> {
   const clock = new VirtualClock(startMs === undefined ? {} : { start: startMs });
   const random = new SeededRandom(1);
   const logger = recordingLogger();
-  const storage = createMemoryStorage({ clock, logger });
+  const memory = createMemoryStorage({ clock, logger });
+  const storage = wrapStorage?.(memory) ?? memory;
   // A node in a test is ready as soon as it is there, unless the test says otherwise.
-  const server = new ApiServer({ storage, clock, random, logger, disableAdmissionPlugins: ['TaintNodesByCondition'] });
+  const server = new ApiServer({
+    storage,
+    clock,
+    random,
+    logger,
+    disableAdmissionPlugins: ['TaintNodesByCondition'],
+    ...(runtimeConfig !== undefined && { runtimeConfig }),
+  });
   await server.start();
   const handler = server.inProcess({ name: 'system:admin', groups: ['system:masters', 'system:authenticated'] });
   const transport = createInProcessTransport({ handler });

@@ -260,10 +260,34 @@ const RULES: Readonly<Record<string, readonly PolicyRule[]>> = {
   ],
 };
 
-export const CONTROLLER_ROLES: readonly NewClusterRole[] = Object.entries(RULES).map(([name, rules]) =>
-  clusterRole(CONTROLLER_ROLE_PREFIX + name, rules),
-);
+/** Of controllers that have work only where a resource is served, by account: they may do much, and others are not to. */
+const OPTIONAL: Readonly<Record<string, { readonly group: string; readonly rules: readonly PolicyRule[] }>> = {
+  'storage-version-migrator-controller': {
+    group: 'storagemigration.k8s.io',
+    rules: [
+      // Of any resource: the revision of now, and to write what is there again. What is gone is not made anew, but that is refused
+      // only after it was allowed.
+      can('list create patch', '*', '*'),
+      can('get', 'apiextensions.k8s.io', 'customresourcedefinitions'),
+      can('patch', 'apiextensions.k8s.io', 'customresourcedefinitions/status'),
+      can('update', 'storagemigration.k8s.io', 'storageversionmigrations/status'),
+    ],
+  },
+};
 
-export const CONTROLLER_ROLE_BINDINGS: readonly NewClusterRoleBinding[] = Object.keys(RULES).map((name) =>
-  bindCluster(CONTROLLER_ROLE_PREFIX + name, account('kube-system', name)),
-);
+export interface ControllerPolicy {
+  readonly roles: readonly NewClusterRole[];
+  readonly bindings: readonly NewClusterRoleBinding[];
+}
+
+/** `serves`: whether a group is served. */
+export function controllerPolicy(serves: (group: string) => boolean): ControllerPolicy {
+  const optional = Object.entries(OPTIONAL).flatMap(([name, { group, rules }]) =>
+    serves(group) ? [[name, rules] as const] : [],
+  );
+  const all = [...Object.entries(RULES), ...optional];
+  return {
+    roles: all.map(([name, rules]) => clusterRole(CONTROLLER_ROLE_PREFIX + name, rules)),
+    bindings: all.map(([name]) => bindCluster(CONTROLLER_ROLE_PREFIX + name, account('kube-system', name))),
+  };
+}

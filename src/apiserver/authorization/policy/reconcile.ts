@@ -7,9 +7,10 @@ import type { Immutable } from '../../../api/meta/v1/index.ts';
 import type { Client } from '../../../client/client.ts';
 import * as apierrors from '../../../machinery/apierrors.ts';
 import { semanticEqual } from '../../../machinery/deep.ts';
+import type { ServedResource } from '../../registry/rest.ts';
 import { uncovered } from '../rbac/rules.ts';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from './cluster-roles.ts';
-import { CONTROLLER_ROLE_BINDINGS, CONTROLLER_ROLES } from './controller-roles.ts';
+import { controllerPolicy } from './controller-roles.ts';
 import { NAMESPACE_ROLE_BINDINGS, NAMESPACE_ROLES } from './namespace-roles.ts';
 import { AUTO_UPDATE_ANNOTATION } from './words.ts';
 
@@ -41,15 +42,19 @@ interface Access<T extends Kept> {
   delete(name: string, options: { readonly preconditions: { readonly uid?: string } }): Promise<unknown>;
 }
 
-/** Safe to be run at every start, by several servers at once. `client`: as system:masters. */
-export async function keepBootstrapPolicy(client: Client): Promise<void> {
+/** Safe to be run at every start, by several servers at once. `client`: as system:masters; `served`: what there are roles for. */
+export async function keepBootstrapPolicy(client: Client, served: readonly ServedResource[]): Promise<void> {
+  const groups = new Set(served.map(({ type }) => type.group));
+  // Roles that were there before still hold; nothing is added to what nobody can look at.
+  if (!groups.has(clusterRoles.group)) return;
+  const ofControllers = controllerPolicy((group) => groups.has(group));
   // Typed clients return more than is looked at here, and take less than what they return.
   const access = <T extends Kept>(resource: unknown): Access<T> => resource as Access<T>;
   await Promise.all([
-    keep(access<KeptRole>(client.resource(clusterRoles)), [...CLUSTER_ROLES, ...CONTROLLER_ROLES], mendRole),
+    keep(access<KeptRole>(client.resource(clusterRoles)), [...CLUSTER_ROLES, ...ofControllers.roles], mendRole),
     keep(
       access<KeptBinding>(client.resource(clusterRoleBindings)),
-      [...CLUSTER_ROLE_BINDINGS, ...CONTROLLER_ROLE_BINDINGS],
+      [...CLUSTER_ROLE_BINDINGS, ...ofControllers.bindings],
       mendBinding,
     ),
     ...byNamespace(NAMESPACE_ROLES).map(([namespace, wanted]) =>

@@ -41,6 +41,7 @@ const VERSION_PRIORITIES: Readonly<Record<string, number>> = {
   'autoscaling/v2': 30,
   'flowcontrol.apiserver.k8s.io/v1': 21,
   'resource.k8s.io/v1': 21,
+  'storagemigration.k8s.io/v1beta1': 9,
 };
 const FIRST_VERSION = 15;
 const MANAGED = 'kube-aggregator.kubernetes.io/automanaged';

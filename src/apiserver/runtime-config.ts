@@ -1,0 +1,101 @@
+// Which of the groups, versions and resources that a server has it serves, said as kube-apiserver's --runtime-config says it:
+// 'api/all', 'api/ga', 'api/beta', 'api/alpha', 'group/version' ('/v1' for the core group) and 'group/version/resource', each true or
+// false, the more special over the more general. Without a word, stable versions are served and no others.
+
+import type { ResourceType } from '../api/descriptor.ts';
+
+/** By key; '' is true, but not for 'api/…'. */
+export type RuntimeConfig = Readonly<Record<string, string>>;
+
+/** The message says what is wrong with which key. */
+export class RuntimeConfigError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'RuntimeConfigError';
+  }
+}
+
+type Served = { readonly type: Pick<ResourceType, 'group' | 'version' | 'resource'> };
+
+const STABLE = /^v\d+$/;
+/** Each over those before it. */
+const LEVELS: readonly (readonly [string, RegExp])[] = [
+  ['api/all', /^/],
+  ['api/ga', STABLE],
+  ['api/beta', /^v\d+beta\d+$/],
+  ['api/alpha', /^v\d+alpha\d+$/],
+];
+const BOOLEANS: Readonly<Record<string, boolean>> = Object.fromEntries([
+  ...['', '1', 't', 'T', 'true', 'TRUE', 'True'].map((text) => [text, true] as const),
+  ...['0', 'f', 'F', 'false', 'FALSE', 'False'].map((text) => [text, false] as const),
+]);
+
+/** Those of `resources` that are to be served. Throws RuntimeConfigError, also for what is to be served and is not there. */
+export function servedUnder<T extends Served>(resources: readonly T[], config: RuntimeConfig): readonly T[] {
+  const keys = Object.keys(config);
+  if (keys.length === 1 && config['api/all'] === 'false') {
+    throw new RuntimeConfigError('invalid runtime-config with only api/all=false');
+  }
+  const levels = LEVELS.flatMap(([key, pattern]) => {
+    const value = config[key];
+    if (value === undefined) return [];
+    if (value !== 'true' && value !== 'false') throw new RuntimeConfigError(`invalid value ${key}=${value}`);
+    const concerned = resources.some(({ type }) => pattern.test(type.version));
+    if (value === 'true' && !concerned) throw new RuntimeConfigError(`${key}=true: this server has no such versions`);
+    return [{ pattern, on: value === 'true' }];
+  });
+  const versions = new Map<string, boolean>();
+  const single = new Map<string, boolean>();
+  for (const key of keys) {
+    if (LEVELS.some(([level]) => level === key)) continue;
+    const [group, version, resource, ...others] = key.split('/');
+    if (group === undefined || version === undefined || version === '' || others.length > 0) {
+      throw new RuntimeConfigError(`runtime-config invalid key ${key}`);
+    }
+    const on = booleanOf(key, config[key] as string);
+    check(resources, key, { group, version, resource }, on);
+    if (resource === undefined) versions.set(`${group}/${version}`, on);
+    else single.set(key, on);
+  }
+  return resources.filter(({ type: { group, version, resource } }) => {
+    const byLevel = levels.findLast(({ pattern }) => pattern.test(version))?.on ?? STABLE.test(version);
+    const groupVersion = `${group}/${version}`;
+    return single.get(`${groupVersion}/${resource}`) ?? versions.get(groupVersion) ?? byLevel;
+  });
+}
+
+function booleanOf(key: string, value: string): boolean {
+  const on = Object.hasOwn(BOOLEANS, value) ? BOOLEANS[value] : undefined;
+  if (on === undefined) {
+    throw new RuntimeConfigError(
+      `invalid value of ${key}: ${value}, err: strconv.ParseBool: parsing ${JSON.stringify(value)}: invalid syntax`,
+    );
+  }
+  return on;
+}
+
+/** What is not there can be turned off, but a group that nobody has heard of is a slip of the pen. */
+function check(
+  resources: readonly Served[],
+  key: string,
+  { group, version, resource }: { readonly group: string; readonly version: string; readonly resource: string | undefined },
+  on: boolean,
+): void {
+  const ofGroup = resources.filter(({ type }) => type.group === group);
+  const groupVersion = group === '' ? version : `${group}/${version}`;
+  if (ofGroup.length === 0) throw new RuntimeConfigError(`unknown api groups ${groupVersion}`);
+  if (resource !== undefined && resource !== resource.toLowerCase()) {
+    const rule = 'group/version/resource and resource is always lowercase plural';
+    throw new RuntimeConfigError(`invalid key ${key}: ${rule}, not ${JSON.stringify(resource)}`);
+  }
+  if (!on) return;
+  const ofVersion = ofGroup.filter(({ type }) => type.version === version);
+  if (ofVersion.length === 0) {
+    throw new RuntimeConfigError(
+      `${key}=true: group version ${groupVersion} that has not been registered: this server does not have it`,
+    );
+  }
+  if (resource !== undefined && !ofVersion.some(({ type }) => type.resource === resource)) {
+    throw new RuntimeConfigError(`${key}=true: this server has no resource ${resource} in ${groupVersion}`);
+  }
+}

@@ -1,0 +1,1 @@
+export { StorageVersionMigrator } from './storage-version-migrator.ts';

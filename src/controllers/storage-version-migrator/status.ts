@@ -1,0 +1,61 @@
+// What a migration's status says, and whose turn it is. Pure.
+
+import type { Condition, Immutable } from '../../api/meta/v1/index.ts';
+import type { MigrationConditionType, StorageVersionMigration } from '../../api/storagemigration/v1beta1/index.ts';
+import { isTrue } from '../../api/storagemigration/v1beta1/validation.ts';
+
+export type Migration = Immutable<StorageVersionMigration>;
+type Status = Migration['status'];
+
+export const isTerminal = ({ status }: Migration): boolean => isTrue(status, 'Succeeded') || isTrue(status, 'Failed');
+export const isRunning = ({ status }: Migration): boolean => isTrue(status, 'Running');
+
+/** 'group/resource'. */
+export function resourceKey({ spec: { resource } }: Migration): string {
+  return `${resource.group}/${resource.resource}`;
+}
+
+/** The one of a resource that works, or is to begin: one at a time, in the order in which they were made. */
+export function turnOf(migrations: readonly Migration[]): Migration | undefined {
+  const open = migrations.filter((migration) => !isTerminal(migration));
+  return open.find(isRunning) ?? open.toSorted(byAge)[0];
+}
+
+function byAge(a: Migration, b: Migration): number {
+  const [left, right] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp} ${metadata.name}`) as [string, string];
+  return left < right ? -1 : 1;
+}
+
+/** The status with a condition that it did not have. `time`: now. */
+export function withCondition(
+  status: Status,
+  type: MigrationConditionType,
+  reason: string,
+  message: string,
+  time: string,
+): Status {
+  const conditions = status.conditions ?? [];
+  if (conditions.some((condition) => condition.type === type)) return status;
+  return { ...status, conditions: [...conditions, { type, status: 'True', lastTransitionTime: time, reason, message }] };
+}
+
+/** Of one that has ended: it does not run any more. */
+export function withoutRunning(status: Status, time: string): Status {
+  const ended = (condition: Immutable<Condition>): Immutable<Condition> =>
+    condition.type === 'Running' && condition.status === 'True'
+      ? { ...condition, status: 'False', lastTransitionTime: time, reason: 'MigrationCompleted', message: 'Migration completed' }
+      : condition;
+  return { ...status, conditions: (status.conditions ?? []).map(ended) };
+}
+
+const WELL_FORMED = /^[1-9]\d*$/;
+
+/** What is wrong with a revision; undefined if nothing is. */
+export function versionProblem(version: string): string | undefined {
+  return WELL_FORMED.test(version) ? undefined : `resource version is not well formed: ${version}`;
+}
+
+/** Of well-formed revisions of any length. */
+export function isNewer(a: string, b: string): boolean {
+  return a.length === b.length ? a > b : a.length > b.length;
+}
