@@ -68,42 +68,93 @@ interface Entry {
 }
 
 export function isLinearizable(operations: readonly KeyOperation[], initial = ''): boolean {
-  const head = listOf(operations);
-  let taken = 0n;
+  const known = operations.filter(({ output }) => output.type !== 'unknown').sort((a, b) => a.called - b.called);
+  const head = listOf([...known, ...operations.filter(({ output }) => output.type === 'unknown')]);
+  const taken = new Taken(known.length);
   let state = initial;
   /** What was tried: which operations had taken effect, and the state after them. */
   const seen = new Set<string>();
   const stack: { readonly entry: Entry; readonly state: string }[] = [];
-  // Operations of unknown outcome need not have taken effect.
-  let answersLeft = operations.filter((operation) => operation.output.type !== 'unknown').length;
   let entry = head.next;
-  while (answersLeft > 0) {
+  // Operations of unknown outcome need not have taken effect.
+  while (taken.known < known.length) {
     if (entry?.match !== undefined) {
       const { operation, index } = entry;
       const next = step(state, operation.input, operation.output);
-      const after = taken | (1n << BigInt(index));
-      const memory = `${after.toString(36)} ${next}`;
-      if (next !== undefined && !seen.has(memory)) {
-        seen.add(memory);
-        stack.push({ entry, state });
-        state = next;
-        taken = after;
-        if (operation.output.type !== 'unknown') answersLeft--;
-        lift(entry);
-        entry = head.next;
-      } else entry = entry.next;
+      // One of unknown outcome that changes nothing need not be taken, now or ever.
+      if (next !== undefined && !(next === state && operation.output.type === 'unknown')) {
+        taken.add(index);
+        const memory = `${taken.toString()} ${next}`;
+        if (!seen.has(memory)) {
+          seen.add(memory);
+          stack.push({ entry, state });
+          state = next;
+          lift(entry);
+          entry = head.next;
+          continue;
+        }
+        taken.remove(index);
+      }
+      entry = entry.next;
       continue;
     }
     // A return, before which its call must take effect and cannot; or, with only unknown ones left, the end.
     const last = stack.pop();
     if (last === undefined) return false;
     state = last.state;
-    taken &= ~(1n << BigInt(last.entry.index));
-    if (last.entry.operation.output.type !== 'unknown') answersLeft++;
+    taken.remove(last.entry.index);
     unlift(last.entry);
     entry = last.entry.next;
   }
   return true;
+}
+
+/**
+ * Which operations have taken effect. Of those that were answered, in the order of their calls, that is all up to some, and few
+ * of the next ones: as a text it is short, however long the history.
+ */
+class Taken {
+  readonly #count: number;
+  readonly #flags: boolean[] = [];
+  /** Of those that were answered, all before this one are taken. */
+  #low = 0;
+  #unknown = 0n;
+  known = 0;
+
+  /** The first `count` operations are those that were answered. */
+  constructor(count: number) {
+    this.#count = count;
+  }
+
+  add(index: number): void {
+    if (index >= this.#count) {
+      this.#unknown |= 1n << BigInt(index - this.#count);
+      return;
+    }
+    this.#flags[index] = true;
+    this.known++;
+    while (this.#flags[this.#low] === true) this.#low++;
+  }
+
+  remove(index: number): void {
+    if (index >= this.#count) {
+      this.#unknown &= ~(1n << BigInt(index - this.#count));
+      return;
+    }
+    this.#flags[index] = false;
+    this.known--;
+    this.#low = Math.min(this.#low, index);
+  }
+
+  toString(): string {
+    const later: number[] = [];
+    for (let index = this.#low, left = this.known - this.#low; left > 0; index++) {
+      if (this.#flags[index] !== true) continue;
+      later.push(index);
+      left--;
+    }
+    return `${this.#low} ${later.join()} ${this.#unknown}`;
+  }
 }
 
 function listOf(operations: readonly KeyOperation[]): Entry {

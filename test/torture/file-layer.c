@@ -4,6 +4,7 @@
 //
 //   COX_FILES_DIR     the directory (an absolute path without links)
 //   COX_FILES_TRACE   where to write the trace; absent: nowhere
+//   COX_FILES_FULL    a path: while there is a file, the disk is full, and nothing that is written makes a file longer
 //   COX_FILES_FAIL    what to do at which operation, all counted from 1:
 //                       kill:N      end the process (SIGKILL) instead of the Nth change or sync
 //                       half:N      the same, but if it is a write, after half of it
@@ -38,7 +39,7 @@ enum kind { CREATE = 1, WRITE = 2, TRUNCATE = 3, SYNC = 4, UNLINK = 5 };
 static char *paths[MAX_FILES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int ready, trace = -1, no_sync;
-static const char *directory;
+static const char *directory, *full;
 static size_t directory_length;
 static long operations, kill_at, half_at, sync_at, syncs, point_at, points;
 static char sync_end[256], point_kind[16], point_when[16], point_end[256];
@@ -53,6 +54,7 @@ static void prepare(void) {
   directory_length = directory == NULL ? 0 : strlen(directory);
   const char *name = getenv("COX_FILES_TRACE");
   if (directory != NULL && name != NULL) trace = syscall(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  full = getenv("COX_FILES_FULL");
   const char *fail = getenv("COX_FILES_FAIL");
   if (fail == NULL) return;
   sscanf(fail, "kill:%ld", &kill_at);
@@ -156,10 +158,25 @@ int close(int fd) {
   return result;
 }
 
+// How much of a write there is room for.
+static size_t room(int fd, const char *path, size_t length, off_t offset) {
+  struct stat found;
+  if (full == NULL || ends_in(path, "/acks") || syscall(SYS_newfstatat, AT_FDCWD, full, &found, 0) != 0) return length;
+  if (syscall(SYS_fstat, fd, &found) != 0 || offset >= found.st_size) return 0;
+  return (size_t)(found.st_size - offset) < length ? (size_t)(found.st_size - offset) : length;
+}
+
 static ssize_t write_at(int fd, const void *data, size_t length, off_t offset) {
   if (path_of(fd) == NULL) return syscall(SYS_pwrite64, fd, data, length, offset);
   pthread_mutex_lock(&lock);
   const char *path = path_of(fd);
+  size_t fits = room(fd, path, length, offset);
+  if (fits == 0 && length > 0) {
+    pthread_mutex_unlock(&lock);
+    errno = ENOSPC;
+    return -1;
+  }
+  length = fits;
   enum fate fate = begin("write", path);
   ssize_t written = syscall(SYS_pwrite64, fd, data, fate == HALF ? length / 2 : length, offset);
   if (fate != WHOLE) end_process();

@@ -11,7 +11,13 @@ export const CACHE_DIR = fileURLToPath(new URL('../../.cache/torture', import.me
 
 export interface FileLayer {
   /** The variables for a process whose files under `dir` are to be watched. */
-  env(options: { readonly dir: string; readonly trace?: string; readonly fail?: string }): Record<string, string>;
+  env(options: {
+    readonly dir: string;
+    readonly trace?: string;
+    readonly fail?: string;
+    /** While there is a file with this path, the disk is full. */
+    readonly full?: string;
+  }): Record<string, string>;
 }
 
 /** Builds the layer if need be; a text says why it cannot be had here. */
@@ -31,11 +37,12 @@ export function fileLayer(): FileLayer | string {
     renameSync(made, library);
   }
   return {
-    env: ({ dir, trace, fail }) => ({
+    env: ({ dir, trace, fail, full }) => ({
       LD_PRELOAD: library,
       COX_FILES_DIR: dir,
       ...(trace !== undefined && { COX_FILES_TRACE: trace }),
       ...(fail !== undefined && { COX_FILES_FAIL: fail }),
+      ...(full !== undefined && { COX_FILES_FULL: full }),
     }),
   };
 }

@@ -13,6 +13,7 @@ import { flipBits, tearWrites } from './damage.ts';
 import { failSyncs } from './failed-sync.ts';
 import { fileLayer, type FileLayer } from './file-layer.ts';
 import { canPartition, type Disturbance, etcdMissing, tortureEtcd } from './etcd.ts';
+import { fillDisk } from './full-disk.ts';
 import { killRepeatedly } from './kill.ts';
 import { exercise } from './linearizable.ts';
 import { MUTANTS, MutantStorage } from './mutants.ts';
@@ -175,6 +176,15 @@ export const PARTS: readonly Part[] = [
         if (problem !== undefined) problems.push(`sync ${at} of the log: ${problem}`);
       }
       return { summary: `${syncs.length} failures`, problems };
+    },
+  },
+  {
+    name: 'full disk',
+    missing: needsLayer,
+    async run({ short, seed }) {
+      const rounds = short ? 6 : 200;
+      const { acknowledged, refused, problems } = await fillDisk({ rounds, seed, layer: theLayer() });
+      return { summary: `full ${rounds} times, ${acknowledged} writes acknowledged, ${refused} refused`, problems };
     },
   },
   {

@@ -1,0 +1,143 @@
+// A disk that is full, again and again, while clients write: writes are refused with NoSpace and nothing else, reads go on, and
+// as soon as there is room writes are made again, without a restart. Some servers are killed while the disk is full, and the next
+// one comes before there is room, and after. Nothing that was acknowledged is lost, and nothing that was refused is there.
+
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Random } from '../../src/machinery/random.ts';
+import { SeededRandom } from '../../src/machinery/random.ts';
+import type { FileLayer } from './file-layer.ts';
+import { compare, parseAcks, readStore } from './read-store.ts';
+import { buildServer, Refused, Server } from './server.ts';
+import { makeValue } from './values.ts';
+
+const CLIENTS = 8;
+const KEYS = 20;
+/** Acknowledged while there is room. */
+const MOST_WRITES = 400;
+const REFUSALS = 40;
+
+export interface FullDiskOptions {
+  /** How often the disk is full. */
+  readonly rounds: number;
+  readonly seed: string;
+  readonly layer: FileLayer;
+}
+
+export interface FullDiskResult {
+  readonly acknowledged: number;
+  readonly refused: number;
+  readonly problems: readonly string[];
+}
+
+export async function fillDisk(options: FullDiskOptions): Promise<FullDiskResult> {
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'torture-full-')));
+  const run = new Run(options, await buildServer(), dir);
+  try {
+    for (let round = 0; round < options.rounds && run.problems.length === 0; round++) {
+      await run.round(round % 3 === 2);
+    }
+    await run.end();
+    return { acknowledged: run.acknowledged, refused: run.refused, problems: run.problems };
+  } finally {
+    await run.server?.kill();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+class Run {
+  readonly problems: string[] = [];
+  readonly #random: Random;
+  readonly #layer: FileLayer;
+  readonly #program: string;
+  readonly #dir: string;
+  /** While there is such a file, the disk is full. */
+  readonly #flag: string;
+  readonly #refusedNames = new Set<string>();
+  server: Server | undefined;
+  acknowledged = 0;
+  refused = 0;
+  #serial = 0;
+
+  constructor({ seed, layer }: FullDiskOptions, program: string, dir: string) {
+    this.#random = new SeededRandom(seed);
+    this.#layer = layer;
+    this.#program = program;
+    this.#dir = dir;
+    this.#flag = join(dir, 'full');
+  }
+
+  async round(killed: boolean): Promise<void> {
+    const server = this.server ?? (await this.#start());
+    if (server === undefined) return void this.problems.push('the store does not open although there is room');
+    this.server = server;
+    const enough = this.acknowledged + 1 + this.#random.int(MOST_WRITES);
+    await this.#write(server, () => this.acknowledged >= enough);
+    writeFileSync(this.#flag, '');
+    const until = this.refused + REFUSALS;
+    await this.#write(server, () => this.refused >= until);
+    const { items = [] } = await server.request({ op: 'list' });
+    if (items.length === 0) this.problems.push('nothing can be read while the disk is full');
+    for (const { value = '' } of items) {
+      if (this.#refusedNames.has(value.split('|')[0] ?? '')) this.problems.push('a write that was refused is there');
+    }
+    if (killed) {
+      await server.kill();
+      this.server = undefined;
+      // It may serve, or say that there is no space; it must not take the store for damaged.
+      const early = await this.#start();
+      if (early === undefined && this.#lastFailure !== 'NoSpace') this.problems.push(`on a full disk: ${this.#lastFailure}`);
+      await early?.kill();
+    }
+    rmSync(this.#flag);
+    if (server.failure !== undefined) this.problems.push(`the store gave up: ${server.failure.message}`);
+    if (server.errors !== '') this.problems.push(server.errors.slice(0, 500));
+  }
+
+  /** There is room: writes are made, and on disk is what it should be. */
+  async end(): Promise<void> {
+    const server = this.server ?? (await this.#start());
+    if (server === undefined) return void this.problems.push('the store does not open although there is room');
+    this.server = server;
+    const refused = this.refused;
+    const enough = this.acknowledged + 50;
+    await this.#write(server, () => this.acknowledged >= enough || this.refused > refused);
+    if (this.refused > refused) this.problems.push('a write was refused although there was room again');
+    await server.kill();
+    this.server = undefined;
+    this.problems.push(
+      ...compare(await readStore(join(this.#dir, 'store')), parseAcks(readFileSync(join(this.#dir, 'acks'), 'utf8'))),
+    );
+  }
+
+  #lastFailure: string | undefined;
+
+  async #start(): Promise<Server | undefined> {
+    const server = Server.start(this.#program, this.#dir, this.#layer.env({ dir: this.#dir, full: this.#flag }));
+    if ((await server.ready) !== undefined) return server;
+    this.#lastFailure = server.failure?.reason ?? server.errors;
+    return undefined;
+  }
+
+  async #write(server: Server, done: () => boolean): Promise<void> {
+    const client = async (): Promise<void> => {
+      while (!done() && this.problems.length === 0) {
+        const key = `/t/${this.#random.int(KEYS)}`;
+        const name = `${key}#${++this.#serial}`;
+        try {
+          await server.request({ op: 'put', key, value: makeValue(name, 100 + this.#random.int(12_000)) });
+          this.acknowledged++;
+        } catch (error) {
+          if (!(error instanceof Refused) || error.reason !== 'NoSpace') {
+            this.problems.push(`a write was not refused for lack of space: ${String(error)}`);
+            return;
+          }
+          this.refused++;
+          this.#refusedNames.add(name);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: CLIENTS }, client));
+  }
+}
