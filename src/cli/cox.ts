@@ -5,7 +5,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Build } from './build.ts';
 import { UserError } from '../cluster/user-error.ts';
 import { COXSWAIN_VERSION } from '../cluster/version.ts';
-import { list, port } from './flags.ts';
+import { list, port, settings } from './flags.ts';
 import { addRoleCommands } from './role-commands.ts';
 
 const nodeCount = (text: string): number => {
@@ -75,6 +75,11 @@ function command(build: Build | undefined): Command {
       '--service-cidr <cidrs>',
       'cluster addresses of services: one range, or one of each family with a comma between them',
       '10.96.0.0/16',
+    )
+    .option(
+      '--runtime-config <settings>',
+      "what is served: 'api/all=true', 'group/version=false', 'group/version/resource=true' … (default: stable versions)",
+      settings,
     )
     .option('--controllers <names>', "which controllers run: '*' all, 'foo' this one, '-foo' not this one (default: all)", list)
     .option('--root-dir <dir>', "the kubelet's directory: volumes and pod data (default: DATA-DIR/kubelet)")

@@ -32,6 +32,15 @@ export const count = (text: string): number => {
   return Number(text);
 };
 
+/** 'a=true,b=false,c', after those that were given before. */
+export const settings = (text: string, before: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> => {
+  const pairs = list(text).map((item) => {
+    const sign = item.indexOf('=');
+    return (sign < 0 ? [item, ''] : [item.slice(0, sign), item.slice(sign + 1)]).map((part) => part.trim());
+  });
+  return { ...before, ...Object.fromEntries(pairs as [string, string][]) };
+};
+
 /** 'a=b,c=d'. */
 export const labels = (text: string): Record<string, string> =>
   Object.fromEntries(

@@ -1,7 +1,7 @@
 // The commands of roles that run apart, with their flags: named as those of the field's components are.
 
 import { type Command, Option } from 'commander';
-import { count, duration, labels, list, port, yesOrNo } from './flags.ts';
+import { count, duration, labels, list, port, settings, yesOrNo } from './flags.ts';
 
 export function addRoleCommands(program: Command): void {
   addApiServer(program);
@@ -41,6 +41,11 @@ function addApiServer(program: Command): void {
       .option('--kubelet-certificate-authority <file>', "who signs the kubelets' certificates (default: as for clients)")
       .option('--service-account-signing-key-file <file>', 'signs tokens of ServiceAccounts (default: CERT-DIR/sa.key)')
       .option('--service-account-issuer <url>', 'who their issuer is (default: https://kubernetes.default.svc.cluster.local)')
+      .option(
+        '--runtime-config <settings>',
+        "what is served: 'api/all=true', 'group/version=false', 'group/version/resource=true' … (default: stable versions)",
+        settings,
+      )
       .option('--encryption-provider-config <file>', 'an EncryptionConfiguration: what is encrypted in the store')
       .option('--disable-admission-plugins <names>', 'admission plugins that are left out', list),
   ).action(async (options) => (await import('./roles.ts')).apiServer(options));

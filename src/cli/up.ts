@@ -31,6 +31,7 @@ export interface UpOptions {
   readonly nodes: number;
   readonly podCidr: string;
   readonly serviceCidr: string;
+  readonly runtimeConfig?: Readonly<Record<string, string>>;
   readonly controllers?: readonly string[];
   readonly rootDir?: string;
   readonly schedulerConfig?: string;
@@ -66,6 +67,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       nodes: options.nodes,
       podCidr: options.podCidr,
       serviceCidr: options.serviceCidr,
+      runtimeConfig: options.runtimeConfig,
       controllers: options.controllers,
       rootDir: options.rootDir,
       schedulerConfig: options.schedulerConfig === undefined ? undefined : readSchedulerConfig(options.schedulerConfig),

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { nodes as nodeType, type Node, type NodeAddress, type ResourceList } from '../api/core/v1/index.ts';
 import type { Immutable } from '../api/meta/v1/index.ts';
 import { createTlsNodeConnector, type NodeConnector } from '../apiserver/node-connector.ts';
+import type { RuntimeConfig } from '../apiserver/runtime-config.ts';
 import { ApiServer } from '../apiserver/server.ts';
 import { sharedByMany } from '../client/abort.ts';
 import type { Client } from '../client/client.ts';
@@ -68,6 +69,8 @@ export interface ClusterConfig {
   readonly schedulerConfiguration?: unknown;
   /** Plugins that it can name besides those in the tree. */
   readonly schedulerPlugins?: readonly PluginRegistration[];
+  /** Which groups, versions and resources are served. Default: stable versions. */
+  readonly runtimeConfig?: RuntimeConfig;
   /** Which controllers run (see selectControllers). Default: all. */
   readonly controllers?: readonly ControllerName[];
   /** Others run on the same store: controllers and a scheduler work in one of all that do. Default: false. */
@@ -146,6 +149,7 @@ export class Cluster {
       logger: logger.with({ component: 'apiserver' }),
       serviceCidr: config.serviceCidr,
       sharesStorage: config.leaderElect,
+      ...(config.runtimeConfig !== undefined && { runtimeConfig: config.runtimeConfig }),
       nodeConnector: this.#nodeConnector(),
       version: KUBERNETES_VERSION.gitVersion,
       otherMetrics: () => this.#schedulerMetrics.text() + this.#controllerMetrics.text(),

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { parseYamlDocuments } from '../api/codec/index.ts';
 import { allResources } from '../api/schema/compile.ts';
 import { apiVersionOf } from '../api/scheme.ts';
+import type { RuntimeConfig } from '../apiserver/runtime-config.ts';
 import type { Client, KubeObject } from '../client/client.ts';
 import * as apierrors from '../machinery/apierrors.ts';
 import { selectControllers } from '../controllers/index.ts';
@@ -46,6 +47,8 @@ export interface StartClusterOptions {
   readonly schedulerConfiguration?: unknown;
   /** Plugins that it can name besides those in the tree (docs/writing-a-scheduler-plugin.md). */
   readonly schedulerPlugins?: readonly PluginRegistration[];
+  /** What is served that is not by itself, and what is not: `{ 'storagemigration.k8s.io/v1beta1': 'true' }`. Default: stable versions. */
+  readonly runtimeConfig?: RuntimeConfig;
   /** Which controllers run: '*' all that are on by default, 'foo' this one, '-foo' not this one. Default: all. */
   readonly controllers?: readonly string[];
   /** What each node has. Default: 4 CPUs, 32 GiB, 110 pods. */
@@ -120,6 +123,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     podCidr,
     serviceCidr,
     schedulerConfiguration: options.schedulerConfiguration,
+    ...(options.runtimeConfig !== undefined && { runtimeConfig: options.runtimeConfig }),
     ...(options.controllers !== undefined && { controllers: selectControllers(options.controllers) }),
     schedulerPlugins: options.schedulerPlugins,
   });

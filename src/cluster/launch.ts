@@ -4,6 +4,7 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { parseYaml } from '../api/codec/index.ts';
+import { type RuntimeConfig, RuntimeConfigError } from '../apiserver/runtime-config.ts';
 import { systemClock } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import { systemRandom } from '../machinery/random.ts';
@@ -42,6 +43,8 @@ export interface LaunchConfig {
   readonly podCidr: string;
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
+  /** Which groups, versions and resources are served. Default: stable versions. */
+  readonly runtimeConfig?: RuntimeConfig;
   /** Which controllers run: '*', 'foo', '-foo'. Default: all. */
   readonly controllers?: readonly string[];
   /** The kubelet's directory. Default: in the data directory. */
@@ -152,6 +155,7 @@ async function start(
     serviceCidr: config.serviceCidr,
     schedulerConfiguration,
     ...(controllers !== undefined && { controllers }),
+    ...(config.runtimeConfig !== undefined && { runtimeConfig: config.runtimeConfig }),
     leaderElect: config.store === 'etcd',
   });
   // A start that cannot write may wait for ever; and whatever it ends with once the store has failed, that is why.
@@ -257,6 +261,7 @@ function machineName(): string {
 function asUserError(err: unknown, config: LaunchConfig): unknown {
   if (err instanceof UserError || config.signal.aborted) return err;
   if (err instanceof StorageError) return new UserError(`cannot open the store: ${err.message}`, { cause: err });
+  if (err instanceof RuntimeConfigError) return new UserError(`--runtime-config: ${err.message}`, { cause: err });
   const { code } = err as NodeJS.ErrnoException;
   switch (code) {
     case 'EADDRINUSE':

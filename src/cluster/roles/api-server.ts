@@ -3,6 +3,7 @@
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createTlsNodeConnector } from '../../apiserver/node-connector.ts';
+import { type RuntimeConfig, RuntimeConfigError } from '../../apiserver/runtime-config.ts';
 import { ApiServer } from '../../apiserver/server.ts';
 import { encryptStorage, readEncryptionFile } from '../encryption.ts';
 import { parseServiceRanges } from '../network-ranges.ts';
@@ -36,6 +37,8 @@ export interface ApiServerRoleConfig extends RoleConfig {
   /** Default: 'https://kubernetes.default.svc.cluster.local'. */
   readonly serviceAccountIssuer?: string;
   readonly encryptionProviderConfig?: string;
+  /** Which groups, versions and resources are served. Default: stable versions. */
+  readonly runtimeConfig?: RuntimeConfig;
   readonly disableAdmissionPlugins?: readonly string[];
 }
 
@@ -97,6 +100,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       port: config.securePort,
       advertiseAddress: config.advertiseAddress,
       disableAdmissionPlugins: config.disableAdmissionPlugins,
+      runtimeConfig: config.runtimeConfig,
     });
     const { url } = await server.listen();
     await server.start();
@@ -119,5 +123,6 @@ function asUserError(err: unknown, { securePort = 6443, bindAddress = '0.0.0.0' 
     return new UserError(`port ${securePort} on ${bindAddress} is in use: see --secure-port`, { cause: err });
   if (code === 'EADDRNOTAVAIL')
     return new UserError(`${bindAddress} is no address of this machine: see --bind-address`, { cause: err });
+  if (err instanceof RuntimeConfigError) return new UserError(`--runtime-config: ${message}`, { cause: err });
   return err instanceof RangeError ? new UserError(message, { cause: err }) : err;
 }
