@@ -39,8 +39,9 @@ export function loadProgram<P = Program>(folder: string = dirname(fileURLToPath(
   const bytes = readFileSync(filename);
   // The build sees to it that there is nothing but ASCII in it: half the memory of a string with other characters.
   const source = bytes.toString('latin1');
+  const checksum = crc32(bytes);
   const path = compiledPath(folder);
-  const cachedData = readCompiled(path, bytes);
+  const cachedData = readCompiled(path, checksum);
   const script = new Script(source, { filename, cachedData });
   const module = { exports: {} };
   functionOf(script, source)(module.exports, createRequire(filename), module, filename, folder);
@@ -48,7 +49,7 @@ export function loadProgram<P = Program>(folder: string = dirname(fileURLToPath(
     program: module.exports as P,
     compiledBefore: cachedData !== undefined && script.cachedDataRejected === false,
     keepCompiled() {
-      writeCompiled(path, bytes, script.createCachedData());
+      writeCompiled(path, checksum, script.createCachedData());
       return path;
     },
   };
@@ -61,19 +62,19 @@ function functionOf(script: Script, source: string): ModuleFunction {
   return (inMainContext ? script.runInThisContext() : (0, globalThis.eval)(source)) as ModuleFunction;
 }
 
-/** Undefined: there is nothing, or it is not of this program. V8 itself refuses what it cannot use. */
-function readCompiled(path: string, program: Buffer): Buffer | undefined {
+/** `program`: its checksum. Undefined: there is nothing, or it is not of this program. V8 itself refuses what it cannot use. */
+function readCompiled(path: string, program: number): Buffer | undefined {
   if (!existsSync(path)) return undefined;
   const file = readFileSync(path);
   if (file.length <= CHECKSUM_BYTES) return undefined;
   const compiled = file.subarray(CHECKSUM_BYTES);
-  return file.readUInt32LE(0) === crc32(compiled, crc32(program)) ? compiled : undefined;
+  return file.readUInt32LE(0) === crc32(compiled, program) ? compiled : undefined;
 }
 
 /** All of it or nothing: another process may read it, or write the same, at this moment. */
-function writeCompiled(path: string, program: Buffer, compiled: Buffer): void {
+function writeCompiled(path: string, program: number, compiled: Buffer): void {
   const checksum = Buffer.alloc(CHECKSUM_BYTES);
-  checksum.writeUInt32LE(crc32(compiled, crc32(program)));
+  checksum.writeUInt32LE(crc32(compiled, program));
   const temporary = `${path}.${process.pid}`;
   try {
     writeFileSync(temporary, Buffer.concat([checksum, compiled]));
