@@ -153,6 +153,45 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     stream.stop();
   });
 
+  it('goes on with watches from 100 revisions ago to 100 from now, each where it was, when connections break', async () => {
+    const proxy = await proxied();
+    const prefix = '/reconnected';
+    const direct = await open({ prefix });
+    const storage = await open({ prefix, endpoints: [proxy.endpoint] });
+    const write = async (count: number): Promise<number> => {
+      for (let i = 0; i < count; i++) {
+        await direct.guaranteedUpdate(`/p/${i % 7}`, () => ({ action: 'put', value: bytes(String(i)) }));
+      }
+      return await direct.currentRevision();
+    };
+    await write(20);
+    const compacted = await direct.currentRevision();
+    await direct.compact(compacted);
+    const now = await write(100);
+    const last = now + 140;
+    const follow = async (afterRevision: number): Promise<number[]> => {
+      const told: number[] = [];
+      for await (const event of storage.watch('/p/', { afterRevision })) {
+        told.push(event.revision);
+        if (event.revision === last) break;
+      }
+      return told;
+    };
+    const offsets = [-100, -99, -50, -1, 0, 1, 50, 99, 100];
+    const follows = offsets.map((offset) => follow(now + offset));
+    const tooOld = follow(compacted - 10).catch((error: unknown) => error);
+    for (let round = 0; round < 7; round++) {
+      await write(20);
+      proxy.disconnect();
+    }
+    expect(await direct.currentRevision()).toBe(last);
+    for (const [i, told] of (await Promise.all(follows)).entries()) {
+      const first = now + (offsets[i] ?? 0) + 1;
+      expect(told).toEqual(Array.from({ length: last - first + 1 }, (_, each) => first + each));
+    }
+    expect(await tooOld).toMatchObject({ reason: 'Expired' });
+  });
+
   it('is told in one piece what etcd cuts in parts', async () => {
     const storage = await open();
     const begin = await storage.currentRevision();

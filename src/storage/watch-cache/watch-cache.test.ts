@@ -6,12 +6,14 @@ import { systemClock, VirtualClock } from '../../machinery/clock.ts';
 import { silentLogger } from '../../machinery/log.ts';
 import { systemRandom } from '../../machinery/random.ts';
 import { WatchQueue } from '../../machinery/watch.ts';
+import type { WatchStream } from '../../machinery/watch.ts';
 import { storageConformance } from '../conformance.ts';
 import { openEmbeddedStorage } from '../embedded/index.ts';
 import { openEtcdStorage } from '../etcd/index.ts';
 import { ETCD_HINT, hasEtcd, startEtcd } from '../etcd/testing/etcd-process.ts';
 import type { EtcdProcess } from '../etcd/testing/etcd-process.ts';
 import type { Storage, StorageEvent } from '../interface.ts';
+import { StorageError } from '../interface.ts';
 import { createMemoryStorage } from '../memory/index.ts';
 import { openWatchCache } from './index.ts';
 
@@ -158,6 +160,74 @@ describe('watch cache', () => {
     await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({ reason: 'Unavailable' });
     expect(await storage.count('/p/')).toBe(1);
     expect(watches).toHaveLength(2);
+    await storage.close();
+  });
+
+  it('tells watchers that come back everything once, from 100 revisions ago to 100 from now, however often it fills itself again', async () => {
+    const clock = new VirtualClock();
+    const memory = createMemoryStorage({ clock, logger });
+    let upstream: WatchStream<StorageEvent> | undefined;
+    /** A store whose watches can be broken. */
+    const breakable: Storage = {
+      get: (...args) => memory.get(...args),
+      list: (...args) => memory.list(...args),
+      count: (...args) => memory.count(...args),
+      create: (...args) => memory.create(...args),
+      guaranteedUpdate: (...args) => memory.guaranteedUpdate(...args),
+      delete: (...args) => memory.delete(...args),
+      compact: (...args) => memory.compact(...args),
+      currentRevision: () => memory.currentRevision(),
+      health: () => memory.health(),
+      close: () => memory.close(),
+      watch: (prefix, options) => {
+        const stream = memory.watch(prefix, options);
+        // The first one after a fill is the cache's own.
+        upstream ??= stream;
+        return stream;
+      },
+    };
+    const storage = await openWatchCache({ clock, logger, storage: breakable, maxEvents: 50 });
+    const write = async (count: number): Promise<number> => {
+      for (let i = 0; i < count; i++) {
+        await storage.guaranteedUpdate(`/p/${i % 7}`, () => ({ action: 'put', value: bytes(String(i)) }));
+      }
+      return await storage.currentRevision();
+    };
+    const compacted = await write(20);
+    await storage.compact(compacted);
+    const now = await write(100);
+    const last = now + 140;
+    let returns = 0;
+    const follow = async (afterRevision: number): Promise<number[]> => {
+      const told: number[] = [];
+      for (;;) {
+        try {
+          for await (const event of storage.watch('/p/', { afterRevision: told.at(-1) ?? afterRevision })) {
+            told.push(event.revision);
+            if (event.revision === last) return told;
+          }
+        } catch (error) {
+          if (!(error instanceof StorageError) || error.reason !== 'Unavailable') throw error;
+          returns++;
+        }
+      }
+    };
+    const offsets = [-100, -99, -50, -1, 0, 1, 50, 99, 100];
+    const follows = offsets.map((offset) => follow(now + offset));
+    const tooOld = follow(compacted - 1).catch((error: unknown) => error);
+    for (let round = 0; round < 7; round++) {
+      await write(20);
+      const broken = upstream;
+      upstream = undefined;
+      broken?.stop();
+      await systemClock.sleep(1);
+    }
+    for (const [i, told] of (await Promise.all(follows)).entries()) {
+      const first = now + (offsets[i] ?? 0) + 1;
+      expect(told).toEqual(Array.from({ length: last - first + 1 }, (_, each) => first + each));
+    }
+    expect(returns).toBeGreaterThan(0);
+    expect(await tooOld).toMatchObject({ reason: 'Expired' });
     await storage.close();
   });
 });
