@@ -91,7 +91,7 @@ async function hostProcesses({ layout, clock, random, logger }: RuntimeRequest, 
 
 async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
   const { layout, clock, logger, podCidr, progress, signal } = request;
-  const { createContainerdRuntime } = await import('../runtime/containerd/index.ts');
+  const { createContainerdRuntime, imageVolumesIn } = await import('../runtime/containerd/index.ts');
   if (request.endpoint !== undefined) {
     const runtime = createContainerdRuntime({ endpoint: request.endpoint, clock });
     try {
@@ -122,7 +122,11 @@ async function containerd(request: RuntimeRequest): Promise<PreparedRuntime> {
     logger: logger.with({ component: 'containerd' }),
     signal,
   });
-  const runtime = createContainerdRuntime({ endpoint: launched.endpoint, clock });
+  const runtime = createContainerdRuntime({
+    endpoint: launched.endpoint,
+    imageVolumesDir: imageVolumesIn(layout.containerd),
+    clock,
+  });
   try {
     const version = await runtime.runtime.version({ signal });
     return {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { leases } from '../api/coordination/v1/index.ts';
-import { configMaps, nodes } from '../api/core/v1/index.ts';
+import { configMaps, events, nodes } from '../api/core/v1/index.ts';
 import { NODE_NAME, startHarness, type Harness } from './testing/harness.ts';
 import type { Pod } from './types.ts';
 
@@ -218,6 +218,26 @@ describe('pods', () => {
       (pod) => pod.status.containerStatuses?.[0]?.state.waiting?.reason === 'ImagePullBackOff',
       '20s',
     );
+  });
+
+  test('an image that is a volume is pulled first; without it the container waits', async () => {
+    const volumes = (reference: string): object => ({
+      volumes: [{ name: 'pages', image: { reference, pullPolicy: 'Always' } }],
+      containers: [{ name: 'main', image: 'busybox:1.36', volumeMounts: [{ name: 'pages', mountPath: '/pages' }] }],
+    });
+    await harness.createPod('reader', volumes('registry.example/pages:1'));
+    await harness.waitForPod('reader', isRunning, '1s');
+    const messages = (await harness.client.resource(events).namespace('default').list()).items
+      .filter(({ involvedObject: { name, fieldPath } }) => name === 'reader' && fieldPath === undefined)
+      .map(({ reason, message }) => `${reason}: ${message}`);
+    expect(messages).toContain('Pulling: Pulling image "registry.example/pages:1"');
+
+    await harness.createPod('blind', volumes('registry.example/pages:404'));
+    const failed = await harness.waitForPod(
+      'blind',
+      (pod) => pod.status.containerStatuses?.[0]?.state.waiting?.reason === 'ErrImagePull',
+    );
+    expect(failed.status.containerStatuses?.[0]?.state.waiting?.message).toMatch(/registry.example\/pages:404: not found$/);
   });
 
   test('a pod that does not fit is rejected', async () => {

@@ -1,6 +1,6 @@
 // Claims of the default class on a real node: the directory is made, keeps what is written while pods come and go, and is removed.
 
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -10,6 +10,7 @@ import {
   missingContainerd,
   missingKubectl,
   named,
+  run,
   type RunningCluster,
   temporaryDir,
 } from './harness.ts';
@@ -144,5 +145,47 @@ spec:
     await kubectl.run('delete pod owner --timeout=60s');
     await eventually('the volume to be gone', async () => (await kubectl.run('get pvc,pv -o name')) === '');
     expect(readdirSync(volumes)).toEqual([]);
+  });
+
+  test('images are volumes, whole or a part of them, for all containers of a pod, and go with it', async () => {
+    await kubectl.run('apply -f -', {
+      input: `
+apiVersion: v1
+kind: Pod
+metadata: {name: viewer}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+    - name: whole
+      image: busybox
+      imagePullPolicy: Never
+      command: [sh, -c, 'ls /image/bin/busybox; touch /image/new || sleep 3600']
+      volumeMounts: [{name: v, mountPath: /image}]
+    - name: part
+      image: busybox
+      imagePullPolicy: Never
+      command: [sh, -c, 'grep nobody /config/passwd; sleep 3600']
+      volumeMounts: [{name: v, mountPath: /config, subPath: etc}]
+  volumes: [{name: v, image: {reference: busybox, pullPolicy: Never}}]
+`,
+    });
+    await kubectl.run('wait --for=condition=Ready pod/viewer --timeout=60s');
+    const logs = async (container: string): Promise<string> => (await kubectl.try(`logs viewer -c ${container}`)).stdout;
+    await eventually('the whole image, read-only', async () => (await logs('whole')).includes('Read-only file system'));
+    expect(await logs('whole')).toContain('/image/bin/busybox');
+    await eventually('a part of it', async () => (await logs('part')).startsWith('nobody:'));
+    const images = join(dir.path, 'containerd', 'image-volumes');
+    const views = async (): Promise<string[]> => {
+      const list = ['-a', join(dir.path, 'containerd', 'containerd.sock'), '-n', 'k8s.io', 'snapshots', 'list'];
+      return (await run('ctr', list)).stdout.split('\n').filter((line) => line.includes('coxswain/'));
+    };
+    // A containerd that mounts images itself leaves these two as they are: nothing there.
+    const before = readFileSync('/proc/mounts', 'utf8').split(`${images}/`).length - 1;
+    expect([before, (await views()).length]).toEqual(existsSync(images) ? [1, 1] : [0, 0]);
+    await kubectl.run('delete pod viewer --timeout=60s');
+    await eventually('what was mounted to be gone', async () => {
+      const mounts = readFileSync('/proc/mounts', 'utf8');
+      return !mounts.includes(`${images}/`) && (await views()).length === 0;
+    });
   });
 });

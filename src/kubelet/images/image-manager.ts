@@ -25,6 +25,15 @@ export class ImageError extends Error {
   }
 }
 
+/** An image that a pod needs. */
+export interface WantedImage {
+  readonly name: string;
+  /** Absent: as the name's tag suggests. */
+  readonly policy: string | undefined;
+  /** Whose events tell of it. Absent: the pod's, as for an image that is a volume. */
+  readonly container?: Container;
+}
+
 export interface ImageManagerConfig {
   readonly images: ImageService;
   readonly clock: Clock;
@@ -53,17 +62,19 @@ export class ImageManager {
   /** Resolves with the reference by which the runtime knows the image. Rejects with ImageError. */
   async ensureImage(
     pod: Pod,
-    container: Container,
+    { name, policy: wantedPolicy, container }: WantedImage,
     pullSecrets: readonly Secret[],
     sandboxConfig: PodSandboxConfig,
     signal: AbortSignal,
   ): Promise<string> {
     const { images, events, clock } = this.#config;
-    const name = container.image ?? '';
     // Runtimes may choose by them how to get the image.
     const annotations = pod.metadata.annotations ?? {};
-    const report = (type: 'Normal' | 'Warning', reason: EventReason, message: string): void =>
-      events.container(pod, container, type, reason, message);
+    const report = (type: 'Normal' | 'Warning', reason: EventReason, message: string): void => {
+      if (container !== undefined) events.container(pod, container, type, reason, message);
+      else if (type === 'Normal') events.normal(pod, reason, message);
+      else events.warning(pod, reason, message);
+    };
 
     let image: string;
     try {
@@ -75,7 +86,7 @@ export class ImageManager {
       throw new ImageError('InvalidImageName', message, { cause: err });
     }
 
-    const policy = container.imagePullPolicy ?? defaultPullPolicy(image);
+    const policy = wantedPolicy ?? defaultPullPolicy(image);
     if (policy !== 'Always') {
       const present = await this.#find({ image, annotations }, name, report, signal);
       if (present !== undefined) {

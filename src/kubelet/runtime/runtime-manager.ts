@@ -3,7 +3,7 @@
 // and tried again when its back-off ends.
 
 import { mkdir, readdir } from 'node:fs/promises';
-import { CriError, type ImageService, type PodSandboxConfig, type RuntimeService } from '../../cri/index.ts';
+import { CriError, type ImageService, type ImageSpec, type PodSandboxConfig, type RuntimeService } from '../../cri/index.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import { formatDuration } from '../../machinery/duration.ts';
 import type { Logger } from '../../machinery/log.ts';
@@ -22,7 +22,7 @@ import type { StartFailure } from '../status/container-statuses.ts';
 import { sortPodIPs } from '../status/generate.ts';
 import { describePod, podUid, type Container, type Pod, type Secret } from '../types.ts';
 import type { Mounter } from '../volumes/mounter.ts';
-import { makeMounts } from '../volumes/mounts.ts';
+import { makeMounts, type ImageVolumes } from '../volumes/mounts.ts';
 import type { VolumePaths } from '../volumes/volume-manager.ts';
 import { Backoff } from './backoff.ts';
 import { computePodActions, type PodActions, type ProbeVerdicts } from './compute-pod-actions.ts';
@@ -323,9 +323,17 @@ export class RuntimeManager {
     const { pod, signal } = context;
     const report = (message: string): void => events.container(pod, container, 'Warning', 'Failed', `Error: ${message}`);
 
+    let imageVolumes: ImageVolumes;
+    try {
+      imageVolumes = await this.#imageVolumes(context, sandbox, container);
+    } catch (err) {
+      if (err instanceof ImageError) report(err.message);
+      throw err;
+    }
     let imageRef: string;
     try {
-      imageRef = await imageManager.ensureImage(pod, container, context.pullSecrets, sandbox.config, signal);
+      const wanted = { name: container.image ?? '', policy: container.imagePullPolicy, container };
+      imageRef = await imageManager.ensureImage(pod, wanted, context.pullSecrets, sandbox.config, signal);
     } catch (err) {
       if (err instanceof ImageError) report(err.reason);
       throw err;
@@ -333,7 +341,7 @@ export class RuntimeManager {
 
     let containerId: string;
     try {
-      const config = await this.#containerConfig(context, sandbox, container, imageRef);
+      const config = await this.#containerConfig(context, sandbox, container, imageRef, imageVolumes);
       try {
         containerId = await runtime.createContainer(sandbox.id, config, sandbox.config, { signal });
       } catch (err) {
@@ -359,7 +367,26 @@ export class RuntimeManager {
     await this.#postStart(context, sandbox, container, containerId);
   }
 
-  async #containerConfig(context: SyncContext, sandbox: Sandbox, container: Container, imageRef: string) {
+  /** The images that the container mounts as volumes, on the node. Rejects with ImageError. */
+  async #imageVolumes(context: SyncContext, sandbox: Sandbox, container: Container): Promise<ImageVolumes> {
+    const { pod, pullSecrets, signal } = context;
+    const volumes = new Map<string, ImageSpec>();
+    for (const { name, image } of pod.spec.volumes ?? []) {
+      if (image === undefined || !(container.volumeMounts ?? []).some((mount) => mount.name === name)) continue;
+      const wanted = { name: image.reference ?? '', policy: image.pullPolicy };
+      const reference = await this.#config.imageManager.ensureImage(pod, wanted, pullSecrets, sandbox.config, signal);
+      volumes.set(name, { image: reference, userSpecifiedImage: wanted.name, annotations: pod.metadata.annotations ?? {} });
+    }
+    return volumes;
+  }
+
+  async #containerConfig(
+    context: SyncContext,
+    sandbox: Sandbox,
+    container: Container,
+    imageRef: string,
+    imageVolumes: ImageVolumes,
+  ) {
     const { pod, status, volumes } = context;
     const config = this.#config;
     const nonRoot = container.securityContext?.runAsNonRoot ?? pod.spec.securityContext?.runAsNonRoot;
@@ -382,6 +409,7 @@ export class RuntimeManager {
       pod,
       container,
       volumes,
+      imageVolumes,
       environment,
       hostname: podHostname(pod, config.dns.clusterDomain),
       podIPs: downward.podIPs,

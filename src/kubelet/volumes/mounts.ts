@@ -2,7 +2,7 @@
 
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Mount } from '../../cri/index.ts';
+import type { ImageSpec, Mount } from '../../cri/index.ts';
 import type { Random } from '../../machinery/random.ts';
 import { expand } from '../env/expand.ts';
 import type { Environment } from '../env/make-environment.ts';
@@ -13,10 +13,14 @@ import type { Mounter } from './mounter.ts';
 import { prepareSubpath } from './subpath.ts';
 import type { VolumePaths } from './volume-manager.ts';
 
+/** Images that are volumes of a pod, by the volume's name. */
+export type ImageVolumes = ReadonlyMap<string, ImageSpec>;
+
 export interface MountsInput {
   readonly pod: Pod;
   readonly container: Container;
   readonly volumes: VolumePaths;
+  readonly imageVolumes: ImageVolumes;
   readonly environment: Environment;
   readonly hostname: PodHostname;
   readonly podIPs: readonly string[];
@@ -61,6 +65,13 @@ async function volumeMount(input: MountsInput, mount: VolumeMount, index: number
     throw new Error(`volume "${mount.name}" requested recursive read-only mode, but it is not supported by the runtime`);
   }
   const subPath = mount.subPathExpr !== undefined ? expandSubpath(mount.subPathExpr, input.environment) : (mount.subPath ?? '');
+  const common = {
+    containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
+    propagation: PROPAGATION[propagation],
+  };
+  const image = input.imageVolumes.get(mount.name);
+  // The runtime mounts images itself; nobody writes to them.
+  if (image !== undefined) return { ...common, image, imageSubPath: subPath, readonly: true };
   let hostPath = path;
   if (subPath !== '' && input.hostFiles) {
     try {
@@ -77,12 +88,7 @@ async function volumeMount(input: MountsInput, mount: VolumeMount, index: number
       });
     }
   }
-  return {
-    containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
-    hostPath,
-    readonly: mount.readOnly === true || isReadOnlyVolume(pod, mount.name),
-    propagation: PROPAGATION[propagation],
-  };
+  return { ...common, hostPath, readonly: mount.readOnly === true || isReadOnlyVolume(pod, mount.name) };
 }
 
 /** What shows API objects is not written to, nor what the pod wants to have only to read. */

@@ -263,6 +263,11 @@ describe('volumes of API objects', () => {
     expect(await readlink(join(path, '..data'))).not.toBe(first);
   });
 
+  test('an image is mounted by the runtime, so that there is nothing to make', async () => {
+    expect(await mount(podWith({ image: { reference: 'registry.example/pages:1' } }))).toBe('');
+    expect(await readdir(root)).toEqual([]);
+  });
+
   test('a kind that is not supported is named', async () => {
     expect(await failure(podWith({ nfs: { server: 's', path: '/' } }))).toBe(
       'no volume plugin matched: volumes of type nfs are not supported by this kubelet',

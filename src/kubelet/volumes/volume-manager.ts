@@ -62,10 +62,10 @@ export interface VolumeManagerConfig {
   readonly isReachable: (volume: PersistentVolume) => boolean;
 }
 
-/** Where each volume of a pod is on this node, by the volume's name. */
+/** Where each volume of a pod is on this node, by the volume's name; empty for images, which the runtime mounts. */
 export type VolumePaths = ReadonlyMap<string, string>;
 
-type Plugin = 'empty-dir' | 'host-path' | 'configmap' | 'secret' | 'downward-api' | 'projected';
+type Plugin = 'empty-dir' | 'host-path' | 'image' | 'configmap' | 'secret' | 'downward-api' | 'projected';
 
 export class VolumeManager {
   readonly #config: VolumeManagerConfig;
@@ -138,6 +138,7 @@ export class VolumeManager {
     const claim = claimNameOf(pod, volume);
     if (claim !== undefined) return await this.#setUpClaimed(pod, volume, claim);
     const plugin = pluginOf(volume);
+    if (plugin === 'image') return '';
     if (plugin === 'host-path') {
       const path = volume.hostPath?.path ?? '';
       if (hostFiles) await checkHostPath(path, volume.hostPath?.type ?? '');
@@ -281,6 +282,7 @@ function pluginOf(volume: Volume): Plugin {
   if (volume.secret !== undefined) return 'secret';
   if (volume.downwardAPI !== undefined) return 'downward-api';
   if (volume.projected !== undefined) return 'projected';
+  if (volume.image !== undefined) return 'image';
   const kind = Object.keys(volume).find((key) => key !== 'name') ?? 'none';
   throw new Error(`no volume plugin matched: volumes of type ${kind} are not supported by this kubelet`);
 }

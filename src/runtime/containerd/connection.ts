@@ -65,11 +65,24 @@ export class CriConnection {
     request: Request<S, M>,
     options: CallOptions = {},
   ): Promise<Message<ResponseName<S, M>>> {
+    const response = (services[service][name] as unknown as readonly [string, ResponseName<S, M>])[1];
+    return this.#unary(methodOf(service, name), request, new Metadata(), options).then((message) =>
+      complete(response, message as Input<ResponseName<S, M>>),
+    );
+  }
+
+  /** One call of a method that is not CRI's, on the same socket; `namespace` is containerd's. */
+  callOf(method: CriMethod, request: object, namespace: string, options: CallOptions = {}): Promise<object> {
+    const metadata = new Metadata();
+    metadata.set('containerd-namespace', namespace);
+    return this.#unary(method, request, metadata, options);
+  }
+
+  #unary(method: CriMethod, request: object, metadata: Metadata, options: CallOptions): Promise<object> {
     const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     if (signal?.aborted) return Promise.reject(signal.reason as Error);
     // Many calls may be under way with one signal: that is no leak.
     if (signal) setMaxListeners(0, signal);
-    const method = methodOf(service, name);
     return new Promise((resolve, reject) => {
       const abort = (): void => call.cancel();
       const call = this.#client.makeUnaryRequest<object, object>(
@@ -77,13 +90,12 @@ export class CriConnection {
         method.requestSerialize,
         method.responseDeserialize,
         request,
-        new Metadata(),
+        metadata,
         { deadline: this.#clock.now() + timeoutMs },
         (err, response) => {
           signal?.removeEventListener('abort', abort);
           if (err) reject(signal?.aborted ? (signal.reason as Error) : fromGrpc(err));
-          else
-            resolve(complete((services[service][name] as unknown as readonly [string, ResponseName<S, M>])[1], response ?? {}));
+          else resolve(response ?? {});
         },
       );
       signal?.addEventListener('abort', abort, { once: true });

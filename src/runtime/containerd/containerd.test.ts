@@ -1,7 +1,7 @@
 // What can be tested of the containerd runtime without containerd: a CRI server of the test's own answers on a socket.
 // With the real one, and with the whole conformance suite: test/e2e.
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -21,6 +21,7 @@ import { containerdToml } from './containerd-config.ts';
 import { createContainerdRuntime } from './create.ts';
 import { containerEvents } from './events.ts';
 import { fromGrpc, fromPullError } from './errors.ts';
+import { inside, mountsImages } from './image-mounts.ts';
 import { tar } from './image-archive.ts';
 import { imageArchive } from './index.ts';
 import { pauseProgram } from './pause.ts';
@@ -282,5 +283,29 @@ describe('image archives', () => {
     expect(elf.readBigUInt64LE(24)).toBe(0x400078n);
     expect(elf.length).toBe(Number(elf.readBigUInt64LE(96)));
     expect(elf.length).toBeLessThan(256);
+  });
+});
+
+describe('images as volumes', () => {
+  test.each([
+    ['1.6.20~ds1', false],
+    ['v2.0.5', false],
+    ['2.1.0', true],
+    ['v2.2.1', true],
+    ['3.0.0', true],
+  ])('containerd %s mounts them itself: %s', (version, expected) => {
+    expect(mountsImages(version)).toBe(expected);
+  });
+
+  test('a path stays within the image', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'cox-image-'));
+    cleanups.push(() => rmSync(root, { recursive: true }));
+    mkdirSync(join(root, 'share/pages'), { recursive: true });
+    symlinkSync('/etc', join(root, 'outside'));
+    expect(await inside(root, '')).toBe(root);
+    expect(await inside(root, 'share/./pages/')).toBe(join(root, 'share/pages'));
+    await expect(inside(root, 'share/none')).rejects.toMatchObject({ reason: 'NotFound' });
+    await expect(inside(root, 'outside/passwd')).rejects.toThrow('links are not followed');
+    await expect(inside(root, 'share/../..')).rejects.toThrow('leads out of the image');
   });
 });

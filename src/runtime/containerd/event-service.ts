@@ -7,7 +7,7 @@ import type { ContainerEventType } from '../../cri/index.ts';
 import type { CriConnection, CriMethod } from './connection.ts';
 
 /** The containerd namespace in which CRI keeps its containers. */
-const CRI_NAMESPACE = 'k8s.io';
+export const CRI_NAMESPACE = 'k8s.io';
 
 const string = (id: number): { id: number; type: string } => ({ id, type: 'string' });
 

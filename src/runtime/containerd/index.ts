@@ -6,5 +6,5 @@ export { missingContainerdTools } from './host.ts';
 export type { MissingTools } from './host.ts';
 export { imageArchive } from './image-archive.ts';
 export type { ImageArchiveConfig, ImageFile } from './image-archive.ts';
-export { launchContainerd } from './launch.ts';
+export { imageVolumesIn, launchContainerd } from './launch.ts';
 export type { LaunchContainerdConfig, LaunchedContainerd } from './launch.ts';

@@ -83,6 +83,9 @@ function pathsIn(dir: string): Paths {
   };
 }
 
+/** Where a private containerd's images that are volumes are mounted. */
+export const imageVolumesIn = (dir: string): string => join(dir, 'image-volumes');
+
 async function writeAtomically(path: string, content: string): Promise<void> {
   await writeFile(`${path}.tmp`, content);
   await rename(`${path}.tmp`, path);
@@ -171,7 +174,8 @@ class Containerd implements LaunchedContainerd {
   }
 
   async #removePods(): Promise<void> {
-    const { runtime, close } = createContainerdRuntime({ endpoint: this.endpoint, clock: this.#clock });
+    const imageVolumesDir = imageVolumesIn(this.#config.dir);
+    const { runtime, close } = createContainerdRuntime({ endpoint: this.endpoint, imageVolumesDir, clock: this.#clock });
     try {
       const sandboxes = await runtime.listPodSandbox();
       await Promise.all(

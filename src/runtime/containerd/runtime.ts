@@ -34,6 +34,7 @@ import type { Clock } from '../../machinery/clock.ts';
 import { execOverSpdy, portForwardOverSpdy } from '../../machinery/remotecommand/index.ts';
 import type { CriConnection } from './connection.ts';
 import { containerEvents } from './events.ts';
+import type { ImageMounts } from './image-mounts.ts';
 
 /** What a call takes beyond the time that it was told to take. */
 const SLACK_MS = 120_000;
@@ -43,10 +44,12 @@ const RUN_SANDBOX_TIMEOUT_MS = 240_000;
 export class ContainerdRuntime implements RuntimeService {
   readonly #connection: CriConnection;
   readonly #clock: Clock;
+  readonly #imageMounts: ImageMounts;
 
-  constructor(connection: CriConnection, clock: Clock) {
+  constructor(connection: CriConnection, clock: Clock, imageMounts: ImageMounts) {
     this.#connection = connection;
     this.#clock = clock;
+    this.#imageMounts = imageMounts;
   }
 
   version(options?: CallOptions): Promise<VersionResponse> {
@@ -71,8 +74,9 @@ export class ContainerdRuntime implements RuntimeService {
     return unlessGone(this.#connection.call('RuntimeService', 'StopPodSandbox', { podSandboxId }, options));
   }
 
-  removePodSandbox(podSandboxId: string, options?: CallOptions): Promise<void> {
-    return unlessGone(this.#connection.call('RuntimeService', 'RemovePodSandbox', { podSandboxId }, options));
+  async removePodSandbox(podSandboxId: string, options?: CallOptions): Promise<void> {
+    await unlessGone(this.#connection.call('RuntimeService', 'RemovePodSandbox', { podSandboxId }, options));
+    await this.#imageMounts.release(podSandboxId);
   }
 
   podSandboxStatus(podSandboxId: string, options: CallOptions & { verbose?: boolean } = {}): Promise<PodSandboxStatusResponse> {
@@ -90,7 +94,8 @@ export class ContainerdRuntime implements RuntimeService {
     sandboxConfig: PodSandboxConfig,
     options?: CallOptions,
   ): Promise<string> {
-    const request = { podSandboxId, config, sandboxConfig };
+    const prepared = await this.#imageMounts.prepare(podSandboxId, config, options);
+    const request = { podSandboxId, config: prepared, sandboxConfig };
     return (await this.#connection.call('RuntimeService', 'CreateContainer', request, options)).containerId;
   }
 

@@ -66,6 +66,7 @@ export function checkContainer(config: ContainerConfig, path: string, cwd: strin
     refuse(`working directory ${JSON.stringify(config.workingDir)} is not on this host`);
   if ((config.devices ?? []).some(({ hostPath, containerPath }) => hostPath !== containerPath))
     refuse('it cannot give devices other names');
+  if ((config.mounts ?? []).some(({ image }) => image !== undefined)) refuse('it has no images to mount as volumes');
   const found = findExecutable(program, path, config.workingDir || cwd);
   if (found === undefined) {
     throw new CriError(
