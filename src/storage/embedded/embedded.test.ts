@@ -331,6 +331,21 @@ describe('embedded storage', () => {
       expect(error.message).toMatch(/is damaged .*: restore a snapshot .*, or move the directory away/);
     });
 
+    it.each([
+      ['that says that it must not be written', 18, 'readonly'],
+      ['with a format that never was', 60, 'its format is'],
+    ])('a file %s', async (_, byte, message) => {
+      const dataDir = await filled();
+      const file = await openFile(join(dataDir, DATABASE_FILE), 'r+');
+      const { buffer } = await file.read(Buffer.alloc(1), 0, 1, byte);
+      await file.write(Buffer.of((buffer[0] ?? 0) ^ 0x80), 0, 1, byte);
+      await file.close();
+      const error = await refusal(open(dataDir));
+      expect(error.reason).toBe('Corrupt');
+      expect(error.message).toContain(message);
+      expect(error.message).toMatch(/restore a snapshot/);
+    });
+
     it('a file that is no database', async () => {
       const dataDir = await newDirectory();
       await writeFile(join(dataDir, DATABASE_FILE), 'not a database, but long enough to be looked at'.repeat(100));
