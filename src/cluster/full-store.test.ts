@@ -21,15 +21,18 @@ it('a full store refuses writes with the reason, is not ready, answers reads, an
     const ready = (): Promise<string> => server.client.transport.text({ method: 'GET', path: '/readyz/etcd' });
     const data = { filler: 'x'.repeat(50_000) };
     const made: string[] = [];
-    let refused: unknown;
+    const create = async (name: string): Promise<unknown> => {
+      try {
+        await maps.create({ metadata: { name }, data });
+        made.push(name);
+        return undefined;
+      } catch (error) {
+        return error;
+      }
+    };
     expect(await ready()).toBe('ok');
-    while (refused === undefined) {
-      const name = `map-${made.length}`;
-      await maps.create({ metadata: { name }, data }).then(
-        () => made.push(name),
-        (error: unknown) => (refused = error),
-      );
-    }
+    let refused: unknown;
+    while (refused === undefined) refused = await create(`map-${made.length}`);
     expect(apierrors.toStatus(refused)).toMatchObject({
       code: 500,
       reason: 'InternalError',
