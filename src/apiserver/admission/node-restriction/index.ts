@@ -33,23 +33,25 @@ export class NodeRestriction implements AdmissionPlugin {
   }
 
   /** Asked before the object is looked at more closely: a node is not told what else is wrong with it. */
-  async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
-    await this.#check(attributes);
-    return attributes.object;
+  admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): KubeObject | Promise<KubeObject> {
+    const checked = this.#check(attributes);
+    return checked === undefined ? attributes.object : checked.then(() => attributes.object);
   }
 
-  async validate(attributes: AdmissionAttributes): Promise<void> {
+  validate(attributes: AdmissionAttributes): void | Promise<void> {
     // There is no object that `admit` could have been asked about.
-    if (attributes.operation === 'DELETE') await this.#check(attributes);
+    return attributes.operation === 'DELETE' ? this.#check(attributes) : undefined;
   }
 
-  async #check(attributes: AdmissionAttributes): Promise<void> {
+  /** At once where nothing has to be looked up: kubelets tell of their pods all the time. */
+  #check(attributes: AdmissionAttributes): undefined | Promise<void> {
+    const refuse = (why: Objection): undefined => {
+      if (why !== undefined) throw apierrors.forbidden(attributes.resource, nameOf(attributes), why);
+    };
     const node = nodeOfUser(attributes.user) ?? '';
-    const why =
-      node === ''
-        ? `could not determine node from user ${quote(attributes.user.name)}`
-        : await objection({ attributes, node, services: this.#services });
-    if (why !== undefined) throw apierrors.forbidden(attributes.resource, nameOf(attributes), why);
+    if (node === '') return refuse(`could not determine node from user ${quote(attributes.user.name)}`);
+    const why = objection({ attributes, node, services: this.#services });
+    return why instanceof Promise ? why.then(refuse) : refuse(why);
   }
 }
 
