@@ -30,6 +30,31 @@ const options = {
   external: ['@photostructure/sqlite', 'node:sqlite'],
 };
 
+/** Large dependencies that many a cluster never needs, and files of their own: what is in the program is parsed at every start. */
+const SELDOM = {
+  '@grpc/grpc-js': 'grpc-js.cjs',
+  '@grpc/proto-loader': 'proto-loader.cjs',
+  '@peculiar/x509': 'x509.cjs',
+  jose: 'jose.cjs',
+};
+
+/** Where they are imported, the files are; all of them are in one folder. */
+const seldomApart = {
+  name: 'seldom-apart',
+  setup({ onResolve }) {
+    onResolve({ filter: /^(@grpc|@peculiar|jose)/ }, ({ path, kind }) =>
+      kind === 'entry-point' || SELDOM[path] === undefined ? undefined : { path: `./${SELDOM[path]}`, external: true },
+    );
+  },
+};
+
+const buildSeldom = () =>
+  Promise.all(
+    Object.entries(SELDOM).map(([entry, file]) =>
+      build({ ...options, format: 'cjs', outfile: join(out, file), entryPoints: [entry], plugins: [seldomApart] }),
+    ),
+  );
+
 /** The program: the text of a function, as tools/program/load.ts calls it. */
 async function buildProgram() {
   const { outputFiles } = await build({
@@ -43,6 +68,7 @@ async function buildProgram() {
     inject: ['tools/program/module-url.js'],
     // What is outside the bundle comes by `require`, too.
     supported: { 'dynamic-import': false },
+    plugins: [seldomApart],
     write: false,
   });
   for (const { path, text } of outputFiles) {
@@ -82,7 +108,7 @@ function compile() {
   if (status !== 0) process.stderr.write('coxswain: it could not be compiled ahead of time, and will start later\n');
 }
 
-await Promise.all([buildProgram(), buildEntries()]);
+await Promise.all([buildProgram(), buildSeldom(), buildEntries()]);
 compile();
 
 if (process.argv.includes('--types')) {

@@ -1,4 +1,4 @@
-// `cox compile`: lets a cluster live for a moment, so that Node compiles what a cluster needs, and keeps what was compiled.
+// `cox compile`: starts a cluster for a moment, so that Node compiles what a start needs, and keeps what was compiled.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
