@@ -50,7 +50,8 @@ export class ControllerManager {
       const { account, make } = controllerEntry(name);
       const own = account === undefined ? client : (clientOf?.(account) ?? client);
       const config = { client: own, clock, random, informers, logger: logger.with({ controller: name }) };
-      const controller = make({ ...config, ...(queueMetrics !== undefined && { queueMetrics }) }, this.#config);
+      const counting = metrics === undefined ? {} : { queueMetrics, instruments: metrics.instruments };
+      const controller = make({ ...config, ...counting }, this.#config);
       return controller === undefined ? [] : [{ name, controller }];
     });
     informers.start(stop);

@@ -4,6 +4,7 @@ import type { Client } from '../client/client.ts';
 import type { SharedInformerFactory } from '../client/informers/index.ts';
 import type { QueueMetrics } from '../client/workqueue/index.ts';
 import type { Clock } from '../machinery/clock.ts';
+import type { Instruments } from '../machinery/instruments.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
 
@@ -16,6 +17,8 @@ export interface ControllerConfig {
   readonly logger: Logger;
   /** Counts what happens to the queue of this name. Default: nothing is counted. */
   readonly queueMetrics?: <K>(name: string) => QueueMetrics<K>;
+  /** Where a controller counts what it does, under the names that Kubernetes' has. Default: what it counts is lost. */
+  readonly instruments?: Instruments;
 }
 
 export interface Controller {

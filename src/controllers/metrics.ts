@@ -3,8 +3,11 @@
 import { QUEUE_BUCKETS_SECONDS, QueueMetrics } from '../client/workqueue/index.ts';
 import type { Durations } from '../client/workqueue/index.ts';
 import type { Clock } from '../machinery/clock.ts';
+import { Instruments } from '../machinery/instruments.ts';
 
 export class ControllerManagerMetrics {
+  /** What single controllers tell. */
+  readonly instruments = new Instruments();
   readonly #clock: Clock;
   readonly #queues = new Map<string, QueueMetrics>();
   readonly #running = new Set<string>();
@@ -81,6 +84,7 @@ export class ControllerManagerMetrics {
         'Which controllers run.',
         [...this.#running].sort().map((name) => `{manager="kube-controller-manager",name="${name}"} 1`),
       ),
+      this.instruments.text(),
     ].join('');
   }
 }

@@ -15,6 +15,8 @@ import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { semanticEqual } from '../../machinery/deep.ts';
+import { countSamples, Instruments } from '../../machinery/instruments.ts';
+import type { Counter, Family } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { OwnWrites } from '../own-writes.ts';
 import { BY_CLAIM, byClaim } from '../pod-claims.ts';
@@ -28,6 +30,7 @@ import {
   isShared,
   multiAttachMessage,
   needsVolumes,
+  pluginOf,
   uniqueName,
 } from './attachment.ts';
 
@@ -71,6 +74,8 @@ export class AttachDetachController implements Controller {
   /** By the pod's UID, then by volume: what was told last. */
   readonly #told = new Map<string, Map<string, string>>();
 
+  readonly #forced: Family<Counter>;
+
   constructor(config: AttachDetachConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
@@ -85,6 +90,7 @@ export class AttachDetachController implements Controller {
     this.#nodes = informers.informerFor(nodes);
     this.#attachments = informers.informerFor(volumeAttachments);
     this.#drivers = informers.informerFor(csiDrivers);
+    this.#forced = this.#tellOf(config.instruments ?? new Instruments());
     this.#pods.addIndexers({ [BY_CLAIM]: byClaim, [BY_NODE]: byNode });
     this.#attachments.addIndexers({
       [BY_NODE]: ({ spec }) => [spec.nodeName],
@@ -148,6 +154,53 @@ export class AttachDetachController implements Controller {
       onAdd: driverChanged,
       onUpdate: (_, driver) => driverChanged(driver),
       onDelete: driverChanged,
+    });
+  }
+
+  /** Under the names that Kubernetes' has. */
+  #tellOf(instruments: Instruments): Family<Counter> {
+    const used = (): readonly (readonly [string, string])[] =>
+      this.#pods.lister
+        .list()
+        .flatMap((pod) =>
+          pod.spec.nodeName === undefined
+            ? []
+            : this.#volumesOf(pod).map((volume) => [pod.spec.nodeName ?? '', pluginOf(volume)] as const),
+        );
+    instruments.gauge(
+      { name: 'storage_count_attachable_volumes_in_use', help: 'Volumes in use.', labels: ['node', 'volume_plugin'] },
+      () => countSamples(used()),
+    );
+    const volumes = (): readonly (readonly [string, string])[] => {
+      const wanted = this.#pods.lister.list().flatMap((pod) => {
+        const node = this.#nodes.lister.get('', pod.spec.nodeName ?? '');
+        if (node === undefined || !needsVolumes(pod, node)) return [];
+        return this.#volumesOf(pod)
+          .filter((volume) => this.#needsAttaching(volume))
+          .map((volume) => `${node.metadata.name}/${volume.metadata.name}`);
+      });
+      const attached = this.#attachments.lister.list().filter(({ status }) => status.attached);
+      const plugin = (name: string): string => {
+        const volume = this.#volumes.lister.get('', name) ?? this.#removed.get(name);
+        return volume === undefined ? 'N/A' : pluginOf(volume);
+      };
+      return [
+        ...[...new Set(wanted)].map((key) => [plugin(key.slice(key.indexOf('/') + 1)), 'desired_state_of_world'] as const),
+        ...attached.map((attachment) => [plugin(volumeOf(attachment)), 'actual_state_of_world'] as const),
+      ];
+    };
+    instruments.gauge(
+      {
+        name: 'attachdetach_controller_total_volumes',
+        help: 'Volumes that are wanted, and that are attached.',
+        labels: ['plugin_name', 'state'],
+      },
+      () => countSamples(volumes()),
+    );
+    return instruments.counter({
+      name: 'attach_detach_controller_attachdetach_controller_forced_detaches',
+      help: 'Volumes taken from nodes that had not said that they are not mounted any more.',
+      labels: ['reason'],
     });
   }
 
@@ -304,18 +357,22 @@ export class AttachDetachController implements Controller {
     const since = this.#unneeded.get(key) ?? clock.monotonic();
     this.#unneeded.set(key, since);
     const unique = uniqueName(volume);
+    let forced: string | undefined;
     if (node !== undefined) {
       if (!isManaged(node)) return reconciled;
       const leftMs = since + this.#maxWaitMs - clock.monotonic();
       const byForce = isOutOfService(node) || (!isHealthy(node) && leftMs <= 0);
       // Its node will say when it is not mounted any more.
-      if (unique !== undefined && isMounted(node, unique) && !byForce) return leftMs > 0 ? requeueAfter(leftMs) : reconciled;
+      const mounted = unique !== undefined && isMounted(node, unique);
+      if (mounted && !byForce) return leftMs > 0 ? requeueAfter(leftMs) : reconciled;
+      if (mounted) forced = isOutOfService(node) ? 'out-of-service' : 'timeout';
       this.#detaching.add(key);
       // Told first, so that nothing mounts it in between.
       await this.#tellNode(node.metadata.name, signal);
     }
     const { name, uid } = attachment.metadata;
     await this.#config.client.resource(volumeAttachments).delete(name, { preconditions: { uid }, signal });
+    if (forced !== undefined) this.#forced.with(forced).value++;
     return reconciled;
   }
 

@@ -66,3 +66,8 @@ export function multiAttachMessage(volume: string, namespace: string, others: re
         : `Volume is already used by pod(s) ${local.join(', ')}${foreign > 0 ? ` and ${elsewhere}` : ''}`;
   return `Multi-Attach error for volume "${volume}" ${why}`;
 }
+
+/** The full name of what attaches it, for metrics. */
+export function pluginOf({ spec }: Immutable<PersistentVolume>): string {
+  return spec.csi === undefined ? 'N/A' : `kubernetes.io/csi:${spec.csi.driver}`;
+}

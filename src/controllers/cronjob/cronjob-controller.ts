@@ -17,6 +17,8 @@ import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { semanticEqual } from '../../machinery/deep.ts';
+import { exponentialBuckets, Instruments } from '../../machinery/instruments.ts';
+import type { Histogram } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BY_CONTROLLER, byController, controllerOf, isControlledBy, newControllerRef } from '../controller-ref.ts';
 import { OwnWrites } from '../own-writes.ts';
@@ -44,10 +46,16 @@ export class CronJobController implements Controller {
   readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
   readonly #writes: OwnWrites;
+  readonly #skew: Histogram;
 
   constructor(config: CronJobControllerConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
+    const skew = {
+      name: 'cronjob_controller_job_creation_skew_duration_seconds',
+      help: 'From when a job was due to its creation.',
+    };
+    this.#skew = (config.instruments ?? new Instruments()).histogram(skew, exponentialBuckets(1, 2, 10)).with();
     this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('cronjob') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
     this.#writes = new OwnWrites({ clock });
@@ -178,6 +186,7 @@ export class CronJobController implements Controller {
     const inNamespace = this.#config.client.resource(jobs).namespace(namespace);
     try {
       const created = await inNamespace.create(jobFor(cronJob, name, due), { signal });
+      this.#skew.observe(((parseTime(created.metadata.creationTimestamp) ?? due) - due) / 1000);
       this.#writes.wrote(key, created, this.#jobs.lister.getByKey(objectKey(created)));
       this.#event(cronJob, 'Normal', 'SuccessfulCreate', `Created job ${name}`);
       return created;

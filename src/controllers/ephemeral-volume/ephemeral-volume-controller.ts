@@ -9,6 +9,8 @@ import type { SharedInformer } from '../../client/informers/index.ts';
 import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { Instruments } from '../../machinery/instruments.ts';
+import type { Counter } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isControlledBy, newControllerRef } from '../controller-ref.ts';
 import { BY_CLAIM, byClaim, claimNameOf } from '../pod-claims.ts';
@@ -24,12 +26,19 @@ export class EphemeralVolumeController implements Controller {
   readonly #claims: SharedInformer<ReadClaim>;
   readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
+  readonly #tries: Counter;
+  readonly #failures: Counter;
 
   constructor(config: ControllerConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
     this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('ephemeral_volume') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'ephemeral_volume' });
+    const instruments = config.instruments ?? new Instruments();
+    const counter = (name: string, help: string): Counter =>
+      instruments.counter({ name: `ephemeral_volume_controller_${name}`, help }).with();
+    this.#tries = counter('create_total', 'Claims that were to be made.');
+    this.#failures = counter('create_failures_total', 'Claims that could not be made.');
     this.#pods = informers.informerFor(pods);
     this.#claims = informers.informerFor(persistentVolumeClaims);
     this.#pods.addIndexers({ [BY_CLAIM]: byClaim });
@@ -80,6 +89,7 @@ export class EphemeralVolumeController implements Controller {
     if (template === undefined) return undefined;
     const { annotations, labels } = template.metadata;
     const client = this.#config.client.resource(persistentVolumeClaims).namespace(namespace);
+    this.#tries.value++;
     try {
       await client.create(
         {
@@ -95,6 +105,7 @@ export class EphemeralVolumeController implements Controller {
       );
     } catch (err) {
       if (signal.aborted) throw err;
+      this.#failures.value++;
       if (isNamespaceTerminating(err)) return undefined;
       // It may be the pod's own, and the cache not know it yet.
       if (apierrors.isAlreadyExists(err)) return ownership(await client.get(name, { signal }), pod);

@@ -14,6 +14,8 @@ import type { Reconcile, ReconcileResult } from '../../client/workqueue/index.ts
 import { ExponentialRateLimiter } from '../../client/workqueue/rate-limiter.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import * as wait from '../../machinery/wait.ts';
+import { Instruments } from '../../machinery/instruments.ts';
+import type { Counter } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { apiVersionOf, discoverResources, hasVerbs } from '../discovery.ts';
 import type { DiscoveredResource } from '../discovery.ts';
@@ -59,6 +61,7 @@ export class GarbageCollector implements Controller {
   readonly #graph: Graph;
   readonly #monitors: Monitors;
   readonly #recorder: EventRecorder;
+  readonly #failures: Counter;
   readonly #deleteQueue: RateLimitingQueue<Node>;
   readonly #orphanQueue: RateLimitingQueue<Node>;
   /** Resolves once every resource that was found has been listed, or took too long. */
@@ -73,6 +76,9 @@ export class GarbageCollector implements Controller {
     const { client, clock, random } = config;
     const logger = config.logger.with({ controller: this.name });
     this.#config = { ...config, logger };
+    const errors = 'garbagecollector_controller_resources_sync_error_total';
+    const help = 'How often it could not be told which resources there are.';
+    this.#failures = (config.instruments ?? new Instruments()).counter({ name: errors, help }).with();
     this.#ready = new Promise((resolve) => {
       this.#resolveReady = resolve;
     });
@@ -134,7 +140,9 @@ export class GarbageCollector implements Controller {
       await Promise.race([this.#monitors.watch(monitored), timeout]).finally(() => synced.abort());
       this.#resolveReady();
     } catch (err) {
-      if (!signal.aborted) logger.warn('resources could not be discovered, will retry', { err });
+      if (signal.aborted) return;
+      this.#failures.value++;
+      logger.warn('resources could not be discovered, will retry', { err });
     }
   }
 

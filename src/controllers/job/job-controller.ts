@@ -21,6 +21,7 @@ import { semanticEqual } from '../../machinery/deep.ts';
 import * as labels from '../../machinery/labels.ts';
 import { claim } from '../claim.ts';
 import type { ClaimConfig, Claimant } from '../claim.ts';
+import { Instruments } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BY_CONTROLLER, byController, controllerOf, newControllerRef, orphansOf } from '../controller-ref.ts';
 import { OwnWrites } from '../own-writes.ts';
@@ -43,6 +44,8 @@ import {
   templateFor,
   TRACKING_FINALIZER,
 } from './job-pods.ts';
+import { JobMetrics } from './metrics.ts';
+import type { SyncAction } from './metrics.ts';
 import { conditionOf, verdictOf, type Verdict } from './verdict.ts';
 
 type ReadJob = Immutable<Job>;
@@ -77,10 +80,12 @@ export class JobController implements Controller {
   readonly #expectations: ControllerExpectations;
   readonly #writes: OwnWrites;
   readonly #backoff = new JobBackoff();
+  readonly #metrics: JobMetrics;
 
   constructor(config: JobControllerConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
+    this.#metrics = new JobMetrics(config.instruments ?? new Instruments());
     this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('job') });
     this.#orphans = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('job_orphan_pod') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
@@ -92,7 +97,11 @@ export class JobController implements Controller {
     this.#pods = informers.informerFor(pods);
     this.#pods.addIndexers({ [BY_CONTROLLER]: byController });
     this.#jobs.addEventHandler({
-      onAdd: (job) => this.#jobChanged(job),
+      onAdd: (job) => {
+        const { managedBy } = job.spec;
+        if (managedBy !== undefined && managedBy !== MANAGER) this.#metrics.runElsewhere(managedBy);
+        this.#jobChanged(job);
+      },
       onUpdate: (before, job) => {
         if (before.metadata.uid !== job.metadata.uid) this.#jobGone(before);
         this.#jobChanged(job);
@@ -100,9 +109,16 @@ export class JobController implements Controller {
       onDelete: (job) => this.#jobGone(job),
     });
     this.#pods.addEventHandler({
-      onAdd: (pod) => this.#podAdded(pod),
-      onUpdate: (before, pod) => this.#podUpdated(before, pod),
+      onAdd: (pod) => {
+        this.#metrics.podChanged(undefined, pod);
+        this.#podAdded(pod);
+      },
+      onUpdate: (before, pod) => {
+        this.#metrics.podChanged(before, pod);
+        this.#podUpdated(before, pod);
+      },
       onDelete: (pod) => {
+        this.#metrics.podChanged(pod, undefined);
         const owner = this.#ownerOf(pod);
         if (owner === undefined) return;
         this.#writes.gone(objectKey(owner), pod);
@@ -222,16 +238,25 @@ export class JobController implements Controller {
     if (job.spec.managedBy !== undefined && job.spec.managedBy !== MANAGER) return reconciled;
     const behindMs = this.#writes.remainingMs(key);
     if (behindMs > 0) return requeueAfter(behindMs);
+    const { clock } = this.#config;
+    const begun = clock.monotonic();
+    const done: { action: SyncAction } = { action: 'reconciling' };
+    let result: 'success' | 'error' = 'error';
     try {
-      return await this.#sync(key, job, signal);
+      const next = await this.#sync(key, job, done, signal);
+      result = 'success';
+      return next;
     } catch (err) {
       if (apierrors.isConflict(err)) return requeue;
       if (isNamespaceTerminating(err)) return reconciled;
       throw err;
+    } finally {
+      this.#metrics.synced(job, result, done.action, (clock.monotonic() - begun) / 1000);
     }
   }
 
-  async #sync(key: string, job: ReadJob, signal: AbortSignal): Promise<ReconcileResult> {
+  /** `done`: told as soon as it is known. */
+  async #sync(key: string, job: ReadJob, done: { action: SyncAction }, signal: AbortSignal): Promise<ReconcileResult> {
     const owner = claimantOf(job);
     const { uid, namespace = '' } = job.metadata;
     const { lister } = this.#pods;
@@ -248,7 +273,9 @@ export class JobController implements Controller {
     this.#backoff.note(uid, facts.newlyEnded);
     const verdict = verdictOf({ ...facts, job: started, nowMs });
     const managed = await this.#manage(key, started, facts, verdict, signal);
+    done.action = managed.action;
     let current = await this.#report(key, job, statusOf(started, facts, managed, verdict, nowMs), signal);
+    this.#metrics.judged(started, [...facts.newlyFailed, ...facts.ignored]);
     const released = await this.#release(key, facts.toRelease, signal);
     if (facts.uncountedFailed.length + facts.uncountedSucceeded.length > 0 || verdict !== undefined) {
       const counted = withCounted(current, released, facts);
@@ -265,6 +292,7 @@ export class JobController implements Controller {
   }
 
   #announce(job: ReadJob, { outcome, reason, message }: Verdict): void {
+    this.#metrics.finished(job, outcome, reason);
     if (outcome === 'Complete') this.#recorder.event(claimantOf(job), 'Normal', 'Completed', 'Job completed');
     else this.#recorder.event(claimantOf(job), 'Warning', reason, message);
   }
@@ -272,7 +300,12 @@ export class JobController implements Controller {
   /** Creates and deletes pods; or deletes all that are active, if the job is over or suspended. */
   async #manage(key: string, job: ReadJob, facts: Facts, verdict: Verdict | undefined, signal: AbortSignal): Promise<Managed> {
     const { active } = facts;
-    const idle: Managed = { active: active.length, ready: active.filter(isPodReady).length, terminating: facts.terminating };
+    const idle: Managed = {
+      action: 'tracking',
+      active: active.length,
+      ready: active.filter(isPodReady).length,
+      terminating: facts.terminating,
+    };
     if (!this.#expectations.satisfiedExpectations(key) || job.metadata.deletionTimestamp !== undefined) return idle;
     if (verdict !== undefined || job.spec.suspend === true) return this.#delete(key, job, facts, active, signal);
     const counted = active.length + (replacesOnlyFailed(job) ? facts.terminating : 0);
@@ -303,15 +336,22 @@ export class JobController implements Controller {
     const reference = newControllerRef(job.metadata, owner);
     const pending = slots.values();
     this.#expectations.expectCreations(key, slots.length);
+    let refused = 0;
     const { successes, failure } = await slowStartBatch(slots.length, 1, async () => {
       const { value: index } = pending.next();
       const failures = (index === undefined ? undefined : indexes?.failures.get(index)) ?? { counted: 0, ignored: 0 };
       const baseName = index === undefined ? job.metadata.name : `${job.metadata.name}-${index}`;
-      await this.#podControl.create(owner, templateFor(job, index, failures), reference, signal, baseName);
+      const made = this.#podControl.create(owner, templateFor(job, index, failures), reference, signal, baseName);
+      await made.catch((err: unknown) => {
+        refused++;
+        throw err;
+      });
     });
     for (let i = successes; i < slots.length; i++) this.#expectations.creationObserved(key);
+    this.#metrics.created(job, facts, successes, refused);
     return {
       ...idle,
+      action: 'pods_created',
       active: idle.active + successes,
       ...(againInMs !== undefined && { againInMs }),
       ...(failure !== undefined && !isNamespaceTerminating(failure) && { failure }),
@@ -338,6 +378,7 @@ export class JobController implements Controller {
     const gone = chosen.filter((_, index) => results[index]?.status === 'fulfilled');
     const left = facts.active.filter((pod) => !gone.includes(pod));
     return {
+      action: 'pods_deleted',
       active: left.length,
       ready: left.filter(isPodReady).length,
       terminating: facts.terminating + gone.length,
@@ -370,6 +411,7 @@ export class JobController implements Controller {
     if (semanticEqual(status, job.status)) return job;
     const updated = await this.#config.client.resource(jobs).updateStatus({ ...job, status }, { signal });
     this.#writes.wrote(key, updated, this.#jobs.lister.getByKey(key));
+    this.#metrics.counted(job, updated);
     this.#announceSuspension(job, updated);
     return updated;
   }
@@ -383,6 +425,7 @@ export class JobController implements Controller {
 }
 
 interface Managed {
+  readonly action: SyncAction;
   readonly active: number;
   readonly ready: number;
   readonly terminating: number;
@@ -400,6 +443,8 @@ interface Facts {
   /** Pods that hold their index: active, and, where only failed pods are replaced, those on their way out. */
   readonly holding: readonly ReadPod[];
   readonly newlyFailed: readonly ReadPod[];
+  /** Failed, and passed over by the policy. */
+  readonly ignored: readonly ReadPod[];
   readonly newlyEnded: readonly ReadPod[];
   readonly failed: number;
   readonly succeeded: number;
@@ -452,6 +497,7 @@ function factsOf(job: ReadJob, owned: readonly ReadPod[]): Facts {
     terminating: leaving.length,
     holding: replacesOnlyFailed(job) ? [...active, ...leaving] : active,
     newlyFailed,
+    ignored,
     newlyEnded: [...newlySucceeded, ...newlyFailed],
     failed: baseFailed + uncountedFailed.length,
     succeeded: indexes === undefined ? baseSucceeded + uncountedSucceeded.length : baseSucceeded,

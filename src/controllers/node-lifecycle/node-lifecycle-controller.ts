@@ -13,6 +13,8 @@ import { RateLimitingQueue, TokenBucket, reconciled, requeue, runWorkers } from 
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import * as wait from '../../machinery/wait.ts';
+import { exponentialBuckets, Instruments } from '../../machinery/instruments.ts';
+import type { Counter, Family, Histogram } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isPodReady } from '../pod-state.ts';
 import { BY_NODE, byNode } from '../pods-by-node.ts';
@@ -48,6 +50,11 @@ export class NodeLifecycleController implements Controller {
   readonly #pods: SharedInformer<Immutable<Pod>>;
   readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
+  readonly #evictions: Family<Counter>;
+  readonly #lookDuration: Histogram;
+  readonly #roundDuration: Histogram;
+  /** Zones with the nodes of the last look that say how they are. */
+  #zones: ReadonlyMap<string, readonly ReadNode[]> = new Map();
   /** By node name. */
   readonly #heartbeats = new Map<string, Heartbeat>();
   /** Nodes a second from which pods may be evicted, by zone; undefined: everything is disrupted, nothing is evicted. */
@@ -59,6 +66,28 @@ export class NodeLifecycleController implements Controller {
     this.#config = config;
     this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('node_lifecycle_controller') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'node-controller' });
+    const instruments = config.instruments ?? new Instruments();
+    const description = (name: string, help: string) => ({ name: `node_collector_${name}`, help });
+    this.#evictions = instruments.counter({
+      ...description('evictions_total', 'Nodes from which eviction began.'),
+      labels: ['zone'],
+    });
+    const histogram = (name: string, help: string, first: number): Histogram =>
+      instruments.histogram(description(name, help), exponentialBuckets(first, 4, 8)).with();
+    this.#lookDuration = histogram('update_node_health_duration_seconds', 'How long a look at a node took.', 0.001);
+    this.#roundDuration = histogram('update_all_nodes_health_duration_seconds', 'How long a look at all nodes took.', 0.01);
+    const gauge = (name: string, help: string, value: (zone: readonly ReadNode[]) => number): void =>
+      instruments.gauge({ ...description(name, help), labels: ['zone'] }, () =>
+        [...this.#zones].map(([zone, members]) => [[zoneLabel(zone)], value(members)]),
+      );
+    const unhealthy = (members: readonly ReadNode[]): number => members.filter((node) => readyStatus(node) !== 'True').length;
+    gauge('zone_size', 'Nodes of a zone.', (members) => members.length);
+    gauge('unhealthy_nodes_in_zone', 'Nodes of a zone that are not ready.', unhealthy);
+    gauge(
+      'zone_health',
+      'How many of a hundred nodes of a zone are ready.',
+      (members) => (100 * (members.length - unhealthy(members))) / members.length,
+    );
     this.#nodes = informers.informerFor(nodes);
     this.#leases = informers.informerFor(leases, { namespace: NODE_LEASE_NAMESPACE });
     this.#pods = informers.informerFor(pods);
@@ -93,18 +122,23 @@ export class NodeLifecycleController implements Controller {
 
   /** One look at every node. */
   async #monitor(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#config;
+    const begun = clock.monotonic();
     this.#updateRates();
     for (const node of this.#nodes.lister.list()) {
       if (signal.aborted) return;
+      const looked = clock.monotonic();
       try {
         if (await this.#isNotReady(node, signal)) await this.#markPods(node, signal);
       } catch (err) {
         if (signal.aborted) return;
         this.#config.logger.warn('a node could not be checked, will retry', { node: node.metadata.name, err });
       }
+      this.#lookDuration.observe((clock.monotonic() - looked) / 1000);
       // The rate of evictions, or a token of it, may have changed.
       if (this.#isTaintPending(node)) this.#queue.add(node.metadata.name);
     }
+    this.#roundDuration.observe((clock.monotonic() - begun) / 1000);
   }
 
   #look(node: ReadNode): Heartbeat {
@@ -168,13 +202,15 @@ export class NodeLifecycleController implements Controller {
   async #reconcile(name: string, signal: AbortSignal): Promise<ReconcileResult> {
     const node = this.#nodes.lister.getByKey(name);
     if (node === undefined || node.metadata.deletionTimestamp !== undefined) return reconciled;
-    const taints = wantedTaints(node, this.#eviction(node), formatTime(this.#config.clock.now()));
+    const eviction = this.#eviction(node);
+    const taints = wantedTaints(node, eviction, formatTime(this.#config.clock.now()));
     if (taints === undefined) return reconciled;
     const { uid, resourceVersion } = node.metadata;
     try {
       await this.#config.client
         .resource(nodes)
         .patch(name, 'application/merge-patch+json', { metadata: { uid, resourceVersion }, spec: { taints } }, { signal });
+      if (eviction === 'start') this.#evictions.with(zoneLabel(zoneOf(node))).value++;
       return reconciled;
     } catch (err) {
       if (apierrors.isNotFound(err)) return reconciled;
@@ -221,6 +257,7 @@ export class NodeLifecycleController implements Controller {
       if (others === undefined) zones.set(zone, [node]);
       else others.push(node);
     }
+    this.#zones = zones;
     const before = this.#rates;
     this.#rates = evictionRates(zones, this.#config.evictionRates);
     if ((before === undefined) !== (this.#rates === undefined)) {
@@ -234,4 +271,9 @@ export class NodeLifecycleController implements Controller {
     const { name, uid } = node.metadata;
     this.#recorder.event({ kind: 'Node', name, uid }, 'Normal', reason, message);
   }
+}
+
+/** As Kubernetes tells it: '' for nodes without region and zone; between the two there is a character that shows nowhere. */
+function zoneLabel(zone: string): string {
+  return zone === ':' ? '' : zone.replace(':', ':\0:');
 }

@@ -14,6 +14,7 @@ import type { SharedInformer } from '../../client/informers/index.ts';
 import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { Instruments } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { NewestObjects } from '../newest-objects.ts';
 import { BY_CLAIM, byClaim } from '../pod-claims.ts';
@@ -21,6 +22,7 @@ import { isPodTerminal } from '../pod-state.ts';
 import { boundClaim, boundVolume, claimInPhase, isAnnotated, unboundVolume, volumeInPhase, withProvisioner } from './binding.ts';
 import { mismatch, refersTo, volumeMode } from './matching.ts';
 import { isExternal, migratedVolume, provisionerOf } from './migration.ts';
+import { VolumeMetrics } from './metrics.ts';
 import { BIND_COMPLETED, BOUND_BY_CONTROLLER, PROVISIONED_BY, SELECTED_NODE } from './names.ts';
 import { classOfClaim, classOfVolume, defaultClass, isDefaultClass, saysNoClass, waitsForConsumer } from './storage-classes.ts';
 import { isFree, VolumeIndex } from './volume-index.ts';
@@ -53,6 +55,7 @@ export class PersistentVolumeBinder implements Controller {
   /** Storage classes that have volumes for which a claim may wait. */
   readonly #classQueue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
+  readonly #metrics: VolumeMetrics;
   /** By UID: why a claim waits, as it was last told. */
   readonly #told = new Map<string, string>();
 
@@ -70,6 +73,10 @@ export class PersistentVolumeBinder implements Controller {
     this.#pods.addIndexers({ [BY_CLAIM]: byClaim });
     this.#claimInformer.addIndexers({
       [BY_VOLUME]: ({ spec }) => (spec.volumeName === undefined ? [] : [spec.volumeName]),
+    });
+    this.#metrics = new VolumeMetrics(config.instruments ?? new Instruments(), {
+      volumes: () => this.#volumeInformer.lister.list(),
+      claims: () => this.#claimInformer.lister.list(),
     });
     this.#claims = new NewestObjects(this.#claimInformer, (before, after) => this.#claimChanged(before, after));
     this.#volumes = new NewestObjects(this.#volumeInformer, (before, after) => this.#volumeChanged(before, after));
@@ -192,7 +199,13 @@ export class PersistentVolumeBinder implements Controller {
     if (saysNoClass(claim)) {
       const given = defaultClass(this.#classes.lister.list());
       if (given !== undefined) {
-        await this.#updateClaim({ ...claim, spec: { ...claim.spec, storageClassName: given.metadata.name } }, signal);
+        try {
+          await this.#updateClaim({ ...claim, spec: { ...claim.spec, storageClassName: given.metadata.name } }, signal);
+        } catch (err) {
+          this.#metrics.classFailed();
+          throw err;
+        }
+        this.#metrics.classGiven();
         return;
       }
     }

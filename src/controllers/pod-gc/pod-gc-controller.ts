@@ -8,6 +8,8 @@ import type { SharedInformer } from '../../client/informers/index.ts';
 import { formatTime, parseTime } from '../../client/time.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import * as wait from '../../machinery/wait.ts';
+import { Instruments } from '../../machinery/instruments.ts';
+import type { Counter, Family } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { readyStatus } from '../node-lifecycle/node-taints.ts';
 import { isPodTerminal } from '../pod-state.ts';
@@ -24,16 +26,26 @@ export interface PodGcConfig extends ControllerConfig {
   readonly terminatedPodThreshold?: number;
 }
 
+/** As metrics say it. */
+type Reason = 'terminated' | 'unscheduled' | 'out-of-service' | 'orphaned';
+
 export class PodGcController implements Controller {
   readonly name = 'pod-garbage-collector-controller';
   readonly #config: PodGcConfig;
   readonly #pods: SharedInformer<ReadPod>;
   readonly #nodes: SharedInformer<Immutable<Node>>;
+  readonly #deleted: Family<Counter>;
+  readonly #failed: Family<Counter>;
   /** Nodes that pods name and that do not exist, and since when that is known, on the monotonic clock. */
   readonly #missing = new Map<string, number>();
 
   constructor(config: PodGcConfig) {
     this.#config = config;
+    const instruments = config.instruments ?? new Instruments();
+    const counter = (name: string, help: string): Family<Counter> =>
+      instruments.counter({ name: `pod_gc_collector_force_delete_pod${name}_total`, help, labels: ['namespace', 'reason'] });
+    this.#deleted = counter('s', 'Pods removed.');
+    this.#failed = counter('_errors', 'Pods that could not be removed.');
     this.#pods = config.informers.informerFor(pods);
     this.#nodes = config.informers.informerFor(nodes);
   }
@@ -53,16 +65,18 @@ export class PodGcController implements Controller {
   async #collect(signal: AbortSignal): Promise<void> {
     const all = this.#pods.lister.list();
     for (const pod of terminatedOverLimit(all, this.#config.terminatedPodThreshold ?? 12_500)) {
-      await this.#remove(pod, 'PodGC: the oldest finished pods are removed', signal);
+      await this.#remove(pod, 'terminated', 'PodGC: the oldest finished pods are removed', signal);
     }
     for (const pod of all) {
       if (pod.metadata.deletionTimestamp === undefined) continue;
-      if (!pod.spec.nodeName) await this.#remove(pod, 'PodGC: unscheduled and terminating', signal);
-      else if (this.#isOutOfService(pod.spec.nodeName)) await this.#remove(pod, 'PodGC: node is out of service', signal);
+      if (!pod.spec.nodeName) await this.#remove(pod, 'unscheduled', 'PodGC: unscheduled and terminating', signal);
+      else if (this.#isOutOfService(pod.spec.nodeName)) {
+        await this.#remove(pod, 'out-of-service', 'PodGC: node is out of service', signal);
+      }
     }
     const gone = await this.#nodesThatAreGone(all, signal);
     for (const pod of all) {
-      if (gone.has(pod.spec.nodeName ?? '')) await this.#remove(pod, 'PodGC: node no longer exists', signal);
+      if (gone.has(pod.spec.nodeName ?? '')) await this.#remove(pod, 'orphaned', 'PodGC: node no longer exists', signal);
     }
   }
 
@@ -91,7 +105,7 @@ export class PodGcController implements Controller {
   }
 
   /** A pod that has not finished fails first, so that its controller sees why it went. */
-  async #remove(pod: ReadPod, message: string, signal: AbortSignal): Promise<void> {
+  async #remove(pod: ReadPod, reason: Reason, message: string, signal: AbortSignal): Promise<void> {
     const { client, clock, logger } = this.#config;
     const { name, namespace = '', uid } = pod.metadata;
     const scoped = client.resource(pods).namespace(namespace);
@@ -108,11 +122,13 @@ export class PodGcController implements Controller {
         await scoped.patch(name, 'application/strategic-merge-patch+json', patch, { subresource: 'status', signal });
       }
       await scoped.delete(name, { gracePeriodSeconds: 0, preconditions: { uid }, signal });
+      this.#deleted.with(namespace, reason).value++;
       logger.info('a pod was removed', { pod: `${namespace}/${name}`, reason: message });
     } catch (err) {
       if (signal.aborted) throw err;
       // Gone, or another by that name.
       if (apierrors.isNotFound(err) || apierrors.isConflict(err)) return;
+      this.#failed.with(namespace, reason).value++;
       logger.warn('a pod could not be removed, will retry', { pod: `${namespace}/${name}`, err });
     }
   }

@@ -12,6 +12,8 @@ import type { SharedInformer } from '../../client/informers/index.ts';
 import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { countSamples, Instruments } from '../../machinery/instruments.ts';
+import type { Counter, Family } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BY_CONTROLLER, byController, controllerOf, newControllerRef } from '../controller-ref.ts';
 import { OwnWrites } from '../own-writes.ts';
@@ -34,6 +36,7 @@ export class ResourceClaimController implements Controller {
   readonly #podQueue: RateLimitingQueue;
   readonly #claimQueue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
+  readonly #creations: Family<Counter>;
   /** By the pod's key: claims made for it. */
   readonly #writes: OwnWrites;
 
@@ -47,6 +50,16 @@ export class ResourceClaimController implements Controller {
     this.#pods = informers.informerFor(pods);
     this.#claims = informers.informerFor(resourceClaims);
     this.#templates = informers.informerFor(resourceClaimTemplates);
+    const instruments = config.instruments ?? new Instruments();
+    this.#creations = instruments.counter({
+      name: 'resourceclaim_controller_creates_total',
+      help: 'Claims that were to be made from a template.',
+      labels: ['status', 'admin_access'],
+    });
+    const labels = ['allocated', 'admin_access', 'source'];
+    instruments.gauge({ name: 'resourceclaim_controller_resource_claims', help: 'Claims.', labels }, () =>
+      countSamples(this.#claims.lister.list().map(metricLabels)),
+    );
     this.#claims.addIndexers({ [BY_CONTROLLER]: byController });
     const podChanged = (pod: ReadPod): void => {
       if (pod.spec.resourceClaims === undefined) return;
@@ -133,6 +146,17 @@ export class ResourceClaimController implements Controller {
     return reconciled;
   }
 
+  async #counted<T>(template: Immutable<ResourceClaimTemplate>['spec'], create: () => Promise<T>): Promise<T> {
+    let status = 'failure';
+    try {
+      const created = await create();
+      status = 'success';
+      return created;
+    } finally {
+      this.#creations.with(status, String(asksForAdminAccess(template.spec))).value++;
+    }
+  }
+
   /** The claim that the template has become for this pod, made if it has not. */
   async #claimFor(
     pod: ReadPod,
@@ -148,18 +172,20 @@ export class ResourceClaimController implements Controller {
       const template = this.#templates.lister.get(namespace, templateName);
       if (template === undefined) throw new Error(`resource claim template "${templateName}": not found`);
       const { labels, annotations } = template.spec.metadata;
-      const created = await this.#config.client.resource(resourceClaims).create(
-        {
-          metadata: {
-            generateName: `${name}-${podClaim.name}-`,
-            namespace,
-            ...(labels !== undefined && { labels }),
-            annotations: { ...annotations, [POD_CLAIM_NAME]: podClaim.name },
-            ownerReferences: [newControllerRef(pod.metadata, { apiVersion: 'v1', kind: 'Pod' })],
+      const created = await this.#counted(template.spec, () =>
+        this.#config.client.resource(resourceClaims).create(
+          {
+            metadata: {
+              generateName: `${name}-${podClaim.name}-`,
+              namespace,
+              ...(labels !== undefined && { labels }),
+              annotations: { ...annotations, [POD_CLAIM_NAME]: podClaim.name },
+              ownerReferences: [newControllerRef(pod.metadata, { apiVersion: 'v1', kind: 'Pod' })],
+            },
+            spec: template.spec.spec,
           },
-          spec: template.spec.spec,
-        },
-        { signal },
+          { signal },
+        ),
       );
       this.#writes.wrote(objectKey(pod), created, this.#claims.lister.getByKey(objectKey(created)));
       return created;
@@ -263,4 +289,16 @@ function podKeyOf(claim: ReadClaim): string | undefined {
 function claimNamesOf({ spec, status }: ReadPod): readonly string[] {
   const direct = (spec.resourceClaims ?? []).flatMap(({ resourceClaimName }) => resourceClaimName ?? []);
   return [...direct, ...(status.resourceClaimStatuses ?? []).flatMap(({ resourceClaimName }) => resourceClaimName ?? [])];
+}
+
+function asksForAdminAccess({ devices }: ReadClaim['spec']): boolean {
+  return (devices?.requests ?? []).some(({ exactly }) => exactly?.adminAccess === true);
+}
+
+/** Whether it has devices, whether it asks for those of others, and who has made it. */
+function metricLabels({ metadata: { annotations = {} }, spec, status }: ReadClaim): readonly string[] {
+  let source = '';
+  if (annotations['resource.kubernetes.io/extended-resource-claim'] === 'true') source = 'extended_resource';
+  else if ((annotations[POD_CLAIM_NAME] ?? '') !== '') source = 'resource_claim_template';
+  return [String(status.allocation !== undefined), String(asksForAdminAccess(spec)), source];
 }

@@ -8,6 +8,8 @@ import type { SharedInformer } from '../../client/informers/index.ts';
 import { RateLimitingQueue, reconciled, runWorkers } from '../../client/workqueue/index.ts';
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { exponentialBuckets, Instruments } from '../../machinery/instruments.ts';
+import type { Counter, Family, Histogram } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isNamespaceTerminating } from '../pod-control.ts';
 
@@ -29,11 +31,20 @@ export class RootCaPublisher implements Controller {
   readonly #namespaces: SharedInformer<Immutable<Namespace>>;
   readonly #configMaps: SharedInformer<Immutable<ConfigMap>>;
   readonly #queue: RateLimitingQueue;
+  readonly #syncs: Family<Counter>;
+  readonly #durations: Family<Histogram>;
 
   constructor(config: RootCaPublisherConfig) {
     this.#config = config;
     this.#data = { 'ca.crt': config.rootCa };
     this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('root_ca_cert_publisher') });
+    const instruments = config.instruments ?? new Instruments();
+    const description = (name: string, help: string) => ({ name: `root_ca_cert_publisher_${name}`, help, labels: ['code'] });
+    this.#syncs = instruments.counter(description('sync_total', 'Looks at a namespace.'));
+    this.#durations = instruments.histogram(
+      description('sync_duration_seconds', 'How long a look at a namespace took.'),
+      exponentialBuckets(0.001, 2, 15),
+    );
     this.#namespaces = config.informers.informerFor(namespaces);
     this.#configMaps = config.informers.informerFor(configMaps, { fieldSelector: `metadata.name=${ROOT_CA_CONFIG_MAP}` });
     this.#namespaces.addEventHandler({
@@ -49,7 +60,22 @@ export class RootCaPublisher implements Controller {
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#namespaces.waitForSync(signal), this.#configMaps.waitForSync(signal)]);
     const { logger } = this.#config;
-    await runWorkers(this.#queue, 1, (name, stop) => this.#reconcile(name, stop), signal, { logger });
+    await runWorkers(this.#queue, 1, (name, stop) => this.#counted(name, stop), signal, { logger });
+  }
+
+  async #counted(namespace: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const { clock } = this.#config;
+    const begun = clock.monotonic();
+    let code = '200';
+    try {
+      return await this.#reconcile(namespace, signal);
+    } catch (err) {
+      code = err instanceof apierrors.StatusError ? String(err.status.code ?? 500) : '500';
+      throw err;
+    } finally {
+      this.#syncs.with(code).value++;
+      this.#durations.with(code).observe((clock.monotonic() - begun) / 1000);
+    }
   }
 
   async #reconcile(namespace: string, signal: AbortSignal): Promise<ReconcileResult> {

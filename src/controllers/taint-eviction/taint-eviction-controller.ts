@@ -10,6 +10,8 @@ import { formatTime } from '../../client/time.ts';
 import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { Instruments } from '../../machinery/instruments.ts';
+import type { Counter, Histogram } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BY_NODE, byNode } from '../pods-by-node.ts';
 import { isPodTerminal } from '../pod-state.ts';
@@ -29,6 +31,8 @@ interface Countdown {
   readonly since: number;
 }
 
+const LATENCY_BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240];
+
 export class TaintEvictionController implements Controller {
   readonly name = 'taint-eviction-controller';
   readonly #config: TaintEvictionConfig;
@@ -36,6 +40,9 @@ export class TaintEvictionController implements Controller {
   readonly #nodes: SharedInformer<Immutable<Node>>;
   readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
+  readonly #deletions: Counter;
+  /** From when its time was over to when it was deleted. */
+  readonly #latency: Histogram;
   /** By the pod's key. */
   readonly #countdowns = new Map<string, Countdown>();
 
@@ -44,6 +51,11 @@ export class TaintEvictionController implements Controller {
     this.#config = config;
     this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('noexec_taint_pod') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: this.name });
+    const instruments = config.instruments ?? new Instruments();
+    const names = 'taint_eviction_controller_pod_deletion';
+    this.#deletions = instruments.counter({ name: `${names}s_total`, help: 'Pods deleted.' }).with();
+    const duration = { name: `${names}_duration_seconds`, help: "From the end of a pod's time on its node to its deletion." };
+    this.#latency = instruments.histogram(duration, LATENCY_BUCKETS_SECONDS).with();
     this.#pods = informers.informerFor(pods);
     this.#nodes = informers.informerFor(nodes);
     this.#pods.addIndexers({ [BY_NODE]: byNode });
@@ -88,11 +100,12 @@ export class TaintEvictionController implements Controller {
         this.#cancel(key, pod);
         return reconciled;
       case 'evict':
-        return this.#evict(key, pod, signal);
+        return this.#evict(key, pod, this.#config.clock.monotonic(), signal);
       case 'limited': {
-        const leftMs = this.#countdown(key, pod).since + stay.seconds * 1000 - this.#config.clock.monotonic();
+        const dueMs = this.#countdown(key, pod).since + stay.seconds * 1000;
+        const leftMs = dueMs - this.#config.clock.monotonic();
         if (leftMs > 0) return requeueAfter(leftMs);
-        return this.#evict(key, pod, signal);
+        return this.#evict(key, pod, dueMs, signal);
       }
     }
   }
@@ -110,7 +123,8 @@ export class TaintEvictionController implements Controller {
     if (this.#countdowns.delete(key)) this.#event(pod, `Cancelling deletion of Pod ${key}`);
   }
 
-  async #evict(key: string, pod: ReadPod, signal: AbortSignal): Promise<ReconcileResult> {
+  /** `dueMs`: since when, on the monotonic clock. */
+  async #evict(key: string, pod: ReadPod, dueMs: number, signal: AbortSignal): Promise<ReconcileResult> {
     const { client, clock, logger } = this.#config;
     const { name, namespace = '', uid } = pod.metadata;
     const scoped = client.resource(pods).namespace(namespace);
@@ -126,6 +140,8 @@ export class TaintEvictionController implements Controller {
       const patch = { metadata: { uid }, status: { conditions: [condition] } };
       await scoped.patch(name, 'application/strategic-merge-patch+json', patch, { subresource: 'status', signal });
       await scoped.delete(name, { preconditions: { uid }, signal });
+      this.#deletions.value++;
+      this.#latency.observe((clock.monotonic() - dueMs) / 1000);
     } catch (err) {
       // Another by that name, or somebody has changed it: look again.
       if (apierrors.isConflict(err)) return requeue;

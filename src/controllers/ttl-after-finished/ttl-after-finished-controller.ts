@@ -9,6 +9,8 @@ import { parseTime } from '../../client/time.ts';
 import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { exponentialBuckets, Instruments } from '../../machinery/instruments.ts';
+import type { Histogram } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 
 type ReadJob = Immutable<Job>;
@@ -18,10 +20,14 @@ export class TtlAfterFinishedController implements Controller {
   readonly #config: ControllerConfig;
   readonly #jobs: SharedInformer<ReadJob>;
   readonly #queue: RateLimitingQueue;
+  readonly #delay: Histogram;
 
   constructor(config: ControllerConfig) {
     this.#config = config;
     this.#queue = new RateLimitingQueue({ clock: config.clock, metrics: config.queueMetrics?.('ttl_jobs_to_delete') });
+    const name = 'ttl_after_finished_controller_job_deletion_duration_seconds';
+    const description = { name, help: 'From when a job could go to its deletion.' };
+    this.#delay = (config.instruments ?? new Instruments()).histogram(description, exponentialBuckets(0.1, 2, 14)).with();
     this.#jobs = config.informers.informerFor(jobs);
     const consider = (job: ReadJob): void => {
       if (expiryOf(job) !== undefined) this.#queue.add(objectKey(job));
@@ -52,6 +58,7 @@ export class TtlAfterFinishedController implements Controller {
       if (still > clock.now()) return requeueAfter(still - clock.now());
       const preconditions = { uid, resourceVersion: live.metadata.resourceVersion };
       await inNamespace.delete(name, { preconditions, propagationPolicy: 'Foreground', signal });
+      this.#delay.observe((clock.now() - still) / 1000);
     } catch (err) {
       if (apierrors.isNotFound(err)) return reconciled;
       throw err;

@@ -1,0 +1,225 @@
+// What single controllers tell of their work.
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import { cronJobs, jobs } from '../api/batch/v1/index.ts';
+import { configMaps, namespaces, nodes, persistentVolumeClaims, persistentVolumes, pods } from '../api/core/v1/index.ts';
+import { csiDrivers, storageClasses, volumeAttachments } from '../api/storage/v1/index.ts';
+import { formatTime } from '../client/time.ts';
+import { Instruments } from '../machinery/instruments.ts';
+import { AttachDetachController } from './attach-detach/index.ts';
+import type { Controller, ControllerConfig } from './controller.ts';
+import { CronJobController } from './cronjob/index.ts';
+import { EphemeralVolumeController } from './ephemeral-volume/index.ts';
+import { JobController } from './job/index.ts';
+import { NodeLifecycleController } from './node-lifecycle/index.ts';
+import { PersistentVolumeBinder } from './persistent-volume/index.ts';
+import { newClaim, newVolume } from './persistent-volume/testing/objects.ts';
+import { PodGcController } from './pod-gc/index.ts';
+import { RootCaPublisher } from './root-ca-publisher/index.ts';
+import { TaintEvictionController } from './taint-eviction/index.ts';
+import { startTestCluster } from './testing/test-cluster.ts';
+import type { TestCluster } from './testing/test-cluster.ts';
+import { TtlAfterFinishedController } from './ttl-after-finished/index.ts';
+
+const MERGE = 'application/merge-patch+json';
+
+let cluster: TestCluster;
+let instruments: Instruments;
+beforeEach(async () => {
+  cluster = await startTestCluster();
+  instruments = new Instruments();
+});
+afterEach(() => cluster.stop());
+
+const run = (make: (config: ControllerConfig) => Controller) => cluster.run((config) => make({ ...config, instruments }));
+/** The samples whose names begin so; of histograms only how many there are. */
+const told = (prefix: string): readonly string[] =>
+  instruments
+    .text()
+    .split('\n')
+    .filter((line) => line.startsWith(prefix) && !/_bucket|_sum/.test(line));
+const settle = () => cluster.clock.settle();
+const containers = [{ name: 'c', image: 'i' }];
+
+test('the binder: volumes and claims, and classes given later', async () => {
+  const { client } = cluster;
+  await run((config) => new PersistentVolumeBinder(config));
+  await client.resource(persistentVolumes).create(newVolume('bound'));
+  await client.resource(persistentVolumeClaims).create(newClaim('c'));
+  await settle();
+  await client.resource(persistentVolumes).create(
+    newVolume('free', {
+      hostPath: null,
+      csi: { driver: 'd.example.com', volumeHandle: 'h' },
+      storageClassName: 'slow',
+    } as object),
+  );
+  await client
+    .resource(persistentVolumeClaims)
+    .create(newClaim('later', { storageClassName: undefined, accessModes: ['ReadWriteMany'] }));
+  await settle();
+  expect(told('pv_collector')).toEqual([
+    expect.stringMatching(/^pv_collector_bound_pv_count\{storage_class="\w*"\} 1$/),
+    expect.stringMatching(
+      /^pv_collector_bound_pvc_count\{namespace="default",storage_class="\w*",volume_attributes_class=""\} 1$/,
+    ),
+    'pv_collector_total_pv_count{plugin_name="kubernetes.io/host-path",volume_mode="Filesystem"} 1',
+    'pv_collector_total_pv_count{plugin_name="kubernetes.io/csi:d.example.com",volume_mode="Filesystem"} 1',
+    'pv_collector_unbound_pv_count{storage_class="slow"} 1',
+    expect.stringMatching(
+      /^pv_collector_unbound_pvc_count\{namespace="default",storage_class="\w*",volume_attributes_class=""\} 1$/,
+    ),
+  ]);
+  expect(told('retroactive')).toEqual(['retroactive_storageclass_errors_total 0', 'retroactive_storageclass_total 0']);
+  const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' };
+  await client.resource(storageClasses).create({ metadata: { name: 'default', annotations }, provisioner: 'example.com/p' });
+  await settle();
+  expect(told('retroactive_storageclass_total')).toEqual(['retroactive_storageclass_total 1']);
+});
+
+test('attaching: volumes in use, wanted and attached, and those taken by force', async () => {
+  const { client } = cluster;
+  await run((config) => new PersistentVolumeBinder(config));
+  await run((config) => new AttachDetachController(config));
+  await client.resource(csiDrivers).create({ metadata: { name: 'd.example.com' }, spec: {} });
+  await client.resource(nodes).create({
+    metadata: { name: 'n', annotations: { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' } },
+    status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: null, lastTransitionTime: null }] },
+  });
+  const csi = { driver: 'd.example.com', volumeHandle: 'h-v' };
+  await client.resource(persistentVolumes).create(newVolume('v', { hostPath: null, csi } as object));
+  await client.resource(persistentVolumeClaims).create(newClaim('c'));
+  await settle();
+  const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }];
+  await client
+    .resource(pods)
+    .create({ metadata: { name: 'p', namespace: 'default' }, spec: { nodeName: 'n', containers, volumes } });
+  await settle();
+  expect(told('storage_count')).toEqual([
+    'storage_count_attachable_volumes_in_use{node="n",volume_plugin="kubernetes.io/csi:d.example.com"} 1',
+  ]);
+  const of = (state: string): string =>
+    `attachdetach_controller_total_volumes{plugin_name="kubernetes.io/csi:d.example.com",state="${state}"} 1`;
+  expect(told('attachdetach')).toEqual([of('desired_state_of_world')]);
+  const [attachment] = (await client.resource(volumeAttachments).list()).items;
+  const name = attachment?.metadata.name ?? '';
+  await client.resource(volumeAttachments).patch(name, MERGE, { status: { attached: true } }, { subresource: 'status' });
+  await client
+    .resource(nodes)
+    .patch('n', MERGE, { status: { volumesInUse: ['kubernetes.io/csi/d.example.com^h-v'] } }, { subresource: 'status' });
+  await settle();
+  expect(told('attachdetach')).toEqual([of('desired_state_of_world'), of('actual_state_of_world')]);
+  expect(told('attach_detach')).toEqual([]);
+  const taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' as const }];
+  await client.resource(nodes).patch('n', MERGE, { spec: { taints } });
+  await client.resource(pods).namespace('default').delete('p', { gracePeriodSeconds: 0 });
+  await cluster.clock.advance('10s');
+  expect(told('attach_detach')).toEqual([
+    'attach_detach_controller_attachdetach_controller_forced_detaches{reason="out-of-service"} 1',
+  ]);
+});
+
+test('jobs: looks, pods, ends, and how late they are made and go', async () => {
+  const { client, clock } = cluster;
+  await run((config) => new JobController(config));
+  await run((config) => new CronJobController(config));
+  await run((config) => new TtlAfterFinishedController(config));
+  const template = { spec: { restartPolicy: 'Never' as const, containers } };
+  await client.resource(cronJobs).create({
+    metadata: { name: 'hourly', namespace: 'default' },
+    spec: { schedule: '0 * * * *', jobTemplate: { spec: { template, ttlSecondsAfterFinished: 10 } } },
+  });
+  await client.resource(jobs).create({
+    metadata: { name: 'elsewhere', namespace: 'default' },
+    spec: { managedBy: 'example.com/runner', template },
+  });
+  await clock.advance('61m');
+  expect(told('cronjob')).toEqual(['cronjob_controller_job_creation_skew_duration_seconds_count 1']);
+  expect(told('job_controller_jobs_by')).toEqual([
+    'job_controller_jobs_by_external_controller_total{controller_name="example.com/runner"} 1',
+  ]);
+  expect(told('job_controller_job_pods_creation')).toEqual([
+    'job_controller_job_pods_creation_total{reason="new",status="succeeded"} 1',
+  ]);
+  const [pod] = (await client.resource(pods).list()).items;
+  const state = { terminated: { exitCode: 0, finishedAt: formatTime(clock.now()) } };
+  const containerStatuses = [{ name: 'c', ready: false, restartCount: 0, image: '', imageID: '', state }];
+  const status = { phase: 'Succeeded', containerStatuses };
+  await client
+    .resource(pods)
+    .namespace('default')
+    .patch(pod?.metadata.name ?? '', MERGE, { status }, { subresource: 'status' });
+  await clock.advance('5s');
+  expect(told('job_controller_job_pods_finished')).toContain(
+    'job_controller_job_pods_finished_total{completion_mode="NonIndexed",result="succeeded"} 1',
+  );
+  expect(told('job_controller_jobs_finished')).toEqual([
+    'job_controller_jobs_finished_total{completion_mode="NonIndexed",result="succeeded",reason="CompletionsReached"} 1',
+  ]);
+  expect(told('job_controller_terminated')).toEqual([
+    'job_controller_terminated_pods_tracking_finalizer_total{event="add"} 1',
+    'job_controller_terminated_pods_tracking_finalizer_total{event="delete"} 1',
+  ]);
+  expect(told('job_controller_job_syncs').join('\n')).toMatch(/result="success",action="pods_created"\} [1-9]/);
+  await clock.advance('10s');
+  expect(told('ttl_after')).toEqual(['ttl_after_finished_controller_job_deletion_duration_seconds_count 1']);
+});
+
+test('nodes: how their zones are, and pods that go from them', async () => {
+  const { client, clock } = cluster;
+  await run((config) => new NodeLifecycleController(config));
+  await run((config) => new TaintEvictionController(config));
+  await run((config) => new PodGcController({ ...config, terminatedPodThreshold: 1 }));
+  const ready = (status: string) => ({
+    conditions: [{ type: 'Ready', status, lastHeartbeatTime: null, lastTransitionTime: null }],
+  });
+  const labels = { 'topology.kubernetes.io/region': 'r', 'topology.kubernetes.io/zone': 'z' };
+  await client.resource(nodes).create({ metadata: { name: 'well', labels }, status: ready('True') });
+  await client.resource(nodes).create({ metadata: { name: 'ill', labels }, status: ready('False') });
+  const access = client.resource(pods).namespace('default');
+  const tolerated = {
+    key: 'node.kubernetes.io/not-ready',
+    operator: 'Exists' as const,
+    effect: 'NoExecute' as const,
+    tolerationSeconds: 10,
+  };
+  await access.create({ metadata: { name: 'p' }, spec: { nodeName: 'ill', containers, tolerations: [tolerated] } });
+  for (const name of ['old', 'new']) {
+    await access.create({ metadata: { name }, spec: { nodeName: 'well', containers } });
+    await access.patch(name, MERGE, { status: { phase: 'Succeeded' } }, { subresource: 'status' });
+  }
+  await clock.advance('30s');
+  const zone = '{zone="r:\0:z"}';
+  expect(told('node_collector')).toEqual([
+    `node_collector_evictions_total${zone} 1`,
+    `node_collector_unhealthy_nodes_in_zone${zone} 1`,
+    expect.stringMatching(/^node_collector_update_all_nodes_health_duration_seconds_count [1-9]/),
+    expect.stringMatching(/^node_collector_update_node_health_duration_seconds_count [1-9]/),
+    `node_collector_zone_health${zone} 50`,
+    `node_collector_zone_size${zone} 2`,
+  ]);
+  expect(told('taint_eviction')).toEqual([
+    'taint_eviction_controller_pod_deletion_duration_seconds_count 1',
+    'taint_eviction_controller_pod_deletions_total 1',
+  ]);
+  expect(told('pod_gc')).toContain('pod_gc_collector_force_delete_pods_total{namespace="default",reason="terminated"} 1');
+});
+
+test('namespaces and ephemeral volumes: what was made', async () => {
+  const { client, clock } = cluster;
+  await run((config) => new RootCaPublisher({ ...config, rootCa: 'ca' }));
+  await run((config) => new EphemeralVolumeController(config));
+  await client.resource(namespaces).create({ metadata: { name: 'x' } });
+  const spec = { accessModes: ['ReadWriteOnce' as const], resources: { requests: { storage: '1Gi' } } };
+  const volumes = [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec } } }];
+  await client.resource(pods).create({ metadata: { name: 'p', namespace: 'default' }, spec: { containers, volumes } });
+  await clock.advance('1s');
+  expect((await client.resource(configMaps).namespace('x').list()).items).toHaveLength(1);
+  expect(told('root_ca').every((line) => /^root_ca_cert_publisher_sync_\w+\{code="200"\} [1-9]/.test(line))).toBe(true);
+  expect(told('root_ca')).toHaveLength(2);
+  expect(told('ephemeral')).toEqual([
+    'ephemeral_volume_controller_create_failures_total 0',
+    'ephemeral_volume_controller_create_total 1',
+  ]);
+});

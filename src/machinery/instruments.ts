@@ -1,0 +1,189 @@
+// Counters and histograms as plain numbers: counting costs next to nothing, and only who asks for the text pays for it. The text is
+// that of Prometheus (exposition format 0.0.4).
+
+/** Bounds from `first` on, each `factor` times the one before. */
+export function exponentialBuckets(first: number, factor: number, count: number): readonly number[] {
+  return Array.from({ length: count }, (_, i) => first * factor ** i);
+}
+
+export class Counter {
+  value = 0;
+}
+
+export class Histogram {
+  readonly #bounds: readonly number[];
+  /** How many were at most the bound of the same index and more than the one before; the last: more than all. */
+  readonly #counts: Float64Array;
+  #sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#counts = new Float64Array(bounds.length + 1);
+  }
+
+  observe(value: number): void {
+    const bounds = this.#bounds;
+    let bucket = 0;
+    while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket++;
+    this.#counts[bucket] = (this.#counts[bucket] as number) + 1;
+    this.#sum += value;
+  }
+
+  get count(): number {
+    return this.#counts.reduce((total, count) => total + count, 0);
+  }
+
+  get sum(): number {
+    return this.#sum;
+  }
+
+  /** Bound → how many were at most that. */
+  *cumulative(): Iterable<readonly [bound: number, count: number]> {
+    let count = 0;
+    for (let i = 0; i < this.#bounds.length; i++) {
+      count += this.#counts[i] as number;
+      yield [this.#bounds[i] as number, count];
+    }
+  }
+}
+
+/** What a family of metrics is called and told apart by. */
+export interface Description {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly string[];
+}
+
+/** By the values of the labels, one after the other: to look one up makes no text. */
+interface Branch<T> {
+  readonly next: Map<string, Branch<T>>;
+  entry: { readonly values: readonly string[]; readonly instrument: T } | undefined;
+}
+
+/** One instrument for each combination of label values. Values come from small closed sets, never from users. */
+export class Family<T> {
+  readonly description: Description;
+  readonly #make: () => T;
+  readonly #root: Branch<T> = { next: new Map(), entry: undefined };
+  readonly #entries: { readonly values: readonly string[]; readonly instrument: T }[] = [];
+
+  constructor(description: Description, make: () => T) {
+    this.description = description;
+    this.#make = make;
+  }
+
+  /** `values`: in the order of the description's labels. The same object for the same values. */
+  with(...values: readonly string[]): T {
+    let branch = this.#root;
+    for (const value of values) {
+      let next = branch.next.get(value);
+      if (next === undefined) {
+        next = { next: new Map(), entry: undefined };
+        branch.next.set(value, next);
+      }
+      branch = next;
+    }
+    if (branch.entry === undefined) {
+      branch.entry = { values, instrument: this.#make() };
+      this.#entries.push(branch.entry);
+    }
+    return branch.entry.instrument;
+  }
+
+  entries(): Iterable<{ readonly values: readonly string[]; readonly instrument: T }> {
+    return this.#entries;
+  }
+}
+
+export type Sample = readonly [values: readonly string[], value: number];
+
+export function counterText(family: Family<Counter>): string {
+  const samples = Array.from(family.entries(), ({ values, instrument }): Sample => [values, instrument.value]);
+  return sampleText(family.description, 'counter', samples);
+}
+
+export function gaugeText(description: Description, samples: readonly Sample[]): string {
+  return sampleText(description, 'gauge', samples);
+}
+
+function sampleText(description: Description, type: string, samples: readonly Sample[]): string {
+  const { name, labels = [] } = description;
+  return heading(description, type) + samples.map(([values, value]) => `${name}${labelText(labels, values)} ${value}\n`).join('');
+}
+
+export function histogramText(family: Family<Histogram>): string {
+  const { name, labels = [] } = family.description;
+  let text = heading(family.description, 'histogram');
+  for (const { values, instrument } of family.entries()) {
+    const line = (bound: string, count: number): string =>
+      `${name}_bucket${labelText([...labels, 'le'], [...values, bound])} ${count}\n`;
+    for (const [bound, count] of instrument.cumulative()) text += line(String(bound), count);
+    const own = labelText(labels, values);
+    text += `${line('+Inf', instrument.count)}${name}_sum${own} ${instrument.sum}\n${name}_count${own} ${instrument.count}\n`;
+  }
+  return text;
+}
+
+function heading({ name, help }: Description, type: string): string {
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+}
+
+function labelText(labels: readonly string[], values: readonly string[]): string {
+  if (labels.length === 0) return '';
+  const escaped = (value: string): string => value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
+  return `{${labels.map((label, i) => `${label}="${escaped(values[i] ?? '')}"`).join(',')}}`;
+}
+
+/** What the parts of a component tell of themselves, each under its own names; all of it as one text. */
+export class Instruments {
+  readonly #texts = new Map<string, () => string>();
+  readonly #counters = new Map<string, Family<Counter>>();
+  readonly #histograms = new Map<string, Family<Histogram>>();
+
+  /** Asked for again, it counts on. */
+  counter(description: Description): Family<Counter> {
+    return this.#family(this.#counters, description, () => new Counter(), counterText);
+  }
+
+  /** Asked for again, it counts on, with the bounds that it had. */
+  histogram(description: Description, bounds: readonly number[]): Family<Histogram> {
+    return this.#family(this.#histograms, description, () => new Histogram(bounds), histogramText);
+  }
+
+  /** Asked for when somebody reads. Said again, the last word holds. */
+  gauge(description: Description, collect: () => readonly Sample[]): void {
+    this.#texts.set(description.name, () => gaugeText(description, collect()));
+  }
+
+  /** Sorted by name; what has no values is left out. */
+  text(): string {
+    const families = [...this.#texts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text());
+    return families.filter((text) => text.split('\n').length > 3).join('');
+  }
+
+  #family<T>(
+    families: Map<string, Family<T>>,
+    description: Description,
+    make: () => T,
+    textOf: (family: Family<T>) => string,
+  ): Family<T> {
+    const present = families.get(description.name);
+    if (present !== undefined) return present;
+    const family = new Family(description, make);
+    families.set(description.name, family);
+    this.#texts.set(description.name, () => textOf(family));
+    return family;
+  }
+}
+
+/** Groups of equal keys, counted: for gauges. Each key is the values of the labels. */
+export function countSamples(keys: Iterable<readonly string[]>): readonly Sample[] {
+  const counts = new Map<string, [values: readonly string[], count: number]>();
+  for (const values of keys) {
+    const id = JSON.stringify(values);
+    const known = counts.get(id);
+    if (known === undefined) counts.set(id, [values, 1]);
+    else known[1]++;
+  }
+  return [...counts.values()];
+}
