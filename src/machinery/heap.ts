@@ -8,14 +8,21 @@ export interface KeyedHeapConfig<K, T> {
   readonly less: (a: T, b: T) => boolean;
 }
 
+/** An item with its place: moving it within the heap touches no map. */
+interface Entry<K, T> {
+  readonly key: K;
+  item: T;
+  position: number;
+}
+
 /** At most one item per key. `put`, `delete`, `pop`: O(log n); `get`, `has`, `peek`: O(1). */
 export class KeyedHeap<K, T> {
   readonly #keyOf: (item: T) => K;
   readonly #less: (a: T, b: T) => boolean;
-  /** A binary heap: #items[i] is never less than #items[(i - 1) >> 1]. */
-  readonly #items: T[] = [];
-  /** Key → index in #items, for every item. */
-  readonly #positions = new Map<K, number>();
+  /** A binary heap: the item of #entries[i] is never less than that of #entries[(i - 1) >> 1]. */
+  readonly #entries: Entry<K, T>[] = [];
+  /** For every entry; its position is its index in #entries. */
+  readonly #byKey = new Map<K, Entry<K, T>>();
 
   constructor(config: KeyedHeapConfig<K, T>) {
     this.#keyOf = config.keyOf;
@@ -23,106 +30,111 @@ export class KeyedHeap<K, T> {
   }
 
   get size(): number {
-    return this.#items.length;
+    return this.#entries.length;
   }
 
   has(key: K): boolean {
-    return this.#positions.has(key);
+    return this.#byKey.has(key);
   }
 
   get(key: K): T | undefined {
-    const position = this.#positions.get(key);
-    return position === undefined ? undefined : this.#items[position];
+    return this.#byKey.get(key)?.item;
   }
 
   /** The first item, left in place. */
   peek(): T | undefined {
-    return this.#items[0];
+    return this.#entries[0]?.item;
   }
 
   /** Takes the first item out. */
   pop(): T | undefined {
-    return this.#items.length === 0 ? undefined : this.#removeAt(0);
+    const [first] = this.#entries;
+    return first === undefined ? undefined : this.#remove(first);
   }
 
   /** Adds the item, or puts it in the place of the one with its key. */
   put(item: T): void {
     const key = this.#keyOf(item);
-    const position = this.#positions.get(key);
-    if (position === undefined) {
-      this.#items.push(item);
-      this.#positions.set(key, this.#items.length - 1);
-      this.#up(this.#items.length - 1);
+    const present = this.#byKey.get(key);
+    if (present === undefined) {
+      const entry = { key, item, position: this.#entries.length };
+      this.#byKey.set(key, entry);
+      this.#entries.push(entry);
+      this.#up(entry);
     } else {
-      this.#items[position] = item;
-      this.#restore(position);
+      present.item = item;
+      this.#restore(present);
     }
   }
 
   /** Takes the item with this key out and answers it. */
   delete(key: K): T | undefined {
-    const position = this.#positions.get(key);
-    return position === undefined ? undefined : this.#removeAt(position);
+    const entry = this.#byKey.get(key);
+    return entry === undefined ? undefined : this.#remove(entry);
   }
 
   clear(): void {
-    this.#items.length = 0;
-    this.#positions.clear();
+    this.#entries.length = 0;
+    this.#byKey.clear();
   }
 
   /** Every item, in no particular order. */
   values(): readonly T[] {
-    return [...this.#items];
+    return this.#entries.map(({ item }) => item);
   }
 
-  #removeAt(position: number): T {
-    const removed = this.#items[position] as T;
-    const last = this.#items.pop() as T;
-    this.#positions.delete(this.#keyOf(removed));
-    if (position < this.#items.length) {
-      this.#place(last, position);
-      this.#restore(position);
+  #remove(entry: Entry<K, T>): T {
+    const last = this.#entries.pop() as Entry<K, T>;
+    this.#byKey.delete(entry.key);
+    if (last !== entry) {
+      this.#place(last, entry.position);
+      this.#restore(last);
     }
-    return removed;
+    return entry.item;
   }
 
-  #place(item: T, position: number): void {
-    this.#items[position] = item;
-    this.#positions.set(this.#keyOf(item), position);
+  #place(entry: Entry<K, T>, position: number): void {
+    this.#entries[position] = entry;
+    entry.position = position;
   }
 
-  #restore(position: number): void {
-    if (!this.#up(position)) this.#down(position);
+  #restore(entry: Entry<K, T>): void {
+    if (!this.#up(entry)) this.#down(entry);
   }
 
-  /** True if the item moved. */
-  #up(start: number): boolean {
-    const item = this.#items[start] as T;
+  /** True if the entry moved. */
+  #up(entry: Entry<K, T>): boolean {
+    const start = entry.position;
     let position = start;
     while (position > 0) {
       const parent = (position - 1) >> 1;
-      const above = this.#items[parent] as T;
-      if (!this.#less(item, above)) break;
+      const above = this.#entries[parent] as Entry<K, T>;
+      if (!this.#less(entry.item, above.item)) break;
       this.#place(above, position);
       position = parent;
     }
     if (position === start) return false;
-    this.#place(item, position);
+    this.#place(entry, position);
     return true;
   }
 
-  #down(start: number): void {
-    const item = this.#items[start] as T;
-    const count = this.#items.length;
+  #down(entry: Entry<K, T>): void {
+    const count = this.#entries.length;
+    const start = entry.position;
     let position = start;
     for (;;) {
       let child = 2 * position + 1;
       if (child >= count) break;
-      if (child + 1 < count && this.#less(this.#items[child + 1] as T, this.#items[child] as T)) child++;
-      if (!this.#less(this.#items[child] as T, item)) break;
-      this.#place(this.#items[child] as T, position);
+      let below = this.#entries[child] as Entry<K, T>;
+      const right = this.#entries[child + 1];
+      if (right !== undefined && this.#less(right.item, below.item)) {
+        below = right;
+        child++;
+      }
+      if (!this.#less(below.item, entry.item)) break;
+      this.#place(below, position);
       position = child;
     }
-    if (position !== start) this.#place(item, position);
+    if (position !== start) this.#place(entry, position);
   }
 }

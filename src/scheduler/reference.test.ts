@@ -11,6 +11,7 @@ import { resolveProfile } from './config/profile.ts';
 import { CycleState } from './framework/cycle-state.ts';
 import { Framework } from './framework/framework.ts';
 import type { NodeInfo } from './framework/node-info.ts';
+import { layoutOf } from './framework/node-memo.ts';
 import { NodeToStatus } from './framework/node-to-status.ts';
 import type { Node } from './framework/objects.ts';
 import { PodInfo } from './framework/pod-info.ts';
@@ -248,8 +249,7 @@ describe('the default profile', () => {
         expect(expected.every((one) => one !== undefined)).toBe(true);
         statuses.setAbsent(pre.status);
       } else {
-        const layout = { structure: snapshot.changes.structure, size: snapshot.nodes.length };
-        const filter = framework.nodeFilter(state, pod, layout);
+        const filter = framework.nodeFilter(state, pod, layoutOf(snapshot));
         snapshot.nodes.forEach((node, position) => {
           if (pre.nodeNames?.has(node.name) === false) {
             expect(expected[position]).toBeDefined();
@@ -284,9 +284,8 @@ describe('the default profile', () => {
       const chosen = feasible.length < 3 ? feasible : feasible.filter((_, i) => i % 4 !== offset % 4);
       const infos = chosen.map(({ node }) => node);
       expect(framework.runPreScore(state, pod, infos)).toBeUndefined();
-      const layout = { structure: world.snapshot.changes.structure, size: world.snapshot.nodes.length };
       const positions = chosen.map(({ position }) => position);
-      const totals = framework.runScore(state, pod, infos, positions, layout);
+      const totals = framework.runScore(state, pod, infos, positions, layoutOf(world.snapshot));
       if (totals instanceof Status) throw new Error(totals.message);
       const wanted = scoresByPlugin(
         pod.pod,

@@ -40,6 +40,7 @@ function setUp({ nodes = [], plugins = {}, defaults = true, nominated = {}, perc
   cache.updateSnapshot(snapshot);
   const nominator = {
     nominatedPodsForNode: (node: string) => nominated[node] ?? [],
+    isEmpty: () => Object.keys(nominated).length === 0,
     version: (node: string) => (nominated[node] === undefined ? 0 : 1),
     nominatedNode: () => undefined,
   };

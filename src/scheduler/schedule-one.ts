@@ -9,7 +9,7 @@ import { EXTENDERS } from './extenders/extender.ts';
 import type { Extenders } from './extenders/extenders.ts';
 import type { Framework, PreFilterOutcome } from './framework/framework.ts';
 import type { NodeInfo } from './framework/node-info.ts';
-import type { Layout } from './framework/node-memo.ts';
+import { layoutOf } from './framework/node-memo.ts';
 import { NodeToStatus } from './framework/node-to-status.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import { Status } from './framework/status.ts';
@@ -164,7 +164,7 @@ export class SchedulingAlgorithm {
     const percentage = framework.percentageOfNodesToScore ?? this.#percentageOfNodesToScore;
     const wanted = choosy ? numFeasibleNodesToFind(percentage, nodes.length) : 1;
     const filters = framework.activeFilters(state);
-    const filter = nodes === this.#snapshot.nodes ? framework.nodeFilter(state, pod, this.#layout()) : undefined;
+    const filter = nodes === this.#snapshot.nodes ? framework.nodeFilter(state, pod, layoutOf(this.#snapshot)) : undefined;
     const start = framework.now();
     const feasible: NodeInfo[] = [];
     const positions = this.#positions;
@@ -186,11 +186,6 @@ export class SchedulingAlgorithm {
     }
     framework.pointRan('Filter', feasible.length === 0 ? 'Unschedulable' : 'Success', start);
     return feasible;
-  }
-
-  #layout(): Layout {
-    const { nodes, changes } = this.#snapshot;
-    return { structure: changes.structure, size: nodes.length };
   }
 
   /** One of the nodes with the highest score, any of them as likely. `ofAll`: #positions are those of the snapshot. */
@@ -225,7 +220,7 @@ export class SchedulingAlgorithm {
     const refused = framework.runPreScore(state, pod, feasible);
     if (refused !== undefined) return refused;
     return ofAll
-      ? framework.runScore(state, pod, feasible, this.#positions, this.#layout())
+      ? framework.runScore(state, pod, feasible, this.#positions, layoutOf(this.#snapshot))
       : framework.runScore(state, pod, feasible);
   }
 

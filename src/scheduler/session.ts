@@ -82,6 +82,7 @@ export class Session {
     // Profiles need the queue's nominations, and the queue the profiles' order.
     const nominator: PodNominator = {
       nominatedPodsForNode: (node) => this.#queue.nominatedPodsForNode(node),
+      isEmpty: () => this.#queue.isEmpty(),
       version: (node) => this.#queue.version(node),
       nominatedNode: (uid) => this.#queue.nominatedNode(uid),
     };

@@ -178,6 +178,7 @@ export class SchedulerCache {
       const position = snapshot.positions.get(entry.info.name);
       if (position === undefined) continue;
       snapshot.nodes[position] = entry.info;
+      snapshot.generations[position] = entry.info.generation;
       snapshot.changes.add(position, snapshot.nodes.length);
       entry.published = true;
     }
@@ -192,6 +193,7 @@ export class SchedulerCache {
       entry.published = true;
       return entry.info;
     });
+    snapshot.generations = Float64Array.from(snapshot.nodes, ({ generation }) => generation);
     snapshot.generation = this.#generation;
     snapshot.treeVersion = this.#tree.version;
     snapshot.changes.restructure();

@@ -11,6 +11,8 @@ export interface SnapshotReader {
   get(name: string): NodeInfo | undefined;
   /** The node's index in `nodes`. */
   positionOf(name: string): number | undefined;
+  /** Those of `nodes`, in the same order: whether a node is as it was is asked of many, and few of them are looked at. */
+  readonly generations: Float64Array;
   /** The positions that have got another NodeInfo. */
   readonly changes: SnapshotChanges;
   /** The pods on `nodes` by what selectors can tell of them. */
@@ -24,6 +26,8 @@ export interface SnapshotReader {
 export class Snapshot implements SnapshotReader {
   /** In the order of the cache's node tree. */
   nodes: NodeInfo[] = [];
+  /** Another array whenever positions mean other nodes. */
+  generations = new Float64Array(0);
   /** Name → index in nodes. */
   readonly positions = new Map<string, number>();
   /** The greatest generation of a NodeInfo that this snapshot has seen. */

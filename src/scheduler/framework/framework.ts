@@ -77,6 +77,8 @@ export interface NodeFilter {
   readonly remembered: readonly FilterPlugin[];
   readonly answers: NodeAnswers<Answer> | undefined;
   readonly asked: readonly FilterPlugin[];
+  /** Whether any node was promised to anybody. */
+  readonly promises: boolean;
 }
 
 /** Separates the templates of plugins within that of a profile. No text of the API has it. */
@@ -221,8 +223,9 @@ export class Framework {
       count++;
     }
     const answers = count === 0 ? undefined : this.#filterMemo.of(template, layout);
-    if (answers === undefined) return { filters, remembered: [], answers, asked: filters };
-    return { filters, remembered: filters.slice(0, count), answers, asked: filters.slice(count) };
+    const promises = !this.#nominator.isEmpty();
+    if (answers === undefined) return { filters, remembered: [], answers, asked: filters, promises };
+    return { filters, remembered: filters.slice(0, count), answers, asked: filters.slice(count), promises };
   }
 
   #wholeTemplate(state: CycleState, pod: PodInfo): string | undefined {
@@ -240,19 +243,20 @@ export class Framework {
   /** As runFiltersWithNominatedPods, for the node at this position of the snapshot. */
   runNodeFilter(filter: NodeFilter, state: CycleState, pod: PodInfo, node: NodeInfo, position: number): Answer {
     const { answers } = filter;
-    const promises = this.#nominator.version(node.name);
+    // Where there are answers, the node itself is not looked at: each look at one of thousands is waited for.
+    const promises = filter.promises ? this.#nominator.version(node.name) : 0;
     // What is promised to the pod itself does not stand in its way; what asks each time has to be asked with the others there.
     const own = promises !== 0 && (filter.asked.length > 0 || this.#nominator.nominatedNode(pod.uid) === node.name);
     if (answers === undefined || own) return this.runFiltersWithNominatedPods(filter.filters, state, pod, node);
     let answer: Answer;
-    if (answers.has(position, node, promises)) {
+    if (answers.has(position, promises)) {
       answer = answers.get(position);
     } else {
       answer =
         promises === 0
           ? this.runFilters(filter.remembered, state, pod, node)
           : this.runFiltersWithNominatedPods(filter.remembered, state, pod, node);
-      if (answer?.code !== 'Error') answers.set(position, node, answer, promises);
+      if (answer?.code !== 'Error') answers.set(position, answer, promises);
     }
     if (answer !== undefined || filter.asked.length === 0) return answer;
     return this.runFilters(filter.asked, state, pod, node);
@@ -389,12 +393,12 @@ export class Framework {
       if (answers !== undefined) {
         asked = asked.filter((plugin) => !remembered.includes(plugin));
         for (let i = 0; i < nodes.length; i++) {
-          const [node, position] = [nodes[i] as NodeInfo, positions[i] as number];
-          if (!answers.has(position, node)) {
+          const position = positions[i] as number;
+          if (!answers.has(position)) {
             const scores = [0];
-            const failure = this.#addScores(remembered, state, pod, [node], scores);
+            const failure = this.#addScores(remembered, state, pod, [nodes[i] as NodeInfo], scores);
             if (failure !== undefined) return failure;
-            answers.set(position, node, scores[0] as number);
+            answers.set(position, scores[0] as number);
           }
           totals[i] = answers.get(position);
         }

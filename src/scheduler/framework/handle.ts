@@ -17,6 +17,8 @@ import type { WaitingPods } from './waiting-pods.ts';
 /** Pods that wait for room on a node that was promised to them. */
 export interface PodNominator {
   nominatedPodsForNode(node: string): readonly PodInfo[];
+  /** Nobody was promised anything. */
+  isEmpty(): boolean;
   /** Another number whenever the pods that are promised the node are others; 0: there are none. */
   version(node: string): number;
   /** The node that the pod of this UID was promised. */

@@ -10,7 +10,7 @@ import { resolveProfile } from '../config/profile.ts';
 import { inTreeRegistry } from '../plugins/registry.ts';
 import { SchedulingAlgorithm } from '../schedule-one.ts';
 import { makeHandle, RecordingLogger } from '../testing/handle.ts';
-import { makeNode, makeNodeInfo, makePod, type NodeOptions, type PodOptions } from '../testing/objects.ts';
+import { makeNode, makePod, type NodeOptions, type PodOptions } from '../testing/objects.ts';
 import { CycleState } from './cycle-state.ts';
 import { fitErrorMessage } from './fit-error.ts';
 import { Framework } from './framework.ts';
@@ -73,7 +73,7 @@ test('a scheduler that remembers decides as one that has forgotten everything', 
     const cache = new SchedulerCache({ clock, logger: new RecordingLogger() });
     NODES.forEach((name) => cache.putNode(makeNode(name)));
     const snapshot = new Snapshot();
-    const nominator = { nominatedPodsForNode: () => [], version: () => 0, nominatedNode: () => undefined };
+    const nominator = { nominatedPodsForNode: () => [], isEmpty: () => true, version: () => 0, nominatedNode: () => undefined };
     const makeFramework = (): Framework =>
       new Framework({
         profileName: 'default-scheduler',
@@ -119,24 +119,22 @@ test('a scheduler that remembers decides as one that has forgotten everything', 
 
 test('knows a template from its second pod on, and a node as long as it stays as it is', () => {
   const memo = new NodeMemo<number>(0);
-  const layout = { structure: 1, size: 2 };
+  const layout = { structure: 1, size: 2, generations: Float64Array.of(3, 5) };
   expect(memo.of('t', layout)).toBeUndefined();
   const answers = memo.of('t', layout)!;
-  const node = makeNodeInfo('n');
-  node.generation = 5;
-  expect(answers.has(1, node)).toBe(false);
-  answers.set(1, node, 42);
+  expect(answers.has(1)).toBe(false);
+  answers.set(1, 42);
   expect(memo.of('t', layout)!.get(1)).toBe(42);
-  expect(answers.has(1, node)).toBe(true);
-  node.generation = 6;
-  expect(answers.has(1, node)).toBe(false);
+  expect([answers.has(0), answers.has(1)]).toEqual([false, true]);
+  layout.generations[1] = 6;
+  expect(answers.has(1)).toBe(false);
   // Positions stand for other nodes now.
-  expect(memo.of('t', { structure: 2, size: 3 })).toBeUndefined();
+  expect(memo.of('t', { structure: 2, size: 3, generations: new Float64Array(3) })).toBeUndefined();
 });
 
 test('forgets what was not used for long', () => {
   const memo = new NodeMemo<number>(0);
-  const layout = { structure: 1, size: 1 };
+  const layout = { structure: 1, size: 1, generations: Float64Array.of(1) };
   const meet = (name: string) => memo.of(name, layout);
   meet('first');
   const first = meet('first');
@@ -152,12 +150,11 @@ test('forgets what was not used for long', () => {
 
 test('answers that count promises in hold as long as the promises do', () => {
   const answers = new NodeMemo<string>('');
-  answers.of('t', { structure: 1, size: 1 });
-  const table = answers.of('t', { structure: 1, size: 1 })!;
-  const node = makeNodeInfo('n');
-  node.generation = 5;
-  table.set(0, node, 'free');
-  expect([table.has(0, node), table.has(0, node, 3)]).toEqual([true, false]);
-  table.set(0, node, 'promised', 3);
-  expect([table.has(0, node), table.has(0, node, 3), table.has(0, node, 4)]).toEqual([false, true, false]);
+  const layout = { structure: 1, size: 1, generations: Float64Array.of(5) };
+  answers.of('t', layout);
+  const table = answers.of('t', layout)!;
+  table.set(0, 'free');
+  expect([table.has(0), table.has(0, 3)]).toEqual([true, false]);
+  table.set(0, 'promised', 3);
+  expect([table.has(0), table.has(0, 3), table.has(0, 4)]).toEqual([false, true, false]);
 });

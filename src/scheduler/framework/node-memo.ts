@@ -2,7 +2,7 @@
 // it is. Most pods of a cluster come from few templates, and one scheduling cycle changes one node: of all that a cycle would
 // compute, next to nothing is new.
 
-import type { NodeInfo } from './node-info.ts';
+import type { SnapshotReader } from '../cache/snapshot.ts';
 
 /** Templates whose answers are kept, by profile and purpose. */
 const TEMPLATES = 32;
@@ -12,28 +12,32 @@ const NEVER = -1;
 
 /** Answers about the nodes of a snapshot, by position. */
 export class NodeAnswers<T> {
+  /** Of the snapshot's nodes as they are now. */
+  readonly #current: Float64Array;
+  /** Of the nodes about which there are answers. */
   readonly #generations: Float64Array;
   /** As far as somebody is promised the node: which promises were counted in. */
   readonly #promises: Float64Array;
   readonly #answers: T[];
 
-  constructor(size: number, none: T) {
+  constructor({ size, generations }: Layout, none: T) {
+    this.#current = generations;
     this.#generations = new Float64Array(size).fill(NEVER);
     this.#promises = new Float64Array(size);
     this.#answers = Array.from({ length: size }, () => none);
   }
 
   /** Whether `get` answers for the node as it is now. `promises`: PodNominator.version of the node. */
-  has(position: number, node: NodeInfo, promises = 0): boolean {
-    return this.#generations[position] === node.generation && this.#promises[position] === promises;
+  has(position: number, promises = 0): boolean {
+    return this.#generations[position] === this.#current[position] && this.#promises[position] === promises;
   }
 
   get(position: number): T {
     return this.#answers[position] as T;
   }
 
-  set(position: number, node: NodeInfo, answer: T, promises = 0): void {
-    this.#generations[position] = node.generation;
+  set(position: number, answer: T, promises = 0): void {
+    this.#generations[position] = this.#current[position] as number;
     this.#promises[position] = promises;
     this.#answers[position] = answer;
   }
@@ -43,6 +47,12 @@ export class NodeAnswers<T> {
 export interface Layout {
   readonly structure: number;
   readonly size: number;
+  /** SnapshotReader.generations: the same array as long as `structure` is the same. */
+  readonly generations: Float64Array;
+}
+
+export function layoutOf({ nodes, changes, generations }: SnapshotReader): Layout {
+  return { structure: changes.structure, size: nodes.length, generations };
 }
 
 export class NodeMemo<T> {
@@ -56,7 +66,8 @@ export class NodeMemo<T> {
   }
 
   /** What is known for the template; undefined for one that is met for the first time. */
-  of(template: string, { structure, size }: Layout): NodeAnswers<T> | undefined {
+  of(template: string, layout: Layout): NodeAnswers<T> | undefined {
+    const { structure } = layout;
     if (structure !== this.#structure) {
       this.#tables.clear();
       this.#structure = structure;
@@ -71,7 +82,7 @@ export class NodeMemo<T> {
       if (this.#metOnce.size > MET_ONCE) this.#metOnce.delete(first(this.#metOnce));
       return undefined;
     }
-    const made = new NodeAnswers(size, this.#none);
+    const made = new NodeAnswers(layout, this.#none);
     this.#tables.set(template, made);
     if (this.#tables.size > TEMPLATES) this.#tables.delete(first(this.#tables));
     return made;

@@ -56,7 +56,11 @@ export class Nominator implements PodNominator {
     return pods === undefined ? NONE : [...pods.values()];
   }
 
+  isEmpty(): boolean {
+    return this.#byNode.size === 0;
+  }
+
   version(node: string): number {
-    return this.#versions.size === 0 ? 0 : (this.#versions.get(node) ?? 0);
+    return this.#versions.get(node) ?? 0;
   }
 }

@@ -238,6 +238,11 @@ export class SchedulingQueue implements PodNominator {
     this.#nominator.nominate(info, node);
   }
 
+  /** PodNominator.isEmpty. */
+  isEmpty(): boolean {
+    return this.#nominator.isEmpty();
+  }
+
   /** PodNominator.version. */
   version(node: string): number {
     return this.#nominator.version(node);

@@ -79,7 +79,7 @@ export function makeHandle(overrides: Partial<Handle> = {}): Handle {
     random,
     logger,
     snapshot: snapshotOf([]),
-    nominator: { nominatedPodsForNode: () => [], version: () => 0, nominatedNode: () => undefined },
+    nominator: { nominatedPodsForNode: () => [], isEmpty: () => true, version: () => 0, nominatedNode: () => undefined },
     recorderOf: () => undefined,
     waitingPods: new WaitingPods(),
     extenders: new Extenders({ extenders: [], logger, signal: new AbortController().signal }),

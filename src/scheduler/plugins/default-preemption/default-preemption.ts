@@ -6,7 +6,7 @@ import type { CycleState } from '../../framework/cycle-state.ts';
 import { fitErrorMessage } from '../../framework/fit-error.ts';
 import type { Handle, PluginRegistration } from '../../framework/handle.ts';
 import type { NodeInfo } from '../../framework/node-info.ts';
-import { type NodeAnswers, NodeMemo } from '../../framework/node-memo.ts';
+import { layoutOf, type NodeAnswers, NodeMemo } from '../../framework/node-memo.ts';
 import { NodeToStatus } from '../../framework/node-to-status.ts';
 import type { Pod } from '../../framework/objects.ts';
 import type { PostFilterPlugin, PostFilterResult, Trial } from '../../framework/plugin.ts';
@@ -126,9 +126,10 @@ class DefaultPreemption implements PostFilterPlugin {
     const promised = nominatedNodeName ? nodes.findIndex(({ name }) => name === nominatedNodeName) : -1;
     const offset = promised < 0 ? random.int(nodes.length) : promised;
     const template = trial.template(state, pod);
-    const layout = { structure: snapshot.changes.structure, size: snapshot.nodes.length };
     const known =
-      template === undefined ? undefined : this.#known.of(`${pod.priority} ${this.#budgets.version} ${template}`, layout);
+      template === undefined
+        ? undefined
+        : this.#known.of(`${pod.priority} ${this.#budgets.version} ${template}`, layoutOf(snapshot));
     let lawful = false;
     for (let i = 0; i < nodes.length && (candidates.length < wanted || !lawful); i++) {
       const node = nodes[(offset + i) % nodes.length] as NodeInfo;
@@ -155,7 +156,7 @@ class DefaultPreemption implements PostFilterPlugin {
     const { snapshot, nominator } = this.#handle;
     const position = snapshot.positionOf(node.name);
     if (known === undefined || position === undefined || nominator.version(node.name) !== 0) return find();
-    if (!known.has(position, node)) known.set(position, node, find());
+    if (!known.has(position)) known.set(position, find());
     return known.get(position);
   }
 
