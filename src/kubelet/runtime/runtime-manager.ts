@@ -324,14 +324,9 @@ export class RuntimeManager {
     const report = (message: string): void => events.container(pod, container, 'Warning', 'Failed', `Error: ${message}`);
 
     let imageVolumes: ImageVolumes;
-    try {
-      imageVolumes = await this.#imageVolumes(context, sandbox, container);
-    } catch (err) {
-      if (err instanceof ImageError) report(err.message);
-      throw err;
-    }
     let imageRef: string;
     try {
+      imageVolumes = await this.#imageVolumes(context, sandbox, container);
       const wanted = { name: container.image ?? '', policy: container.imagePullPolicy, container };
       imageRef = await imageManager.ensureImage(pod, wanted, context.pullSecrets, sandbox.config, signal);
     } catch (err) {
