@@ -63,7 +63,7 @@ export class SchedulingAlgorithm {
   readonly #percentageOfNodesToScore: number;
   /** Where to begin looking, so that all nodes get their turn although not all are looked at. */
   #nextStart = 0;
-  /** Of the nodes that passed, in this cycle. Kept, so that a cycle allocates only its result. */
+  /** Of the nodes that passed, in this cycle; what is behind them is of earlier ones. Kept, so that a cycle allocates only its result. */
   readonly #positions: number[] = [];
 
   constructor(config: SchedulingAlgorithmConfig) {
@@ -168,7 +168,6 @@ export class SchedulingAlgorithm {
     const start = framework.now();
     const feasible: NodeInfo[] = [];
     const positions = this.#positions;
-    positions.length = 0;
     for (let i = 0; i < nodes.length && feasible.length < wanted; i++) {
       const position = (this.#nextStart + i) % nodes.length;
       const node = nodes[position] as NodeInfo;
@@ -177,8 +176,8 @@ export class SchedulingAlgorithm {
           ? framework.runFiltersWithNominatedPods(filters, state, pod, node)
           : framework.runNodeFilter(filter, state, pod, node, position);
       if (answer === undefined) {
+        positions[feasible.length] = position;
         feasible.push(node);
-        positions.push(position);
       } else if (answer.code === 'Error') {
         framework.pointRan('Filter', answer.code, start);
         return answer;
@@ -233,8 +232,8 @@ export class SchedulingAlgorithm {
         ties = 1;
       } else if (score === highest) ties++;
     }
-    let index = scores.indexOf(highest);
-    for (let skip = ties === 1 ? 0 : this.#random.int(ties); skip > 0; skip--) index = scores.indexOf(highest, index + 1);
+    let skip = ties === 1 ? 0 : this.#random.int(ties);
+    const index = scores.findIndex((score) => score === highest && skip-- === 0);
     return feasible[index] as NodeInfo;
   }
 }

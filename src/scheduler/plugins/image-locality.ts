@@ -1,6 +1,7 @@
 // ImageLocality: prefers nodes that have the pod's images, the more the larger they are. An image that few nodes have counts
 // less, so that pods do not all run after it.
 
+import { NodesWith } from '../cache/nodes-with.ts';
 import type { PluginRegistration } from '../framework/handle.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import type { Pod } from '../framework/objects.ts';
@@ -23,9 +24,11 @@ export const imageLocality: PluginRegistration = {
   name: 'ImageLocality',
   create(args, { snapshot }) {
     noArgs(imageLocality.name, args);
+    const withImages = new NodesWith(snapshot, ({ images }) => images.size > 0);
     return {
       name: imageLocality.name,
       preScore(state, { pod }, nodes) {
+        if (withImages.count === 0) return SKIP;
         let images: readonly string[] | undefined;
         let found = false;
         for (const node of nodes) {

@@ -318,9 +318,13 @@ describe('TaintToleration', () => {
   it('prefers nodes with fewer untolerated soft taints', () => {
     const soft = (...keys: string[]): NodeInfo =>
       makeNodeInfo('n', { taints: keys.map((key) => taint(key, 'PreferNoSchedule')) });
-    expect(scored(plugin, pod({ key: 'a', operator: 'Exists' }), [soft(), soft('a', 'b'), soft('b', 'c')])).toEqual([100, 50, 0]);
-    expect(scored(plugin, pod({ key: 'a', operator: 'Exists', effect: 'NoSchedule' }), [soft(), soft('a')])).toEqual([100, 0]);
-    expect(scored(plugin, pod(), [soft(), makeNodeInfo('m')])).toBe('skip');
+    const scoredAmong = (info: PodInfo, nodes: readonly NodeInfo[]) =>
+      scored(make('TaintToleration', undefined, { snapshot: snapshotOf([...nodes, soft('z')]) }), info, nodes);
+    expect(scoredAmong(pod({ key: 'a', operator: 'Exists' }), [soft(), soft('a', 'b'), soft('b', 'c')])).toEqual([100, 50, 0]);
+    expect(scoredAmong(pod({ key: 'a', operator: 'Exists', effect: 'NoSchedule' }), [soft(), soft('a')])).toEqual([100, 0]);
+    // Others have them, but none of these.
+    expect(scoredAmong(pod(), [soft(), makeNodeInfo('m')])).toBe('skip');
+    expect(scored(plugin, pod(), [soft()])).toBe('skip');
   });
 
   it('is woken by taints that go and tolerations that come', () => {

@@ -3,10 +3,10 @@
 
 import type { Toleration } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
+import { NodesWith } from '../cache/nodes-with.ts';
 import { type StateKey, stateKey } from '../framework/cycle-state.ts';
 import { ActionType, clusterEvent } from '../framework/events.ts';
 import type { PluginRegistration } from '../framework/handle.ts';
-import type { NodeInfo } from '../framework/node-info.ts';
 import type { Node, Pod } from '../framework/objects.ts';
 import type { FilterPlugin, PreScorePlugin, ScorePlugin } from '../framework/plugin.ts';
 import { Status } from '../framework/status.ts';
@@ -26,15 +26,11 @@ function tolerates(pod: Pod, node: Node): boolean {
   return allTolerated(hard, pod.spec.tolerations);
 }
 
-function anySoftTaints(nodes: readonly NodeInfo[]): boolean {
-  for (const node of nodes) if (node.softTaints.length > 0) return true;
-  return false;
-}
-
 export const taintToleration: PluginRegistration = {
   name: 'TaintToleration',
-  create(args) {
+  create(args, { snapshot }) {
     noArgs(taintToleration.name, args);
+    const withSoftTaints = new NodesWith(snapshot, ({ softTaints }) => softTaints.length > 0);
     return {
       name: taintToleration.name,
       filter: (_state, { pod }, node) =>
@@ -42,7 +38,7 @@ export const taintToleration: PluginRegistration = {
       filterTemplate: ({ pod }) => tolerationsText(pod),
       preScore(state, { pod }, nodes) {
         // Without such taints all nodes score the same.
-        if (!anySoftTaints(nodes)) return SKIP;
+        if (withSoftTaints.count === 0 || nodes.every(({ softTaints }) => softTaints.length === 0)) return SKIP;
         const soft = (pod.spec.tolerations ?? []).filter(
           (toleration) => !toleration.effect || toleration.effect === 'PreferNoSchedule',
         );

@@ -50,6 +50,7 @@ export class RecordingLogger implements Logger {
 export function snapshotOf(nodes: readonly NodeInfo[]): SnapshotReader {
   const snapshot = new Snapshot();
   snapshot.nodes = [...nodes];
+  snapshot.generations = Float64Array.from(nodes, ({ generation }) => generation);
   nodes.forEach((node, position) => snapshot.positions.set(node.name, position));
   return snapshot;
 }
