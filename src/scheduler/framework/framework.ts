@@ -385,7 +385,7 @@ export class Framework {
     positions?: readonly number[],
     layout?: Layout,
   ): number[] | Status {
-    const totals = new Array<number>(nodes.length).fill(0);
+    const totals = nodes.map(() => 0);
     let asked = state.read(ACTIVE_SCORES) ?? this.#pluginsOf(state).score;
     if (positions !== undefined && layout !== undefined) {
       const { remembered, template } = rememberedScores(asked, pod);
