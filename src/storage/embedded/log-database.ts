@@ -36,8 +36,9 @@ const SUM_MODULUS = 2 ** 48;
 const LOAD_PIECE_BYTES = 256 * 1024;
 /** Rows looked at together when the pieces are cut. */
 const LOAD_ROWS = 1024;
-/** Free pages given back to the file system per compaction request. */
+/** Free pages given back to the file system with each compaction request, at least, and for each row that it deletes. */
 const VACUUM_PAGES = 256;
+const VACUUM_PAGES_PER_ROW = 1;
 /** Fewer free pages than this are kept for rows to come. */
 const SPARE_PAGES = 4096;
 /** With room for this much, the store counts as able to write. */
@@ -279,7 +280,8 @@ export class LogDatabase {
     // Where writes go on at the same rate, the rows to come need the free pages again: only a surplus is given back.
     const free = readNumber(this.#database, 'PRAGMA freelist_count');
     if (free > SPARE_PAGES && free > readNumber(this.#database, 'PRAGMA page_count') / 2) {
-      this.#database.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`);
+      const pages = Math.max(VACUUM_PAGES, VACUUM_PAGES_PER_ROW * obsolete.length);
+      this.#database.exec(`PRAGMA incremental_vacuum(${pages})`);
     }
   }
 
