@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
+import { horizontalPodAutoscalers } from '../api/autoscaling/v2/index.ts';
 import { cronJobs, jobs } from '../api/batch/v1/index.ts';
 import { configMaps, namespaces, nodes, persistentVolumeClaims, persistentVolumes, pods } from '../api/core/v1/index.ts';
 import { csiDrivers, storageClasses, volumeAttachments } from '../api/storage/v1/index.ts';
@@ -11,7 +12,9 @@ import { AttachDetachController } from './attach-detach/index.ts';
 import type { Controller, ControllerConfig } from './controller.ts';
 import { CronJobController } from './cronjob/index.ts';
 import { EphemeralVolumeController } from './ephemeral-volume/index.ts';
+import { HorizontalPodAutoscalerController } from './horizontal-pod-autoscaler/index.ts';
 import { JobController } from './job/index.ts';
+import { NodeIpamController } from './node-ipam/index.ts';
 import { NodeLifecycleController } from './node-lifecycle/index.ts';
 import { PersistentVolumeBinder } from './persistent-volume/index.ts';
 import { newClaim, newVolume } from './persistent-volume/testing/objects.ts';
@@ -221,5 +224,33 @@ test('namespaces and ephemeral volumes: what was made', async () => {
   expect(told('ephemeral')).toEqual([
     'ephemeral_volume_controller_create_failures_total 0',
     'ephemeral_volume_controller_create_total 1',
+  ]);
+});
+
+test('autoscalers and ranges of nodes', async () => {
+  const { client, clock } = cluster;
+  await run((config) => new HorizontalPodAutoscalerController(config));
+  await run((config) => new NodeIpamController({ ...config, clusterCidrs: ['10.244.0.0/22'] }));
+  await client.resource(horizontalPodAutoscalers).create({
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { maxReplicas: 3, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'none' } },
+  });
+  await client.resource(nodes).create({ metadata: { name: 'n' } });
+  await clock.advance('1s');
+  const autoscaler = 'horizontal_pod_autoscaler_controller';
+  expect(told(autoscaler)).toEqual([
+    `${autoscaler}_desired_replicas{namespace="default",hpa_name="web"} 0`,
+    `${autoscaler}_num_horizontal_pod_autoscalers 1`,
+    `${autoscaler}_reconciliation_duration_seconds_count{action="none",error="internal"} 1`,
+    `${autoscaler}_reconciliations_total{action="none",error="internal"} 1`,
+  ]);
+  await client.resource(nodes).delete('n');
+  await client.resource(nodes).create({ metadata: { name: 'm' } });
+  await clock.advance('1s');
+  expect(told('node_ipam')).toEqual([
+    'node_ipam_controller_cidrset_cidrs_allocations_total{clusterCIDR="10.244.0.0/22"} 2',
+    'node_ipam_controller_cidrset_cidrs_releases_total{clusterCIDR="10.244.0.0/22"} 1',
+    'node_ipam_controller_cidrset_usage_cidrs{clusterCIDR="10.244.0.0/22"} 0.25',
+    'node_ipam_controller_cirdset_max_cidrs{clusterCIDR="10.244.0.0/22"} 4',
   ]);
 });

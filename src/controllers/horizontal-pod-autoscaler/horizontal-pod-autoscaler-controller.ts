@@ -20,6 +20,7 @@ import * as apierrors from '../../machinery/apierrors.ts';
 import { semanticEqual } from '../../machinery/deep.ts';
 import * as labels from '../../machinery/labels.ts';
 import { parseQuantity } from '../../machinery/quantity.ts';
+import { Instruments } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { messageOf } from '../pod-control.ts';
 import { groupOf, ScaleClient } from '../scale-client.ts';
@@ -28,6 +29,8 @@ import { forget, limit } from './limits.ts';
 import type { Past } from './limits.ts';
 import { MetricError, MetricReplicas } from './metric-replicas.ts';
 import type { ScaleTarget } from './metric-replicas.ts';
+import { actionOf, AutoscalerMetrics } from './metrics.ts';
+import type { Fault, ScaleAction } from './metrics.ts';
 import { MetricsClient } from './metrics-client.ts';
 
 type Autoscaler = Immutable<HorizontalPodAutoscaler>;
@@ -59,6 +62,7 @@ export class HorizontalPodAutoscalerController implements Controller {
   readonly #pods: SharedInformer<Immutable<Pod>>;
   readonly #scales: ScaleClient;
   readonly #metrics: MetricReplicas;
+  readonly #work: AutoscalerMetrics;
   readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
   /** By the autoscaler's key; dropped with it. */
@@ -77,6 +81,7 @@ export class HorizontalPodAutoscalerController implements Controller {
     this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('horizontalpodautoscaler') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'horizontal-pod-autoscaler' });
     this.#scales = new ScaleClient(client);
+    this.#work = new AutoscalerMetrics(config.instruments ?? new Instruments(), () => this.#autoscalers.lister.list());
     this.#metrics = new MetricReplicas(new MetricsClient(client), this.#scales);
     this.#autoscalers = informers.informerFor(horizontalPodAutoscalers);
     this.#pods = informers.informerFor(pods);
@@ -106,10 +111,15 @@ export class HorizontalPodAutoscalerController implements Controller {
     if (autoscaler === undefined) return reconciled;
     const report = new Report(autoscaler, this.#config.clock.now());
     this.#troubles.set(key, { before: this.#troubles.get(key)?.now ?? new Set(), now: new Set() });
+    const { clock } = this.#config;
+    const begun = clock.monotonic();
+    let action: ScaleAction = 'none';
+    let fault: Fault = 'none';
     try {
-      await this.#autoscale(key, autoscaler, report, signal);
+      action = await this.#autoscale(key, autoscaler, report, signal);
     } catch (err) {
       if (signal.aborted) throw err;
+      fault = faultOf(err);
       this.#config.logger.warn('autoscaling failed', { key, err });
     }
     try {
@@ -118,10 +128,11 @@ export class HorizontalPodAutoscalerController implements Controller {
       // Somebody was faster, or it is gone: the next look will tell.
       if (!apierrors.isConflict(err) && !apierrors.isNotFound(err)) throw err;
     }
+    this.#work.looked(action, fault, (clock.monotonic() - begun) / 1000);
     return requeueAfter(this.#config.syncPeriodMs ?? 15_000);
   }
 
-  async #autoscale(key: string, autoscaler: Autoscaler, report: Report, signal: AbortSignal): Promise<void> {
+  async #autoscale(key: string, autoscaler: Autoscaler, report: Report, signal: AbortSignal): Promise<ScaleAction> {
     const { scaleTargetRef } = autoscaler.spec;
     const { namespace = '' } = autoscaler.metadata;
     let resource: ScaleResource;
@@ -145,6 +156,7 @@ export class HorizontalPodAutoscalerController implements Controller {
     const desired = await this.#desired(key, autoscaler, scale, report, signal);
     if (desired.rescale) await this.#rescale(key, autoscaler, { resource, scale, desired }, report, signal);
     report.replicas(current, desired.rescale ? desired.replicas : current);
+    return desired.rescale ? actionOf(current, desired.replicas) : 'none';
   }
 
   async #desired(key: string, autoscaler: Autoscaler, scale: Scale, report: Report, signal: AbortSignal): Promise<Desired> {
@@ -186,12 +198,17 @@ export class HorizontalPodAutoscalerController implements Controller {
       const failures: MetricError[] = [];
       let most: { readonly replicas: number; readonly name: string } | undefined;
       for (const metric of metrics) {
+        const begun = this.#config.clock.monotonic();
+        const computed = (action: ScaleAction, fault: Fault): void =>
+          this.#work.computed(action, fault, metric.type, (this.#config.clock.monotonic() - begun) / 1000);
         try {
           const proposal = await this.#metrics.of(metric, target, signal);
+          computed(actionOf(current, proposal.replicas), 'none');
           statuses.push(proposal.status);
           if (most === undefined || proposal.replicas > most.replicas) most = proposal;
         } catch (err) {
           if (signal.aborted || !(err instanceof MetricError)) throw err;
+          computed('none', faultOf(err));
           this.#tell(autoscaler, 'Warning', err.reason, err.message);
           // Whatever cannot be told has its place, but says nothing.
           statuses.push({ type: '' });
@@ -361,4 +378,9 @@ class Report {
   rescaled(): void {
     this.#status = { ...this.#status, lastScaleTime: this.#now };
   }
+}
+
+/** Only a metric of a kind that there is not is its author's fault. */
+function faultOf(err: unknown): Fault {
+  return err instanceof MetricError && err.reason === 'InvalidMetricSourceType' ? 'spec' : 'internal';
 }

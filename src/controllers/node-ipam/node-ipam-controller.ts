@@ -8,6 +8,8 @@ import type { SharedInformer } from '../../client/informers/index.ts';
 import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { Instruments } from '../../machinery/instruments.ts';
+import type { Counter, Family } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { CidrSet } from './cidr.ts';
 
@@ -31,6 +33,8 @@ export class NodeIpamController implements Controller {
   readonly #nodes: SharedInformer<ReadNode>;
   readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
+  readonly #allocations: Family<Counter>;
+  readonly #releases: Family<Counter>;
   /** What was given to nodes that the cache does not show yet, by UID. */
   readonly #given = new Map<string, readonly string[]>();
   /** Those of #given of whom nobody knows whether they were told: the answer of the write was lost. */
@@ -42,6 +46,17 @@ export class NodeIpamController implements Controller {
     this.#config = config;
     this.#sets = config.clusterCidrs.map((cidr) => new CidrSet(cidr, cidr.includes(':') ? nodeMaskSizeIPv6 : nodeMaskSizeIPv4));
     for (const cidr of config.serviceCidrs ?? []) for (const set of this.#sets) set.occupy(cidr);
+    const instruments = config.instruments ?? new Instruments();
+    const description = (name: string, help: string) => ({ name: `node_ipam_controller_${name}`, help, labels: ['clusterCIDR'] });
+    this.#allocations = instruments.counter(description('cidrset_cidrs_allocations_total', 'Ranges given to nodes.'));
+    this.#releases = instruments.counter(description('cidrset_cidrs_releases_total', 'Ranges given back.'));
+    const gauge = (name: string, help: string, value: (set: CidrSet) => number): void =>
+      instruments.gauge(description(name, help), () =>
+        this.#sets.map((set, index) => [[config.clusterCidrs[index] ?? ''], value(set)]),
+      );
+    // Its name is Kubernetes', slip of the pen and all.
+    gauge('cirdset_max_cidrs', 'How many ranges there are.', ({ size }) => size);
+    gauge('cidrset_usage_cidrs', 'Which share of the ranges is taken.', ({ size, free }) => (size - free) / size);
     this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('cidr_allocator_node') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'cidrAllocator' });
     this.#nodes = informers.informerFor(nodes);
@@ -124,13 +139,14 @@ export class NodeIpamController implements Controller {
   /** One range of each set; undefined if a set has none left. */
   #allocate(): readonly string[] | undefined {
     const cidrs: string[] = [];
-    for (const set of this.#sets) {
+    for (const [index, set] of this.#sets.entries()) {
       const cidr = set.allocate();
       if (cidr === undefined) {
         this.#release(cidrs);
         return undefined;
       }
       cidrs.push(cidr);
+      this.#allocations.with(this.#config.clusterCidrs[index] ?? '').value++;
     }
     return cidrs;
   }
@@ -153,7 +169,13 @@ export class NodeIpamController implements Controller {
   }
 
   #release(cidrs: readonly string[]): void {
-    for (const cidr of cidrs) for (const set of this.#sets) set.release(cidr);
+    for (const cidr of cidrs) {
+      for (const [index, set] of this.#sets.entries()) {
+        const before = set.free;
+        set.release(cidr);
+        if (set.free > before) this.#releases.with(this.#config.clusterCidrs[index] ?? '').value += set.free - before;
+      }
+    }
   }
 }
 
