@@ -12,7 +12,8 @@ import { systemClock } from '../src/machinery/clock.ts';
 
 /** As bin/cox.js has them. */
 const NODE_FLAGS = ['--max-semi-space-size=32'];
-const PROGRAM = fileURLToPath(new URL(process.env.COX ?? '../dist/cox.js', import.meta.url));
+/** The built command. */
+export const PROGRAM = fileURLToPath(new URL(process.env.COX ?? '../dist/cox.js', import.meta.url));
 
 export interface BuiltClusterOptions {
   /** Of `cox up`, beside those that say where its data and port are. */

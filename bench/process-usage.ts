@@ -21,3 +21,12 @@ export function cpuMs(pid: number): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
+
+/**
+ * Processor time of its first thread so far, in ms: what it would have taken, had nothing else wanted a processor. NaN where there is no
+ * /proc.
+ */
+export function mainThreadMs(pid: number): number {
+  const path = `/proc/${pid}/task/${pid}/schedstat`;
+  return existsSync(path) ? Number(readFileSync(path, 'utf8').split(' ')[0]) / 1e6 : Number.NaN;
+}

@@ -1,12 +1,13 @@
 // How long the built program takes from its first instruction until the cluster is ready, and what it uses when nothing is asked
-// of it.
+// of it; and the same of a program that has a cluster inside.
 
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { systemClock } from '../../src/machinery/clock.ts';
-import { BuiltCluster } from '../built-cluster.ts';
-import { cpuMs, residentMB } from '../process-usage.ts';
+import { BuiltCluster, PROGRAM } from '../built-cluster.ts';
+import { cpuMs, mainThreadMs, residentMB } from '../process-usage.ts';
 import { heading, show } from '../report.ts';
 
 const FLAGS = ['--store', 'memory', '--runtime', 'simulated'];
@@ -17,10 +18,12 @@ export async function start({ rounds }: { readonly rounds: number }): Promise<vo
   heading('start: memory store, one simulated node');
   const first: BuiltCluster[] = [];
   const again: BuiltCluster[] = [];
+  const mainThread: number[] = [];
   for (let i = 0; i < rounds; i++) {
     const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-bench-'));
     for (const clusters of [first, again]) {
       const cluster = await BuiltCluster.start({ flags: FLAGS, dataDir });
+      if (clusters === again) mainThread.push(mainThreadMs(cluster.pid));
       await cluster.stop();
       clusters.push(cluster);
     }
@@ -40,7 +43,34 @@ export async function start({ rounds }: { readonly rounds: number }): Promise<vo
     goal: { atMost: 0.6 },
   });
   show({ what: '  from the command to the line, as seen', unit: 's', values: again.map(({ wallMs }) => seconds(wallMs)) });
+  show({ what: '  CPU of its main thread until then', unit: 's', values: mainThread.map(seconds) });
   await idle();
+  embedded(rounds);
+}
+
+const EMBEDDING = `
+const began = performance.now();
+const { startCluster } = await import(process.argv[1]);
+const imported = performance.now();
+const cluster = await startCluster({ nodes: 1 });
+const started = performance.now();
+await cluster.stop();
+const { user, system } = process.cpuUsage();
+console.log(JSON.stringify([imported - began, started - imported, performance.now() - started, (user + system) / 1000]));
+process.exit();`;
+
+/** A process that imports the package, starts a cluster and stops it, as a test does. */
+function embedded(rounds: number): void {
+  heading('start: import and startCluster({ nodes: 1 })');
+  const program = join(dirname(PROGRAM), 'index.js');
+  const runs: number[][] = [];
+  for (let i = 0; i < rounds; i++) {
+    const text = execFileSync(process.execPath, ['--input-type=module', '--eval', EMBEDDING, program], { encoding: 'utf8' });
+    runs.push((JSON.parse(text) as number[]).map((ms) => ms / 1000));
+  }
+  ['import', 'start', 'stop', '  CPU of the whole process'].forEach((what, index) =>
+    show({ what, unit: 's', values: runs.map((run) => run[index] as number) }),
+  );
 }
 
 async function idle(): Promise<void> {
