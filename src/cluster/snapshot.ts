@@ -1,7 +1,7 @@
 // Snapshots of a cluster's embedded store: which directories and files they are about, and what may be done to them when.
 
-import { existsSync, renameSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { systemClock } from '../machinery/clock.ts';
 import { silentLogger } from '../machinery/log.ts';
 import type { SnapshotStatus } from '../storage/embedded/snapshot.ts';
@@ -37,21 +37,47 @@ export async function restoreClusterSnapshot(options: {
   const release = claimDataDir(layout);
   try {
     return await asUserErrors(async () => {
-      // The whole snapshot becomes a store before anything is touched.
-      const made = `${layout.store}.restored`;
+      // The whole snapshot becomes a store before anything is touched. One that was left behind was never put in its place.
+      const made = restoredBeside(layout.store);
+      if (existsSync(layout.store)) rmSync(made, { recursive: true, force: true });
+      else finishRestore(layout.store);
       const status = await restoreSnapshot({ file: resolve(options.file), dataDir: made, bumpRevision: options.bumpRevision });
       let movedTo: string | undefined;
       if (existsSync(layout.store)) {
         let number = 1;
         while (existsSync(`${layout.store}.before-restore-${number}`)) number++;
         movedTo = `${layout.store}.before-restore-${number}`;
-        renameSync(layout.store, movedTo);
+        rename(layout.store, movedTo);
       }
-      renameSync(made, layout.store);
+      finishRestore(layout.store);
       return { status, store: layout.store, movedTo };
     });
   } finally {
     release();
+  }
+}
+
+/**
+ * Puts a restored store in its place if there is none: the last step of a restoration, which a crash may have left undone. Without
+ * it the next start would begin with an empty store.
+ */
+export function finishRestore(store: string): void {
+  if (!existsSync(store) && existsSync(restoredBeside(store))) rename(restoredBeside(store), store);
+}
+
+/** Only a store that is whole is ever called that. */
+function restoredBeside(store: string): string {
+  return `${store}.restored`;
+}
+
+/** Durably: after a power loss it has not been taken back by the next one. */
+function rename(from: string, to: string): void {
+  renameSync(from, to);
+  const directory = openSync(dirname(to), 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
   }
 }
 

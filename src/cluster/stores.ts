@@ -5,6 +5,7 @@ import type { Clock } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
 import type { Storage } from '../storage/interface.ts';
+import { finishRestore } from './snapshot.ts';
 import { UserError } from './user-error.ts';
 
 export const STORE_CHOICES = ['embedded', 'memory', 'etcd'] as const;
@@ -43,6 +44,7 @@ export async function openStorage(config: StoreConfig): Promise<Storage> {
   }
   if (choice === 'embedded') {
     const { openEmbeddedStorage } = await import('../storage/embedded/index.ts');
+    finishRestore(dir);
     return openEmbeddedStorage({ clock, logger, dataDir: dir, onFailure: config.onFailure });
   }
   if (etcd === undefined || etcd.servers.length === 0) {

@@ -1,0 +1,100 @@
+// Snapshots of a cluster's data directory: taken while the store is in use, put back while it is not.
+
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../machinery/clock.ts';
+import { silentLogger } from '../machinery/log.ts';
+import { systemRandom } from '../machinery/random.ts';
+import type { Storage } from '../storage/interface.ts';
+import { dataDirLayout, processIdentity } from './data-dir.ts';
+import { clusterSnapshotStatus, restoreClusterSnapshot, saveClusterSnapshot } from './snapshot.ts';
+import { openStorage } from './stores.ts';
+
+describe('snapshots of a cluster', () => {
+  const cleanups: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  });
+
+  function newDirectory(): string {
+    const dir = mkdtempSync(join(tmpdir(), 'coxswain-snapshot-'));
+    cleanups.push(() => rmSync(dir, { recursive: true, force: true }));
+    return dir;
+  }
+
+  async function open(dataDir: string): Promise<Storage> {
+    const { store: dir } = dataDirLayout(dataDir);
+    const base = { clock: systemClock, random: systemRandom, logger: silentLogger };
+    const storage = await openStorage({ ...base, choice: 'embedded', etcd: undefined, dir });
+    cleanups.push(() => storage.close());
+    return storage;
+  }
+
+  const put = async (storage: Storage, value: string): Promise<number> =>
+    (await storage.guaranteedUpdate('/registry/a/x', () => ({ action: 'put', value: Buffer.from(value) }))).revision;
+  const read = async (storage: Storage): Promise<string> =>
+    Buffer.from((await storage.get('/registry/a/x'))?.value ?? []).toString();
+
+  /** A data directory whose store has gone on since its snapshot. */
+  async function saved(): Promise<{ dataDir: string; file: string; revision: number }> {
+    const dataDir = newDirectory();
+    const file = join(dataDir, 'backup.snap');
+    const storage = await open(dataDir);
+    const revision = await put(storage, 'then');
+    expect(await saveClusterSnapshot({ dataDir, file })).toMatchObject({ revision, keys: 1 });
+    await put(storage, 'now');
+    await storage.close();
+    return { dataDir, file, revision };
+  }
+
+  it('are restored, and keep the store that was there', async () => {
+    const { dataDir, file, revision } = await saved();
+    expect(await clusterSnapshotStatus(file)).toMatchObject({ revision, keys: 1 });
+    const { store, movedTo } = await restoreClusterSnapshot({ dataDir, file, bumpRevision: 1000 });
+    expect(store).toBe(join(dataDir, 'store'));
+    const restored = await open(dataDir);
+    expect(await read(restored)).toBe('then');
+    expect(await restored.currentRevision()).toBe(revision + 1000);
+    await restored.close();
+    rmSync(store, { recursive: true });
+    renameSync(movedTo ?? '', store);
+    expect(await read(await open(dataDir))).toBe('now');
+  });
+
+  it('are not restored under a cluster that runs, nor from a file that is damaged, and nothing is touched', async () => {
+    const { dataDir, file } = await saved();
+    const damaged = join(dataDir, 'damaged.snap');
+    writeFileSync(damaged, 'not a snapshot');
+    await expect(restoreClusterSnapshot({ dataDir, file: damaged, bumpRevision: 0 })).rejects.toThrow(damaged);
+    const { pidFile } = dataDirLayout(dataDir);
+    const other = processIdentity(process.ppid);
+    writeFileSync(pidFile, `${other?.pid} ${other?.startTime}\n`);
+    await expect(restoreClusterSnapshot({ dataDir, file, bumpRevision: 0 })).rejects.toThrow(`process ${other?.pid}`);
+    rmSync(pidFile);
+    expect(await read(await open(dataDir))).toBe('now');
+    expect(readdirSync(dataDir).filter((name) => name.startsWith('store'))).toEqual(['store']);
+  });
+
+  it('are in place at the next start if the restoration was cut off at its last step', async () => {
+    const { dataDir, file } = await saved();
+    await restoreClusterSnapshot({ dataDir, file, bumpRevision: 0 });
+    const { store } = dataDirLayout(dataDir);
+    // As a crash leaves it when the old store is moved aside and the new one is not yet in its place.
+    renameSync(store, `${store}.restored`);
+    expect(await read(await open(dataDir))).toBe('then');
+    expect(existsSync(`${store}.restored`)).toBe(false);
+  });
+
+  it('are restored although an attempt before was cut off in the middle', async () => {
+    const { dataDir, file } = await saved();
+    const { store } = dataDirLayout(dataDir);
+    for (const left of [`${store}.restored`, `${store}.restored.restoring`]) {
+      mkdirSync(left);
+      writeFileSync(join(left, 'storage.db'), 'half of it');
+    }
+    await restoreClusterSnapshot({ dataDir, file, bumpRevision: 0 });
+    expect(await read(await open(dataDir))).toBe('then');
+  });
+});
