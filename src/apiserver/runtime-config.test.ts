@@ -84,7 +84,14 @@ describe('a server', () => {
     expect(spec).toMatchObject({ groupPriorityMinimum: 15_800, versionPriority: 9 });
     await asked.client.resource(storageVersionMigrations).list();
     expect((await asked.client.resource(clusterRoles).get(ROLE)).rules).toHaveLength(4);
-    await asked.stop();
+    const storage = asked.storage;
+    await asked.server.stop();
+    // What told others of it goes with it.
+    const again = await startTestServer({ storage });
+    const services = (await send(again.server, { path: '/apis/apiregistration.k8s.io/v1/apiservices' })).json.items;
+    expect(services.map(({ metadata }) => metadata.name)).not.toContain('v1beta1.storagemigration.k8s.io');
+    expect(services.map(({ metadata }) => metadata.name)).toContain('v1.apps');
+    await again.stop();
   });
 
   test('goes without what is turned off', async () => {

@@ -47,7 +47,7 @@ const FIRST_VERSION = 15;
 const MANAGED = 'kube-aggregator.kubernetes.io/automanaged';
 const LABELS = { [MANAGED]: 'onstart' };
 
-/** Safe to be run at every start. What is there and was made here gets the spec that it should have. */
+/** Safe to be run at every start. What is there and was made here gets the spec that it should have, or goes if it is not served now. */
 export async function createLocalApiServices(client: Client, served: Iterable<GroupVersion>): Promise<void> {
   const names = new Set<string>();
   const making: Promise<void>[] = [];
@@ -64,6 +64,16 @@ export async function createLocalApiServices(client: Client, served: Iterable<Gr
     making.push(keep(client, name, spec));
   }
   await Promise.all(making);
+  const { items } = await client.resource(apiServices).list({ labelSelector: `${MANAGED}=${LABELS[MANAGED]}` });
+  await Promise.all(items.map(({ metadata }) => (names.has(metadata.name) ? undefined : remove(client, metadata))));
+}
+
+async function remove(client: Client, { name, uid }: { readonly name: string; readonly uid: string }): Promise<void> {
+  try {
+    await client.resource(apiServices).delete(name, { preconditions: { uid } });
+  } catch (error) {
+    if (!apierrors.isNotFound(error) && !apierrors.isConflict(error)) throw error;
+  }
 }
 
 async function keep(client: Client, name: string, spec: object): Promise<void> {
