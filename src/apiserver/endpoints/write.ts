@@ -121,12 +121,14 @@ async function handleApply(scope: Scope, request: ApiRequest, negotiated: Negoti
         }
         if (query.fieldValidation === 'Warn') request.warnings.push(config.strictError);
       }
-      const applied = withNamespace(scope, request, checkName(request, decodePatched(scope, request, query, raw)));
-      const { uid } = applied.metadata;
+      const decoded = decodePatched(scope, request, query, raw);
+      const { uid } = decoded.metadata;
+      // Before its name: whoever means one object in particular need not say its name again.
       if (current === undefined && uid !== undefined && uid !== '') {
         const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
         throw apierrors.conflict(scope.type, name, why);
       }
+      const applied = withNamespace(scope, request, checkName(request, decoded));
       return admitUpdate(scope, request, query, current === undefined ? withoutDeletion(applied) : applied, current);
     },
   };

@@ -190,6 +190,29 @@ test('a write that is refused ends it, one that may go better is tried again, on
   await cluster.stop();
 });
 
+test('what is written again and has gone, or is another by now, is a conflict and nothing is made', async () => {
+  const cluster = await startTestCluster();
+  const access = cluster.client.resource(configMaps).namespace('default');
+  const { uid, resourceVersion } = (await access.create({ metadata: { name: 'a' } })).metadata;
+  const rewrite = async (name: string, metadata: object): Promise<boolean> => {
+    const nothing = { apiVersion: 'v1', kind: 'ConfigMap', metadata };
+    try {
+      await access.patch(name, 'application/apply-patch+yaml', nothing, { fieldManager: 'migrator' });
+      return false;
+    } catch (err) {
+      if (!apierrors.isConflict(err)) throw err;
+      return true;
+    }
+  };
+  expect(await rewrite('a', { uid, resourceVersion })).toBe(false);
+  expect((await access.get('a')).metadata.resourceVersion).toBe(resourceVersion);
+  expect(await rewrite('a', { uid: 'another', resourceVersion: '1' })).toBe(true);
+  expect(await rewrite('a', { uid, resourceVersion: '1' })).toBe(true);
+  expect(await rewrite('gone', { uid, resourceVersion })).toBe(true);
+  await expect(access.get('gone')).rejects.toThrow('not found');
+  await cluster.stop();
+});
+
 test('where migrations are not served, it asks now and then and does nothing else', async () => {
   const cluster = await startTestCluster();
   await cluster.run((config) => new StorageVersionMigrator(config));
