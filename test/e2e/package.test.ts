@@ -88,6 +88,13 @@ describe('the package as it is published', () => {
     expect(names.trim().split(',')).toEqual([...new Set(exported)].toSorted());
   });
 
+  test('shows the places of errors in the sources, if Node is asked to', async () => {
+    const program = "(await import('coxswain')).startCluster({ podCidr: 'none' }).catch((err) => console.log(err.stack))";
+    expect(await node('--input-type=module', '--eval', program)).toMatch(/dist\/program\.js:\d+:\d+/);
+    const mapped = await node('--enable-source-maps', '--input-type=module', '--eval', program);
+    expect(mapped).toMatch(/src\/cluster\/network-ranges\.ts:\d+:\d+/);
+  });
+
   test('starts clusters, keeps what it compiled for the next one, and stores what is durable', async () => {
     expect(await upAndDown('--store', 'embedded')).toMatch(READY);
     expect(compiled()).toHaveLength(1);

@@ -6,7 +6,7 @@
 // of both.
 
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { createRequire, Module } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cachedDataVersionTag } from 'node:v8';
@@ -44,11 +44,15 @@ export function loadProgram<P = Program>(folder: string = dirname(fileURLToPath(
   const cachedData = readCompiled(path, checksum);
   const script = new Script(source, { filename, cachedData });
   const module = { exports: {} };
-  functionOf(script, source)(module.exports, createRequire(filename), module, filename, folder);
+  const mapped = wantsSourceMaps();
+  const body = mapped ? functionWithSourceMap(filename, source) : functionOf(script, source);
+  body(module.exports, createRequire(filename), module, filename, folder);
   return {
     program: module.exports as P,
-    compiledBefore: cachedData !== undefined && script.cachedDataRejected === false,
+    // Nothing is to be kept of a script that has not run.
+    compiledBefore: mapped || (cachedData !== undefined && script.cachedDataRejected === false),
     keepCompiled() {
+      if (mapped) throw new Error('with --enable-source-maps the program is not compiled in a form that can be kept');
       writeCompiled(path, checksum, script.createCachedData());
       return path;
     },
@@ -60,6 +64,16 @@ function functionOf(script: Script, source: string): ModuleFunction {
   const inMainContext = runInThisContext('globalThis') === globalThis;
   // oxlint-disable-next-line no-eval
   return (inMainContext ? script.runInThisContext() : (0, globalThis.eval)(source)) as ModuleFunction;
+}
+
+const wantsSourceMaps = (): boolean =>
+  [...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(' ')].includes('--enable-source-maps');
+
+/** Compiled as Node compiles modules: of these alone does it read source maps. */
+function functionWithSourceMap(filename: string, source: string): ModuleFunction {
+  const module = new Module(filename) as Module & { _compile(content: string, filename: string): void };
+  module._compile(`module.exports=${source}`, filename);
+  return module.exports as ModuleFunction;
 }
 
 /** `program`: its checksum. Undefined: there is nothing, or it is not of this program. V8 itself refuses what it cannot use. */
