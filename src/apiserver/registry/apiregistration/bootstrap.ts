@@ -65,7 +65,8 @@ export async function createLocalApiServices(client: Client, served: Iterable<Gr
   }
   await Promise.all(making);
   const { items } = await client.resource(apiServices).list({ labelSelector: `${MANAGED}=${LABELS[MANAGED]}` });
-  await Promise.all(items.map(({ metadata }) => (names.has(metadata.name) ? undefined : remove(client, metadata))));
+  const leftOver = items.filter(({ metadata }) => !names.has(metadata.name));
+  await Promise.all(leftOver.map(({ metadata }) => remove(client, metadata)));
 }
 
 async function remove(client: Client, { name, uid }: { readonly name: string; readonly uid: string }): Promise<void> {
