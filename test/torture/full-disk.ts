@@ -17,6 +17,9 @@ const KEYS = 20;
 /** Acknowledged while there is room. */
 const MOST_WRITES = 400;
 const REFUSALS = 40;
+/** A store that has written for long has room of its own, in which history makes place for what is new: it need not grow. */
+const ROUNDS_OF_A_STORE = 6;
+const ENOUGH_ROOM_WRITES = 2000;
 
 export interface FullDiskOptions {
   /** How often the disk is full. */
@@ -31,19 +34,26 @@ export interface FullDiskResult {
   readonly problems: readonly string[];
 }
 
-export async function fillDisk(options: FullDiskOptions): Promise<FullDiskResult> {
-  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'torture-full-')));
-  const run = new Run(options, await buildServer(), dir);
-  try {
-    for (let round = 0; round < options.rounds && run.problems.length === 0; round++) {
-      await run.round(round % 3 === 2);
+export async function fillDisk({ rounds, seed, layer }: FullDiskOptions): Promise<FullDiskResult> {
+  const program = await buildServer();
+  const result = { acknowledged: 0, refused: 0, problems: [] as string[] };
+  for (let done = 0; done < rounds && result.problems.length === 0; done += ROUNDS_OF_A_STORE) {
+    const dir = realpathSync(mkdtempSync(join(tmpdir(), 'torture-full-')));
+    const run = new Run(new SeededRandom(`${seed}/${done}`), layer, program, dir);
+    try {
+      for (let round = 0; round < ROUNDS_OF_A_STORE && run.problems.length === 0; round++) {
+        await run.round(round % 3 === 2);
+      }
+      if (run.problems.length === 0) await run.end();
+      result.acknowledged += run.acknowledged;
+      result.refused += run.refused;
+      result.problems.push(...run.problems);
+    } finally {
+      await run.server?.kill();
+      rmSync(dir, { recursive: true, force: true });
     }
-    await run.end();
-    return { acknowledged: run.acknowledged, refused: run.refused, problems: run.problems };
-  } finally {
-    await run.server?.kill();
-    rmSync(dir, { recursive: true, force: true });
   }
+  return result;
 }
 
 class Run {
@@ -60,8 +70,8 @@ class Run {
   refused = 0;
   #serial = 0;
 
-  constructor({ seed, layer }: FullDiskOptions, program: string, dir: string) {
-    this.#random = new SeededRandom(seed);
+  constructor(random: Random, layer: FileLayer, program: string, dir: string) {
+    this.#random = random;
     this.#layer = layer;
     this.#program = program;
     this.#dir = dir;
@@ -76,7 +86,8 @@ class Run {
     await this.#write(server, () => this.acknowledged >= enough);
     writeFileSync(this.#flag, '');
     const until = this.refused + REFUSALS;
-    await this.#write(server, () => this.refused >= until);
+    const plenty = this.acknowledged + ENOUGH_ROOM_WRITES;
+    await this.#write(server, () => this.refused >= until || this.acknowledged >= plenty);
     const { items = [] } = await server.request({ op: 'list' });
     if (items.length === 0) this.problems.push('nothing can be read while the disk is full');
     for (const { value = '' } of items) {
