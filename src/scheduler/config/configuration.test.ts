@@ -249,6 +249,7 @@ describe('resolveProfile', () => {
       'PodTopologySpread',
       'InterPodAffinity',
       'DynamicResources',
+      'NodeDeclaredFeatures',
     ]);
     expect([plugins.queueSort.name, plugins.bind[0]?.name, plugins.preEnqueue[0]?.name]).toEqual([
       'PrioritySort',

@@ -17,6 +17,9 @@ export function nodeUpdateEvent(before: Node, after: Node): ClusterEvent | undef
   if (uncordoned || !semanticEqual(before.spec.taints, after.spec.taints)) action |= ActionType.UpdateNodeTaint;
   if (!sameConditions(before.status.conditions, after.status.conditions)) action |= ActionType.UpdateNodeCondition;
   if (!semanticEqual(before.metadata.annotations, after.metadata.annotations)) action |= ActionType.UpdateNodeAnnotation;
+  if (!semanticEqual(before.status.declaredFeatures, after.status.declaredFeatures)) {
+    action |= ActionType.UpdateNodeDeclaredFeature;
+  }
   return action === 0 ? undefined : clusterEvent('Node', action, 'NodeUpdate');
 }
 

@@ -18,11 +18,12 @@ export const ActionType = {
   UpdatePodGeneratedResourceClaim: 1 << 11,
   /** A change that none of the above names. */
   UpdateOther: 1 << 12,
+  UpdateNodeDeclaredFeature: 1 << 13,
 } as const;
 
 /** Every update, whatever changed. */
-export const UPDATE = ((1 << 13) - 1) & ~(ActionType.Add | ActionType.Delete);
-export const ALL_ACTIONS = (1 << 13) - 1;
+export const UPDATE = ((1 << 14) - 1) & ~(ActionType.Add | ActionType.Delete);
+export const ALL_ACTIONS = (1 << 14) - 1;
 
 /**
  * What changed. `AssignedPod` is a pod that has a node, `UnscheduledPod` one that waits for one; a registration for `Pod`

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { NodeSelectorTerm, Taint, Toleration } from '../../api/core/v1/index.ts';
 import { CycleState } from '../framework/cycle-state.ts';
-import { type EventObjects, matchesEvent } from '../framework/events.ts';
+import { ActionType, type EventObjects, matchesEvent } from '../framework/events.ts';
 import { assignedPodAdd, assignedPodDelete, nodeAdd } from '../framework/events.ts';
 import { nodeUpdateEvent, podUpdateEvent } from '../framework/changes.ts';
 import type { Handle, PluginRegistration } from '../framework/handle.ts';
@@ -499,6 +499,44 @@ describe('NodePorts', () => {
   it('is woken by a pod that gives its port back', () => {
     expect(wakes(plugin, withPort('p', 80), assignedPodDelete, { before: withPort('x', 80).pod })).toBe(true);
     expect(wakes(plugin, withPort('p', 80), assignedPodDelete, { before: withPort('x', 81).pod })).toBe(false);
+  });
+});
+
+describe('NodeDeclaredFeatures', () => {
+  const plugin = make('NodeDeclaredFeatures');
+  const RESTART = 'RestartAllContainersOnContainerExits';
+  const HOST_USERS = 'UserNamespacesHostNetworkSupport';
+  const MISSING = "UnschedulableAndUnresolvable: node(s) didn't match Pod's required features";
+  const rules = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In' as const, values: [1] } }];
+  const container = { name: 'c', image: 'image:1', resources: {} };
+  const restarting = makePodInfo('p', { spec: { containers: [{ ...container, restartPolicyRules: rules }] } });
+  const inHostNetwork = (hostUsers: boolean) => makePodInfo('p', { spec: { hostNetwork: true, hostUsers } });
+  const both = makePodInfo('p', {
+    spec: { hostNetwork: true, hostUsers: false, initContainers: [{ ...container, restartPolicyRules: rules }] },
+  });
+  const nodes = [[], [RESTART], [HOST_USERS], [HOST_USERS, RESTART]].map((declaredFeatures) =>
+    makeNodeInfo('n', { declaredFeatures }),
+  );
+
+  it.each([
+    ['anything', makePodInfo('p'), ['ok', 'ok', 'ok', 'ok']],
+    ['to restart all containers', restarting, [MISSING, 'ok', MISSING, 'ok']],
+    ['users of its own in the network of the node', inHostNetwork(false), [MISSING, MISSING, 'ok', 'ok']],
+    ["the node's users there", inHostNetwork(true), ['ok', 'ok', 'ok', 'ok']],
+    ['both', both, [MISSING, MISSING, MISSING, 'ok']],
+  ])('lets a pod that needs %s go where that is', (_what, pod, expected) => {
+    expect(filtered(plugin, pod, nodes)).toEqual(expected);
+    // What is kept of a node for one pod may be said to another of the same template only.
+    expect(plugin.filterTemplate?.(pod) === plugin.filterTemplate?.(makePodInfo('q'))).toBe(!expected.includes(MISSING));
+  });
+
+  it('is woken by a node that declares what was missing', () => {
+    expect(nodeUpdated(plugin, both, { declaredFeatures: [RESTART] }, { declaredFeatures: [HOST_USERS, RESTART] })).toBe(true);
+    expect(nodeUpdated(plugin, both, {}, { declaredFeatures: [RESTART] })).toBe(false);
+    expect(nodeUpdated(plugin, both, {}, { labels: { rack: 'r' } })).toBe(false);
+    const update = { resource: 'UnscheduledPod' as const, action: ActionType.UpdateOther, label: 'UnscheduledPodUpdate' };
+    expect(wakes(plugin, both, update, { before: both.pod, after: restarting.pod })).toBe(true);
+    expect(wakes(plugin, both, update, { before: both.pod, after: both.pod })).toBe(false);
   });
 });
 

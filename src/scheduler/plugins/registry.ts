@@ -7,6 +7,7 @@ import { dynamicResources } from './dynamic-resources/dynamic-resources.ts';
 import { imageLocality } from './image-locality.ts';
 import { interPodAffinity } from './inter-pod-affinity/inter-pod-affinity.ts';
 import { nodeAffinity } from './node-affinity.ts';
+import { nodeDeclaredFeatures } from './node-declared-features.ts';
 import { nodeName } from './node-name.ts';
 import { nodePorts } from './node-ports.ts';
 import { nodeResourcesBalancedAllocation } from './node-resources-balanced-allocation.ts';
@@ -52,6 +53,7 @@ export const inTreeRegistry: Registry = registryOf([
   nodeResourcesBalancedAllocation,
   imageLocality,
   defaultBinder,
+  nodeDeclaredFeatures,
   random,
   roundRobin,
 ]);
@@ -78,6 +80,7 @@ export const defaultPlugins: readonly EnabledPlugin[] = [
   { name: nodeResourcesBalancedAllocation.name, weight: 1 },
   { name: imageLocality.name, weight: 1 },
   { name: defaultBinder.name, weight: 0 },
+  { name: nodeDeclaredFeatures.name, weight: 0 },
 ];
 
 export function registryOf(registrations: readonly PluginRegistration[]): Registry {

@@ -48,6 +48,7 @@ export function makePodInfo(name: string, options: PodOptions = {}): PodInfo {
 }
 
 export interface NodeOptions {
+  readonly declaredFeatures?: readonly string[];
   readonly uid?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
@@ -79,6 +80,7 @@ export function makeNode(name: string, options: NodeOptions = {}): Node {
     status: {
       capacity: { ...allocatable },
       allocatable,
+      ...(options.declaredFeatures !== undefined && { declaredFeatures: [...options.declaredFeatures] }),
       conditions: [
         {
           type: 'Ready',
