@@ -11,6 +11,7 @@ import * as apierrors from '../machinery/apierrors.ts';
 import { formatIp } from '../machinery/ip.ts';
 import { AdmissionChain } from './admission/chain.ts';
 import { defaultAdmissionPlugins } from './admission/defaults.ts';
+import { PolicyMetrics } from './admission/policy/metrics.ts';
 import { ClientCertificateAuthenticator } from './authentication/client-certificate.ts';
 import { LegacyServiceAccountTokens } from './authentication/legacy-service-account-tokens.ts';
 import { keepTokenTracking, noteTokenUse } from './authentication/legacy-token-tracking.ts';
@@ -148,9 +149,16 @@ export class ApiServer {
     lookUp = findIn(all);
     lookUpAll = findAllIn(all);
     const mountTokens = serviceAccounts?.mountTokens ?? false;
+    const scheme = config.scheme ?? newDefaultScheme();
+    const policyMetrics = { validating: new PolicyMetrics('validating'), mutating: new PolicyMetrics('mutating') };
     const plugins = defaultAdmissionPlugins(
       {
         find,
+        served: () => all,
+        scheme,
+        logger,
+        policyMetrics,
+        onStop: (callback) => this.#onStop.push(callback),
         findAll: this.#findAll,
         appears: appearsIn(all, clock),
         updateStatus: updateStatusIn(all),
@@ -161,7 +169,6 @@ export class ApiServer {
       },
       config.disableAdmissionPlugins ?? [],
     );
-    const scheme = config.scheme ?? newDefaultScheme();
     const version = config.version ?? DEFAULT_VERSION;
     const services = {
       scheme,
@@ -180,7 +187,10 @@ export class ApiServer {
         otherPaths: [...healthPaths, '/metrics', '/openapi/v2', '/openapi/v3', '/openapi/v3/', '/version'],
       }),
       createOpenApi({ resources: this.resources, scheme, version }),
-      metricsRoute(metrics, config.otherMetrics),
+      metricsRoute(metrics, () => {
+        const others = config.otherMetrics?.() ?? '';
+        return policyMetrics.mutating.text() + policyMetrics.validating.text() + others;
+      }),
     ]);
     this.#deadlines = new Deadlines({ clock, timeoutMs: config.requestTimeoutMs ?? 60_000 });
     this.handler = buildHandlerChain(

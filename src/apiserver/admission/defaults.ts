@@ -13,6 +13,8 @@ import { NamespaceLifecycle } from './namespace-lifecycle.ts';
 import { NodeRestriction } from './node-restriction/index.ts';
 import { PersistentVolumeClaimResize } from './persistent-volume-claim-resize.ts';
 import type { AdmissionPlugin } from './plugin.ts';
+import type { PolicyServices } from './policy/services.ts';
+import { ValidatingAdmissionPolicy } from './policy/validating/index.ts';
 import { Priority } from './priority/index.ts';
 import { ResourceQuotaAdmission } from './resource-quota/index.ts';
 import { RuntimeClassAdmission } from './runtime-class/index.ts';
@@ -20,7 +22,7 @@ import { ServiceAccount } from './service-account.ts';
 import { StorageObjectInUseProtection } from './storage-object-in-use-protection.ts';
 import { TaintNodesByCondition } from './taint-nodes-by-condition.ts';
 
-export interface AdmissionServices {
+export interface AdmissionServices extends PolicyServices {
   readonly find: Find;
   readonly findAll: FindAll;
   /** Resolves true as soon as there is such an object, false when the time is over. */
@@ -51,6 +53,7 @@ export function defaultAdmissionPlugins(services: AdmissionServices, disabled: r
     new CertificateSigning(services.authorizer),
     new CertificateSubjectRestriction(),
     new DefaultIngressClass(services),
+    new ValidatingAdmissionPolicy(services),
     // The last: whatever is refused for another reason is not charged.
     new ResourceQuotaAdmission(services),
   ];

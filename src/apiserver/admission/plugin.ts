@@ -22,6 +22,8 @@ export interface AdmissionAttributes {
   /** Of UPDATE and DELETE. */
   readonly oldObject?: KubeObject;
   readonly deleteOptions?: DeleteOptions;
+  /** Of CREATE and UPDATE, as they were asked. */
+  readonly options?: { readonly fieldManager: string; readonly fieldValidation?: string } | undefined;
   readonly dryRun: boolean;
   readonly user: UserInfo;
   /** Texts for `Warning` headers. */

@@ -154,6 +154,7 @@ export function admissionAttributes(
   operation: Operation,
   name: string,
   dryRun: boolean,
+  options?: AdmissionAttributes['options'],
 ): AdmissionAttributes {
   return {
     operation,
@@ -163,6 +164,7 @@ export function admissionAttributes(
     namespace: namespaceOf(scope, request),
     name,
     dryRun,
+    options,
     user: request.user as UserInfo,
     warnings: request.warnings,
   };

@@ -1,0 +1,39 @@
+// The server's authorizer, as expressions ask it: on behalf of the user of the request, or of a service account.
+
+import type { ExpressionAuthorizer } from '../../../cel/index.ts';
+import type { Authorizer } from '../../authorization/authorizer.ts';
+import type { UserInfo } from '../../request.ts';
+
+export function expressionAuthorizer(authorizer: Authorizer, requester: UserInfo): ExpressionAuthorizer {
+  return {
+    async authorize({ verb, path, group = '', resource = '', subresource = '', namespace = '', name = '', ...rest }) {
+      const { serviceAccount, fieldSelector } = rest;
+      const user = serviceAccount === undefined ? requester : accountUser(serviceAccount.namespace, serviceAccount.name);
+      try {
+        const { decision, reason } = await authorizer.authorize({
+          user,
+          verb,
+          isResourceRequest: path === undefined,
+          path: path ?? '',
+          apiGroup: group,
+          apiVersion: path === undefined ? '*' : '',
+          resource,
+          subresource,
+          namespace,
+          name,
+          ...(fieldSelector !== undefined && { fieldSelector }),
+        });
+        return { allowed: decision === 'allow', reason };
+      } catch (error) {
+        return { allowed: false, reason: '', error: error instanceof Error ? error.message : String(error) };
+      }
+    },
+  };
+}
+
+function accountUser(namespace: string, name: string): UserInfo {
+  return {
+    name: `system:serviceaccount:${namespace}:${name}`,
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
+  };
+}

@@ -1,0 +1,105 @@
+// Going through the expressions of one policy for one request: what they see, and what they may cost.
+
+import type { CompiledExpression } from '../../../api/admissionregistration/v1/expressions.ts';
+import type { Namespace } from '../../../api/core/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import { authorizerValue, Budget, evaluationError, LazyMap, requestResourceValue } from '../../../cel/index.ts';
+import type { Value } from '../../../cel/index.ts';
+import type { KubeObject } from '../../../client/client.ts';
+import { quote } from '../../../machinery/go-format.ts';
+import type { Authorizer } from '../../authorization/authorizer.ts';
+import { expressionAuthorizer } from './authorizer.ts';
+import type { PolicyRequest, ResourceAndKind, VersionedObjects } from './request.ts';
+import { requestValue } from './request-value.ts';
+
+/** An expression of a policy. One that does not compile fails when it is needed. */
+export interface Expression {
+  readonly source: string;
+  readonly compiled: CompiledExpression;
+}
+
+export interface Variable extends Expression {
+  readonly name: string;
+}
+
+export type Outcome = { readonly value: Value; readonly problem?: undefined } | { readonly problem: string };
+
+/** The expressions of a policy have cost, together, more than they may. */
+export class OutOfBudgetError extends Error {
+  constructor() {
+    super('validation failed due to running out of cost budget, no further validation rules will be run');
+    this.name = 'OutOfBudgetError';
+  }
+}
+
+export interface EvaluationConfig {
+  readonly request: PolicyRequest;
+  /** As what the policy takes the request. */
+  readonly matched: ResourceAndKind;
+  readonly objects: VersionedObjects;
+  /** Default: `params` is null. */
+  readonly params?: KubeObject | null;
+  /** Default: `namespaceObject` is null. */
+  readonly namespace?: Immutable<Namespace> | undefined;
+  /** Absent: expressions have no authorizer. */
+  readonly authorizer?: Authorizer;
+  readonly variables?: readonly Variable[];
+}
+
+export class Evaluation {
+  readonly #activation: Record<string, unknown>;
+  /** Of the evaluation under way, for the variables that it is the first to need. */
+  #budget = new Budget();
+
+  constructor(config: EvaluationConfig) {
+    const { request, matched, objects, params = null, namespace, authorizer, variables = [] } = config;
+    this.#activation = {
+      object: objects.object ?? null,
+      oldObject: objects.oldObject ?? null,
+      params,
+      request: requestValue(request, matched),
+      namespaceObject: namespace === undefined ? null : withoutOwners(namespace),
+    };
+    if (authorizer !== undefined) {
+      const value = authorizerValue(expressionAuthorizer(authorizer, request.attributes.user));
+      const { resource, subresource, name } = request.attributes;
+      this.#activation['authorizer'] = value;
+      this.#activation['authorizer.requestResource'] = requestResourceValue(value, {
+        group: resource.group,
+        resource: resource.resource,
+        subresource,
+        namespace: request.namespace,
+        name,
+      });
+    }
+    this.#activation['variables'] = new LazyMap(
+      new Map(variables.map((variable) => [variable.name, () => this.#variable(variable)])),
+    );
+  }
+
+  /** What it costs is taken from the budget. Throws OutOfBudgetError when there is nothing left. */
+  async evaluate({ source, compiled }: Expression, budget: Budget): Promise<Outcome> {
+    if (compiled.program === undefined) return { problem: `compilation error: ${compiled.problem}` };
+    this.#budget = budget;
+    const { value, error } = await compiled.program.evaluateAsync(this.#activation, { budget });
+    if (budget.exhausted) throw new OutOfBudgetError();
+    if (error !== undefined) return { problem: `expression '${source}' resulted in error: ${error.message}` };
+    return { value };
+  }
+
+  /** Throws EvaluationError, or Suspension if it has to wait. */
+  #variable({ name, compiled }: Variable): Value {
+    if (compiled.program === undefined) {
+      throw evaluationError(`composited variable ${quote(name)} fails to compile: ${compiled.problem}`);
+    }
+    const { value, error } = compiled.program.evaluate(this.#activation, { budget: this.#budget });
+    if (error === undefined) return value;
+    throw evaluationError(`composited variable ${quote(name)} fails to evaluate: ${error.message}`);
+  }
+}
+
+/** Who owns fields of a namespace, and what owns it, expressions are not told. */
+function withoutOwners(namespace: Immutable<Namespace>): object {
+  const { managedFields: _fields, ownerReferences: _owners, ...metadata } = namespace.metadata;
+  return { ...namespace, metadata };
+}

@@ -1,0 +1,96 @@
+// Which policies a request has to do with: each with the binding and the parameter that make it so.
+
+import type { ServedResource } from '../../registry/rest.ts';
+import type { KubeObject } from '../../../client/client.ts';
+import { matchRequest } from './matching.ts';
+import { collectParams, paramResource } from './params.ts';
+import type { AnyBinding, AnyPolicy, Hook } from './policy-source.ts';
+import type { PolicyRequest, ResourceAndKind, VersionedObjects } from './request.ts';
+
+export interface Invocation<Policy, Binding, Compiled> {
+  readonly policy: Policy;
+  readonly binding: Binding;
+  readonly compiled: Compiled;
+  readonly matched: ResourceAndKind;
+  readonly objects: VersionedObjects;
+  /** Null: the policy is gone through without. */
+  readonly param: KubeObject | null;
+}
+
+/** A policy or a binding of which it cannot be said what it is to do. */
+export interface Misconfiguration<Policy, Binding> {
+  readonly policy: Policy;
+  readonly binding: Binding | undefined;
+  readonly problem: string;
+}
+
+export type Found<Policy, Binding, Compiled> =
+  | { readonly invocation: Invocation<Policy, Binding, Compiled>; readonly misconfiguration?: undefined }
+  | { readonly invocation?: undefined; readonly misconfiguration: Misconfiguration<Policy, Binding> };
+
+/** In the order of the hooks, of their bindings and parameters. */
+export async function findInvocations<Policy extends AnyPolicy, Binding extends AnyBinding, Compiled>(
+  request: PolicyRequest,
+  hooks: readonly Hook<Policy, Binding, Compiled>[],
+  served: readonly ServedResource[],
+): Promise<readonly Found<Policy, Binding, Compiled>[]> {
+  const found: Found<Policy, Binding, Compiled>[] = [];
+  for (const hook of hooks) {
+    const { policy } = hook;
+    const wrong = (error: unknown, binding?: Binding): void => {
+      const what = binding === undefined ? 'policy' : 'binding';
+      const problem = `failed to configure ${what}: ${messageOf(error)}`;
+      found.push({ misconfiguration: { policy, binding, problem } });
+    };
+    let matched: ResourceAndKind | undefined;
+    let params: ServedResource | undefined;
+    try {
+      const { matchConstraints, paramKind } = policy.spec;
+      if (matchConstraints === undefined) throw new Error('policy contained no match constraints, a required field');
+      matched = await matchRequest(matchConstraints, request);
+      if (matched === undefined) continue;
+      params = paramKind === undefined ? undefined : paramResource(paramKind, served);
+    } catch (error) {
+      wrong(error);
+      continue;
+    }
+    for (const binding of hook.bindings) {
+      try {
+        for (const invocation of await invocationsOf(request, hook, binding, matched, params)) found.push({ invocation });
+      } catch (error) {
+        wrong(error, binding);
+      }
+    }
+  }
+  return found;
+}
+
+/** Throws an Error that says what is wrong with the binding. */
+async function invocationsOf<Policy extends AnyPolicy, Binding extends AnyBinding, Compiled>(
+  request: PolicyRequest,
+  { policy, compiled }: Hook<Policy, Binding, Compiled>,
+  binding: Binding,
+  matched: ResourceAndKind,
+  paramsOf: ServedResource | undefined,
+): Promise<readonly Invocation<Policy, Binding, Compiled>[]> {
+  const { matchResources, paramRef } = binding.spec;
+  if (matchResources !== undefined && (await matchRequest(matchResources, request)) === undefined) return [];
+  const params = await collectParams(paramsOf, paramRef, request.namespace);
+  if (params.length === 0) return [];
+  const objects = inVersion(request, matched);
+  return params.map((param) => ({ policy, binding, compiled, matched, objects, param }));
+}
+
+function inVersion(request: PolicyRequest, { kind }: ResourceAndKind): VersionedObjects {
+  try {
+    return request.inVersion(kind);
+  } catch (error) {
+    throw new Error(`failed to convert object version: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Throws what is a mistake of ours. */
+function messageOf(error: unknown): string {
+  if (error instanceof TypeError || error instanceof RangeError || !(error instanceof Error)) throw error;
+  return error.message;
+}

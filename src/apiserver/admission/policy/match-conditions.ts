@@ -1,0 +1,31 @@
+// Match conditions: expressions that decide, after all rules, whether a policy looks at a request at all.
+
+import { Budget } from '../../../cel/index.ts';
+import type { Evaluation, Expression } from './evaluation.ts';
+import { OutOfBudgetError } from './evaluation.ts';
+
+/** What all conditions of a policy may cost for one request, in upstream's units. */
+const MATCH_CONDITIONS_BUDGET = 2_500_000;
+
+/** A false one decides, whatever is wrong with others. `problem`: it cannot be said. */
+export type Matched = { readonly matches: boolean; readonly problem?: undefined } | { readonly problem: string };
+
+export async function evaluateMatchConditions(evaluation: Evaluation, conditions: readonly Expression[]): Promise<Matched> {
+  const budget = new Budget(MATCH_CONDITIONS_BUDGET);
+  const problems = new Set<string>();
+  let matches = true;
+  for (const condition of conditions) {
+    let outcome;
+    try {
+      outcome = await evaluation.evaluate(condition, budget);
+    } catch (error) {
+      if (!(error instanceof OutOfBudgetError)) throw error;
+      return { problem: error.message };
+    }
+    if (outcome.problem !== undefined) problems.add(outcome.problem);
+    else if (outcome.value === false) matches = false;
+  }
+  if (!matches || problems.size === 0) return { matches };
+  const texts = [...problems].join(', ');
+  return { problem: problems.size === 1 ? texts : `[${texts}]` };
+}

@@ -1,0 +1,125 @@
+// Whether a policy, or one of its bindings, is meant for a request: resource rules, and selectors on the namespace and the object.
+
+import type * as admission from '../../../api/admissionregistration/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import * as apierrors from '../../../machinery/apierrors.ts';
+import { labelSelectorAsSelector } from '../../../machinery/labels.ts';
+import type { Selector } from '../../../machinery/labels.ts';
+import type { AdmissionAttributes } from '../plugin.ts';
+import type { GroupVersionResource, PolicyRequest, ResourceAndKind } from './request.ts';
+
+export type MatchResources = Immutable<admission.MatchResources>;
+type Rule = Immutable<admission.NamedRuleWithOperations>;
+
+/**
+ * Under which name the request matches: as it was asked, or as the same thing in a version that a rule names. Undefined: it does
+ * not. Throws an Error if that cannot be said: a selector makes no sense, the namespace is not there.
+ */
+export async function matchRequest(match: MatchResources, request: PolicyRequest): Promise<ResourceAndKind | undefined> {
+  const { resourceRules = [], excludeResourceRules = [], matchPolicy } = match;
+  const rules = resourceRules ?? [];
+  const equivalent = matchPolicy === 'Equivalent';
+  // Rules first: they need nobody else, and say no to most requests.
+  const found = rules.length === 0 ? request.requested : matchRules(rules, equivalent, request);
+  if (found === undefined || matchRules(excludeResourceRules ?? [], equivalent, request) !== undefined) return undefined;
+  // One that says no outweighs one that cannot be read.
+  const namespace = await attempt(() => namespaceMatches(match, request));
+  if (namespace === false) return undefined;
+  const object = await attempt(() => objectMatches(match, request.attributes));
+  if (object === false) return undefined;
+  for (const outcome of [namespace, object]) if (outcome instanceof Error) throw outcome;
+  return found;
+}
+
+async function attempt(test: () => boolean | Promise<boolean>): Promise<boolean | Error> {
+  try {
+    return await test();
+  } catch (error) {
+    if (error instanceof Error) return error;
+    throw error;
+  }
+}
+
+/** What belongs to no namespace is never left out because of one. */
+async function namespaceMatches({ namespaceSelector }: MatchResources, request: PolicyRequest): Promise<boolean> {
+  if (request.namespace === '' && !request.isNamespace) return true;
+  const selector = selectorOf(namespaceSelector, 'namespace');
+  if (selector.empty()) return true;
+  const { operation, subresource, object } = request.attributes;
+  // The labels that a namespace is to have, not those that it has.
+  if (request.isNamespace && subresource === '' && (operation === 'CREATE' || operation === 'UPDATE')) {
+    return selector.matches(object?.metadata.labels);
+  }
+  const namespace = await request.findNamespace();
+  if (namespace === undefined) throw apierrors.notFound({ group: '', resource: 'namespaces' }, request.namespace);
+  return selector.matches(namespace.metadata.labels);
+}
+
+function objectMatches({ objectSelector }: MatchResources, { object, oldObject }: AdmissionAttributes): boolean {
+  const selector = selectorOf(objectSelector, 'object');
+  if (selector.empty()) return true;
+  return [object, oldObject].some((one) => one?.metadata !== undefined && selector.matches(one.metadata.labels));
+}
+
+const selectors = new WeakMap<object, Selector>();
+
+function selectorOf(selector: MatchResources['objectSelector'], what: string): Selector {
+  if (selector === undefined) {
+    throw new Error(`a nil ${what} selector was passed, please ensure selectors are initialized properly`);
+  }
+  let made = selectors.get(selector);
+  if (made === undefined) {
+    made = labelSelectorAsSelector(selector);
+    selectors.set(selector, made);
+  }
+  return made;
+}
+
+function matchRules(rules: readonly Rule[], equivalent: boolean, request: PolicyRequest): ResourceAndKind | undefined {
+  const { requested } = request;
+  if (rules.some((rule) => ruleMatches(rule, requested.resource, request))) return requested;
+  if (!equivalent || rules.length === 0) return undefined;
+  for (const rule of rules) {
+    const found = request.equivalents.find(({ resource }) => ruleMatches(rule, resource, request));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function ruleMatches(rule: Rule, resource: GroupVersionResource, request: PolicyRequest): boolean {
+  const { operation, subresource, name } = request.attributes;
+  const names = rule.resourceNames ?? [];
+  return (
+    includes(rule.operations, operation) &&
+    includes(rule.apiGroups, resource.group) &&
+    includes(rule.apiVersions, resource.version) &&
+    (rule.resources ?? []).some((pattern) => resourceMatches(pattern, resource.resource, subresource)) &&
+    scopeMatches(rule.scope, request) &&
+    (names.length === 0 || names.includes(name))
+  );
+}
+
+function includes(items: readonly string[] | null | undefined, wanted: string): boolean {
+  return items?.some((item) => item === '*' || item === wanted) ?? false;
+}
+
+/** 'pods', 'pods/status', 'pods/*', '*', '*\/scale', '*\/*'. */
+function resourceMatches(pattern: string, resource: string, subresource: string): boolean {
+  const slash = pattern.indexOf('/');
+  const wanted = slash < 0 ? pattern : pattern.slice(0, slash);
+  const part = slash < 0 ? '' : pattern.slice(slash + 1);
+  return (wanted === '*' || wanted === resource) && (part === '*' || part === subresource);
+}
+
+/** Namespaces are in none. */
+function scopeMatches(scope: Rule['scope'], { namespace, isNamespace }: PolicyRequest): boolean {
+  const namespaced = namespace !== '' && !isNamespace;
+  switch (scope) {
+    case 'Namespaced':
+      return namespaced;
+    case 'Cluster':
+      return !namespaced;
+    default:
+      return true;
+  }
+}

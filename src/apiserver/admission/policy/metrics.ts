@@ -1,0 +1,48 @@
+// How often policies had a say, and how long it took, under Kubernetes' names.
+
+import { Instruments } from '../../../machinery/instruments.ts';
+import type { Counter, Family, Histogram } from '../../../machinery/instruments.ts';
+
+const BUCKETS_SECONDS = [0.000_000_5, 0.001, 0.01, 0.1, 1];
+const LABELS = ['policy', 'policy_binding', 'error_type'] as const;
+
+export type ErrorType = 'no_error' | 'compile_error' | 'out_of_budget' | 'invalid_error';
+export type EnforcementAction = 'allow' | 'deny' | 'audit' | 'warn';
+
+/** What kind of error a message is about; none: `undefined`. */
+export function errorTypeOf(problem: string | undefined): ErrorType {
+  if (problem === undefined) return 'no_error';
+  if (problem.startsWith('compilation')) return 'compile_error';
+  return problem.startsWith('validation failed due to running out of cost budget') ? 'out_of_budget' : 'invalid_error';
+}
+
+export class PolicyMetrics {
+  readonly #instruments = new Instruments();
+  readonly #checks: Family<Counter>;
+  readonly #durations: Family<Histogram>;
+
+  constructor(kind: 'validating' | 'mutating') {
+    const prefix = `apiserver_${kind}_admission_policy_check`;
+    // Labels are names of policies: as many as somebody with the right to write them makes.
+    const labels = [...LABELS, 'enforcement_action'];
+    const what = kind === 'validating' ? 'expressions of validating' : 'mutations of mutating';
+    this.#checks = this.#instruments.counter({
+      name: `${prefix}_total`,
+      help: `How many ${what} admission policies were gone through, by what came of it.`,
+      labels,
+    });
+    this.#durations = this.#instruments.histogram(
+      { name: `${prefix}_duration_seconds`, help: `How long ${what} admission policies took.`, labels },
+      BUCKETS_SECONDS,
+    );
+  }
+
+  observe(policy: string, binding: string, error: ErrorType, action: EnforcementAction, seconds: number): void {
+    this.#checks.with(policy, binding, error, action).value++;
+    this.#durations.with(policy, binding, error, action).observe(seconds);
+  }
+
+  text(): string {
+    return this.#instruments.text();
+  }
+}

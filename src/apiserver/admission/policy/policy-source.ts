@@ -1,0 +1,135 @@
+// The policies of one kind that are in force, with their bindings, in memory: the registry is followed, so that a request finds
+// them there. A policy is compiled when a request needs it for the first time, and again only when it has changed.
+
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type * as admission from '../../../api/admissionregistration/v1/index.ts';
+import type { ResourceType } from '../../../api/descriptor.ts';
+import type { KubeObject } from '../../../client/client.ts';
+import { Follower, keyOf } from '../../authorization/follow.ts';
+import type { Keeper } from '../../authorization/follow.ts';
+import type { PolicyServices } from './services.ts';
+
+export interface AnyPolicy extends KubeObject {
+  readonly spec: {
+    readonly matchConstraints?: Immutable<admission.MatchResources>;
+    readonly paramKind?: Immutable<admission.ParamKind>;
+    readonly failurePolicy?: admission.FailurePolicyType;
+  };
+}
+
+export interface AnyBinding extends KubeObject {
+  readonly spec: {
+    readonly policyName?: string;
+    readonly paramRef?: Immutable<admission.ParamRef>;
+    readonly matchResources?: Immutable<admission.MatchResources>;
+  };
+}
+
+/** A policy that is in force: somebody has bound it. */
+export interface Hook<Policy, Binding, Compiled> {
+  readonly policy: Policy;
+  readonly bindings: readonly Binding[];
+  readonly compiled: Compiled;
+}
+
+export interface PolicySourceConfig<Policy, Compiled> extends PolicyServices {
+  readonly policies: ResourceType;
+  readonly bindings: ResourceType;
+  readonly compile: (policy: Policy) => Compiled;
+}
+
+export class PolicySource<Policy extends AnyPolicy, Binding extends AnyBinding, Compiled> {
+  readonly #config: PolicySourceConfig<Policy, Compiled>;
+  readonly #policies = new Map<string, Policy>();
+  readonly #bindings = new Map<string, Binding>();
+  /** By name; what a status says changes nothing in it. */
+  readonly #compiled = new Map<string, { readonly of: string; readonly compiled: Compiled }>();
+  #hooks: readonly Hook<Policy, Binding, Compiled>[] | undefined = [];
+  #starting: Promise<void> | undefined;
+  #started = false;
+
+  constructor(config: PolicySourceConfig<Policy, Compiled>) {
+    this.#config = config;
+  }
+
+  /** Whether a request may have to do with a policy: there is one, or it is not known yet whether there is. */
+  get mayApply(): boolean {
+    return !this.#started || (this.#policies.size > 0 && this.#bindings.size > 0);
+  }
+
+  /** Resolves when all that there is now is known. Rejects if the store cannot be read; it may be asked again. */
+  start(): Promise<void> {
+    this.#starting ??= this.#start().catch((error: unknown) => {
+      this.#starting = undefined;
+      throw error;
+    });
+    return this.#starting;
+  }
+
+  async #start(): Promise<void> {
+    const { served, clock, logger, onStop, policies, bindings } = this.#config;
+    const follower = new Follower({ served, clock, logger });
+    onStop(() => follower.stop());
+    await Promise.all([
+      follower.follow(policies.group, policies.resource, this.#keep(this.#policies)),
+      follower.follow(bindings.group, bindings.resource, this.#keep(this.#bindings)),
+    ]);
+    this.#started = true;
+  }
+
+  #keep<T>(kept: Map<string, T>): Keeper {
+    return {
+      set: (object) => {
+        kept.set(keyOf(object), object as T);
+        this.#hooks = undefined;
+      },
+      delete: (key) => {
+        kept.delete(key);
+        this.#hooks = undefined;
+      },
+    };
+  }
+
+  /** In the order of the policies' names, and of their bindings'. */
+  hooks(): readonly Hook<Policy, Binding, Compiled>[] {
+    this.#hooks ??= this.#findHooks();
+    return this.#hooks;
+  }
+
+  #findHooks(): readonly Hook<Policy, Binding, Compiled>[] {
+    for (const name of this.#compiled.keys()) if (!this.#policies.has(name)) this.#compiled.delete(name);
+    const bound = new Map<string, Binding[]>();
+    for (const [, binding] of sorted(this.#bindings)) {
+      const name = binding.spec.policyName ?? '';
+      bound.set(name, [...(bound.get(name) ?? []), binding]);
+    }
+    return sorted(this.#policies).flatMap(([name, policy]) => {
+      const bindings = bound.get(name);
+      if (bindings === undefined) return [];
+      const compile = (): Compiled => this.#compile(policy);
+      return [
+        {
+          policy,
+          bindings,
+          get compiled() {
+            return compile();
+          },
+        },
+      ];
+    });
+  }
+
+  #compile(policy: Policy): Compiled {
+    const { name, uid, generation } = policy.metadata;
+    const of = `${uid} ${generation}`;
+    const known = this.#compiled.get(name);
+    if (known?.of === of) return known.compiled;
+    const compiled = this.#config.compile(policy);
+    this.#compiled.set(name, { of, compiled });
+    return compiled;
+  }
+}
+
+function sorted<T>(kept: ReadonlyMap<string, T>): (readonly [string, T])[] {
+  return [...kept].sort(([a], [b]) => (a < b ? -1 : 1));
+}

@@ -1,0 +1,91 @@
+// One request as policies see it: what is asked, the versions that it may be looked at in, its namespace. Whatever takes work is
+// done when a policy asks for it, and once.
+
+import type { GroupVersionKind } from '../../../api/descriptor.ts';
+import type { Namespace } from '../../../api/core/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type { KubeObject } from '../../../client/client.ts';
+import type { AdmissionAttributes } from '../plugin.ts';
+import type { PolicyServices } from './services.ts';
+
+export interface GroupVersionResource {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+}
+
+/** A resource, and the kind of what is read and written there. */
+export interface ResourceAndKind {
+  readonly resource: GroupVersionResource;
+  readonly kind: GroupVersionKind;
+}
+
+/** The objects of a request in one version. */
+export interface VersionedObjects {
+  readonly kind: GroupVersionKind;
+  readonly object: KubeObject | undefined;
+  readonly oldObject: KubeObject | undefined;
+}
+
+export class PolicyRequest {
+  readonly attributes: AdmissionAttributes;
+  /** Of namespaces, their own name. '': it is about something of the whole cluster. */
+  readonly namespace: string;
+  readonly #services: PolicyServices;
+  #namespaceObject: Promise<Immutable<Namespace> | undefined> | undefined;
+  #equivalents: readonly ResourceAndKind[] | undefined;
+
+  constructor(attributes: AdmissionAttributes, services: PolicyServices) {
+    this.attributes = attributes;
+    this.#services = services;
+    const { namespace, name, object } = attributes;
+    this.namespace = this.isNamespace && namespace === '' ? name || (object?.metadata.name ?? '') : namespace;
+  }
+
+  /** Whether it is about a namespace, or a subresource of one. */
+  get isNamespace(): boolean {
+    const { group, resource } = this.attributes.resource;
+    return group === '' && resource === 'namespaces';
+  }
+
+  /** What was asked for, as it was asked. */
+  get requested(): ResourceAndKind {
+    const { resource, kind } = this.attributes;
+    return { resource, kind };
+  }
+
+  /** The namespace that the request names; undefined if there is none of that name. */
+  findNamespace(): Promise<Immutable<Namespace> | undefined> {
+    this.#namespaceObject ??= this.#services.find<Immutable<Namespace>>('', 'namespaces', '', this.namespace);
+    return this.#namespaceObject;
+  }
+
+  /** The same objects under other groups and versions. */
+  get equivalents(): readonly ResourceAndKind[] {
+    this.#equivalents ??= this.#findEquivalents();
+    return this.#equivalents;
+  }
+
+  #findEquivalents(): readonly ResourceAndKind[] {
+    const { resource: asked, subresource } = this.attributes;
+    return this.#services.served().flatMap(({ type, subresources = [] }) => {
+      if (storedAs(type) !== storedAs(asked) || (type.group === asked.group && type.version === asked.version)) return [];
+      const kind = subresource === '' ? type : subresources.find(({ name }) => name === subresource)?.kind;
+      return kind === undefined ? [] : [{ resource: type, kind }];
+    });
+  }
+
+  /** Throws an Error if the objects have no such version. */
+  inVersion(kind: GroupVersionKind): VersionedObjects {
+    const { kind: own, object, oldObject } = this.attributes;
+    const { scheme } = this.#services;
+    const convert = (value: KubeObject | undefined): KubeObject | undefined =>
+      value === undefined ? undefined : scheme.convert<KubeObject & Record<string, unknown>>(value, own, kind);
+    return { kind, object: convert(object), oldObject: convert(oldObject) };
+  }
+}
+
+/** Events have two groups. */
+function storedAs({ group, resource }: { readonly group: string; readonly resource: string }): string {
+  return `${group === 'events.k8s.io' ? '' : group}/${resource}`;
+}

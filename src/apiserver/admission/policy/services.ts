@@ -1,0 +1,24 @@
+// What both kinds of policies need of the server that they are part of.
+
+import type { Scheme } from '../../../api/scheme.ts';
+import type { Clock } from '../../../machinery/clock.ts';
+import type { Logger } from '../../../machinery/log.ts';
+import type { Authorizer } from '../../authorization/authorizer.ts';
+import type { Find } from '../../registry/find.ts';
+import type { ServedResource } from '../../registry/rest.ts';
+import type { PolicyMetrics } from './metrics.ts';
+
+export interface PolicyServices {
+  readonly find: Find;
+  /** All that there is, whether or not clients are told of it. */
+  readonly served: () => readonly ServedResource[];
+  readonly scheme: Scheme;
+  /** What expressions ask when they ask who may do what. */
+  readonly authorizer: Authorizer;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** What is counted. */
+  readonly policyMetrics: { readonly validating: PolicyMetrics; readonly mutating: PolicyMetrics };
+  /** Called back when the server stops. */
+  readonly onStop: (callback: () => void) => void;
+}

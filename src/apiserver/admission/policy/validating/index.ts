@@ -1,0 +1,144 @@
+// ValidatingAdmissionPolicy: refuses what an expression of a policy that is bound says no to, or warns of it.
+
+import {
+  validatingAdmissionPolicies,
+  validatingAdmissionPolicyBindings,
+} from '../../../../api/admissionregistration/v1/index.ts';
+import * as apierrors from '../../../../machinery/apierrors.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../../plugin.ts';
+import { Evaluation } from '../evaluation.ts';
+import { isExempt, notReady, refusal } from '../exempt.ts';
+import { findInvocations } from '../invocations.ts';
+import type { Invocation } from '../invocations.ts';
+import { errorTypeOf } from '../metrics.ts';
+import type { PolicyMetrics } from '../metrics.ts';
+import { PolicySource } from '../policy-source.ts';
+import { PolicyRequest } from '../request.ts';
+import type { PolicyServices } from '../services.ts';
+import type { Binding, CompiledPolicy, Policy } from './compile.ts';
+import { compilePolicy } from './compile.ts';
+import { validate } from './validate.ts';
+
+const CODES: Readonly<Record<string, number>> = { Forbidden: 403, Unauthorized: 401, RequestEntityTooLarge: 413, Invalid: 422 };
+const UNPROCESSABLE = 422;
+
+interface Denial {
+  readonly message: string;
+  /** '': the usual one. */
+  readonly reason: string;
+}
+
+export class ValidatingAdmissionPolicy implements AdmissionPlugin {
+  readonly name = 'ValidatingAdmissionPolicy';
+  readonly #services: PolicyServices;
+  readonly #source: PolicySource<Policy, Binding, CompiledPolicy>;
+  readonly #metrics: PolicyMetrics;
+
+  constructor(services: PolicyServices) {
+    this.#services = services;
+    this.#metrics = services.policyMetrics.validating;
+    this.#source = new PolicySource({
+      ...services,
+      policies: validatingAdmissionPolicies,
+      bindings: validatingAdmissionPolicyBindings,
+      compile: compilePolicy,
+    });
+  }
+
+  handles(attributes: AdmissionAttributes): boolean {
+    return this.#source.mayApply && !isExempt(attributes);
+  }
+
+  async validate(attributes: AdmissionAttributes): Promise<void> {
+    const { logger, served } = this.#services;
+    try {
+      await this.#source.start();
+    } catch (err) {
+      logger.warn('admission policies cannot be read', { err });
+      throw notReady(attributes);
+    }
+    const hooks = this.#source.hooks();
+    if (hooks.length === 0) return;
+    const request = new PolicyRequest(attributes, this.#services);
+    const denials: Denial[] = [];
+    for (const { invocation, misconfiguration } of await findInvocations(request, hooks, served())) {
+      if (invocation !== undefined) {
+        denials.push(...(await this.#invoke(request, invocation)));
+      } else if (misconfiguration.policy.spec.failurePolicy !== 'Ignore') {
+        const { policy, binding, problem } = misconfiguration;
+        denials.push({ message: denialText(policy, binding, problem), reason: '' });
+      }
+    }
+    const [first] = denials;
+    if (first !== undefined) throw denied(attributes, first);
+  }
+
+  async #invoke(request: PolicyRequest, invocation: Invocation<Policy, Binding, CompiledPolicy>): Promise<readonly Denial[]> {
+    const { policy, binding, compiled, matched, objects, param } = invocation;
+    const { authorizer, clock } = this.#services;
+    // A namespace is in none, itself included.
+    const namespace = request.namespace === '' || request.isNamespace ? undefined : await request.findNamespace();
+    if (namespace === undefined && request.namespace !== '' && !request.isNamespace) {
+      throw apierrors.notFound({ group: '', resource: 'namespaces' }, request.namespace);
+    }
+    const seen = { request, matched, objects, params: param, namespace, variables: compiled.variables };
+    const ignoreFailures = policy.spec.failurePolicy === 'Ignore';
+    const verdict = await validate({
+      compiled,
+      evaluation: new Evaluation({ ...seen, authorizer }),
+      messages: new Evaluation(seen),
+      ignoreFailures,
+      clock,
+    });
+    const denials: Denial[] = [];
+    const observe = (...[error, action, seconds]: [string | undefined, 'allow' | 'deny' | 'audit' | 'warn', number]): void =>
+      this.#metrics.observe(policy.metadata.name, binding.metadata.name, errorTypeOf(error), action, seconds);
+    for (const { allowed, failed, message, reason, seconds } of verdict.decisions) {
+      if (allowed) {
+        if (failed) observe(message, 'allow', seconds);
+        continue;
+      }
+      for (const action of binding.spec.validationActions ?? []) {
+        switch (action) {
+          case 'Deny':
+            denials.push({ message: denialText(policy, binding, message), reason });
+            observe(message, 'deny', seconds);
+            break;
+          case 'Warn': {
+            const { name } = policy.metadata;
+            const which = `ValidatingAdmissionPolicy '${name}' with binding '${binding.metadata.name}'`;
+            request.attributes.warnings.push(`Validation failed for ${which}: ${message}`);
+            observe(message, 'warn', seconds);
+            break;
+          }
+          case 'Audit':
+            // Nobody keeps an audit log that it could be written to; it is counted.
+            observe(message, 'audit', seconds);
+            break;
+        }
+      }
+    }
+    for (const { problem } of verdict.auditAnnotations) {
+      if (problem === undefined || ignoreFailures) continue;
+      denials.push({ message: denialText(policy, binding, problem), reason: '' });
+      observe(problem, 'deny', 0);
+    }
+    return denials;
+  }
+}
+
+function denialText(policy: Policy, binding: Binding | undefined, why: string): string {
+  const bound = binding === undefined ? '' : ` with binding '${binding.metadata.name}'`;
+  return `ValidatingAdmissionPolicy '${policy.metadata.name}'${bound} denied request: ${why}`;
+}
+
+function denied(attributes: AdmissionAttributes, { message, reason }: Denial): apierrors.StatusError {
+  const { status } = refusal(attributes, message);
+  const given = reason === '' ? 'Invalid' : reason;
+  return apierrors.fromStatus({
+    ...status,
+    reason: given,
+    code: CODES[given] ?? UNPROCESSABLE,
+    details: { ...status.details, causes: [{ message }] },
+  });
+}
