@@ -6,7 +6,10 @@ go 1.26.0
 
 godebug default=go1.26
 
-require k8s.io/kubernetes v1.36.3
+require (
+	k8s.io/kubernetes v1.36.3
+	k8s.io/sample-apiserver v0.36.3
+)
 
 require (
 	cel.dev/expr v0.25.1 // indirect
@@ -220,4 +223,5 @@ replace (
 tool (
 	github.com/onsi/ginkgo/v2/ginkgo
 	k8s.io/kubernetes/cmd/kubectl
+	k8s.io/sample-apiserver
 )

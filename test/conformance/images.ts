@@ -11,6 +11,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -90,6 +91,13 @@ const IMAGES: readonly Image[] = [
     cmd: ['bash'],
   },
   {
+    names: [`${REGISTRY}/sample-apiserver:1.29.2`],
+    layers: ['base', 'sample-apiserver'],
+    entrypoint: ['/sample-apiserver'],
+    cmd: [],
+  },
+  { names: ['registry.k8s.io/etcd:3.6.8-0'], layers: ['base', 'etcd'], cmd: [] },
+  {
     names: [`${REGISTRY}/nginx:1.27-0`, `${REGISTRY}/nginx:1.15-4`],
     layers: ['base'],
     cmd: ['nginx', '-g', 'daemon off;'],
@@ -126,6 +134,17 @@ const LAYERS: Readonly<Record<string, (dir: string) => void>> = {
     goBuild('k8s.io/kubernetes/test/images/resource-consumer', join(dir, 'consumer'));
     goBuild('k8s.io/kubernetes/test/images/resource-consumer/consume-cpu', join(dir, 'consume-cpu'));
   },
+  'sample-apiserver': (dir) => goBuild('k8s.io/sample-apiserver', join(dir, 'sample-apiserver')),
+  /** Debian's: older than the name says, and with all that the sample API server needs. */
+  etcd(dir) {
+    const download = mkdtempSync(`${dir}-`);
+    run('apt-get', ['-o', 'APT::Sandbox::User=root', 'download', 'etcd-server'], download);
+    for (const file of readdirSync(download)) run('dpkg-deb', ['-x', join(download, file), dir]);
+    rmSync(download, { recursive: true });
+    // Merged directories, as the layer below has them.
+    mkdirSync(join(dir, 'usr/local/bin'), { recursive: true });
+    symlinkSync('/usr/bin/etcd', join(dir, 'usr/local/bin/etcd'));
+  },
 };
 
 const source = (path: string): string => join(moduleSource(), 'test', 'images', path);
@@ -140,7 +159,7 @@ function copyPage(animal: string, dir: string): void {
  */
 export async function ensureImages(cache: string, progress: (text: string) => void): Promise<readonly string[]> {
   const dir = join(cache, 'images');
-  const [programs, busybox] = [join(dir, 'programs.tar'), join(dir, 'busybox-1.37.tar')];
+  const [programs, busybox] = [join(dir, `programs-${recipe()}.tar`), join(dir, 'busybox-1.37.tar')];
   if (!existsSync(programs)) {
     for (const [program, hint] of [
       ['debootstrap', 'apt-get install debootstrap'],
@@ -157,6 +176,14 @@ export async function ensureImages(cache: string, progress: (text: string) => vo
     writeBusybox(dir, busybox);
   }
   return [busybox, programs];
+}
+
+/** Images that are made in another way are made anew. */
+function recipe(): string {
+  return createHash('sha256')
+    .update(JSON.stringify([PACKAGES, USERS, GROUPS, IMAGES]))
+    .digest('hex')
+    .slice(0, 12);
 }
 
 /**
@@ -269,8 +296,8 @@ function writeJson(blobs: string, mediaType: string, value: object): Descriptor 
   return { mediaType, digest: `sha256:${digest}`, size: Buffer.byteLength(text) };
 }
 
-function run(program: string, args: readonly string[]): void {
-  const { status, error, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', maxBuffer: 64 << 20 });
+function run(program: string, args: readonly string[], cwd?: string): void {
+  const { status, error, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', maxBuffer: 64 << 20, cwd });
   if (error !== undefined) throw new UserError(`${program} could not be run: ${error.message}`);
   if (status !== 0) throw new UserError(`${program} ${args.join(' ')} ended with ${status}:\n${(stderr || stdout).slice(-2000)}`);
 }
