@@ -2,7 +2,15 @@
 
 import { describe, expect, it } from 'vitest';
 import { startTestCluster } from '../testing/cluster.ts';
-import { Counter, counterText, exponentialBuckets, Family, gaugeText, Histogram, histogramText } from './instruments.ts';
+import {
+  Counter,
+  counterText,
+  exponentialBuckets,
+  Family,
+  gaugeText,
+  Histogram,
+  histogramText,
+} from '../../machinery/instruments.ts';
 
 describe('the text of', () => {
   it('counters and gauges has a line for each combination of labels', () => {

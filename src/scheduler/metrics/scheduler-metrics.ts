@@ -12,7 +12,7 @@ import {
   Histogram,
   histogramText,
   type Sample,
-} from './instruments.ts';
+} from '../../machinery/instruments.ts';
 
 /** How an attempt to schedule a pod ended. */
 export type Result = 'scheduled' | 'unschedulable' | 'error';
