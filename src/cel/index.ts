@@ -38,6 +38,7 @@ export {
   AbstractMap,
   Double,
   Duration,
+  listItems,
   ListValue,
   MapValue,
   OpaqueValue,

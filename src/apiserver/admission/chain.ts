@@ -2,6 +2,7 @@
 
 import type { KubeObject } from '../../client/client.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from './plugin.ts';
+import { Reinvocation } from './reinvocation.ts';
 
 export class AdmissionChain {
   readonly #plugins: readonly AdmissionPlugin[];
@@ -12,12 +13,15 @@ export class AdmissionChain {
 
   /** The object as the plugins want it, each seeing what the one before has made of it. Throws StatusError. */
   async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
-    let current = attributes;
-    for (const plugin of this.#plugins) {
-      if (plugin.admit === undefined || !plugin.handles(current)) continue;
-      const object = await plugin.admit(current);
-      if (object !== current.object) current = { ...current, object };
-    }
+    const reinvocation = new Reinvocation();
+    let current = { ...attributes, reinvocation };
+    do {
+      for (const plugin of this.#plugins) {
+        if (plugin.admit === undefined || !plugin.handles(current)) continue;
+        const object = await plugin.admit(current);
+        if (object !== current.object) current = { ...current, object };
+      }
+    } while (reinvocation.begin());
     return current.object;
   }
 

@@ -13,6 +13,7 @@ import { NamespaceLifecycle } from './namespace-lifecycle.ts';
 import { NodeRestriction } from './node-restriction/index.ts';
 import { PersistentVolumeClaimResize } from './persistent-volume-claim-resize.ts';
 import type { AdmissionPlugin } from './plugin.ts';
+import { MutatingAdmissionPolicy } from './policy/mutating/index.ts';
 import type { PolicyServices } from './policy/services.ts';
 import { ValidatingAdmissionPolicy } from './policy/validating/index.ts';
 import { Priority } from './priority/index.ts';
@@ -53,6 +54,7 @@ export function defaultAdmissionPlugins(services: AdmissionServices, disabled: r
     new CertificateSigning(services.authorizer),
     new CertificateSubjectRestriction(),
     new DefaultIngressClass(services),
+    new MutatingAdmissionPolicy(services),
     new ValidatingAdmissionPolicy(services),
     // The last: whatever is refused for another reason is not charged.
     new ResourceQuotaAdmission(services),

@@ -5,6 +5,7 @@ import type { GroupVersionKind } from '../../api/descriptor.ts';
 import type { KubeObject } from '../../client/client.ts';
 import type { DeleteOptions } from '../registry/rest.ts';
 import type { UserInfo } from '../request.ts';
+import type { Reinvocation } from './reinvocation.ts';
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
@@ -28,6 +29,8 @@ export interface AdmissionAttributes {
   readonly user: UserInfo;
   /** Texts for `Warning` headers. */
   readonly warnings: string[];
+  /** While plugins may change the object. */
+  readonly reinvocation?: Reinvocation;
 }
 
 export interface AdmissionPlugin {

@@ -1,0 +1,206 @@
+// MutatingAdmissionPolicy: changes what is written as the expressions of a policy that is bound say.
+
+import { mutatingAdmissionPolicies, mutatingAdmissionPolicyBindings } from '../../../../api/admissionregistration/v1/index.ts';
+import { decodeObject, DecodeError } from '../../../../api/codec/index.ts';
+import type { GroupVersionKind } from '../../../../api/descriptor.ts';
+import { apiVersionOf } from '../../../../api/scheme.ts';
+import { messageOfKind } from '../../../../api/schema/compile.ts';
+import { Budget } from '../../../../cel/index.ts';
+import type { KubeObject } from '../../../../client/client.ts';
+import * as apierrors from '../../../../machinery/apierrors.ts';
+import { deepEqual } from '../../../../machinery/deep.ts';
+import { quote } from '../../../../machinery/go-format.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../../plugin.ts';
+import { Reinvocation } from '../../reinvocation.ts';
+import { Evaluation, OutOfBudgetError } from '../evaluation.ts';
+import { isExempt, notReady, refusal } from '../exempt.ts';
+import { findInvocations } from '../invocations.ts';
+import type { Invocation } from '../invocations.ts';
+import { evaluateMatchConditions } from '../match-conditions.ts';
+import { errorTypeOf } from '../metrics.ts';
+import { PolicySource } from '../policy-source.ts';
+import { PolicyRequest } from '../request.ts';
+import type { PolicyServices } from '../services.ts';
+import { applyConfiguration, applyPatch, MutationError } from './apply.ts';
+import type { Binding, CompiledPolicy, Mutation, Policy } from './compile.ts';
+import { compilePolicy } from './compile.ts';
+import { Rounds } from './rounds.ts';
+
+type Turn = Invocation<Policy, Binding, CompiledPolicy>;
+
+interface Problem {
+  readonly policy: Policy;
+  readonly binding: Binding | undefined;
+  readonly message: string;
+  readonly reason: apierrors.StatusReason;
+}
+
+export class MutatingAdmissionPolicy implements AdmissionPlugin {
+  readonly name = 'MutatingAdmissionPolicy';
+  readonly #services: PolicyServices;
+  readonly #source: PolicySource<Policy, Binding, CompiledPolicy>;
+
+  constructor(services: PolicyServices) {
+    this.#services = services;
+    this.#source = new PolicySource({
+      ...services,
+      policies: mutatingAdmissionPolicies,
+      bindings: mutatingAdmissionPolicyBindings,
+      compile: compilePolicy,
+    });
+  }
+
+  handles(attributes: AdmissionAttributes): boolean {
+    return this.#source.mayApply && !isExempt(attributes);
+  }
+
+  async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
+    const { logger, served } = this.#services;
+    try {
+      await this.#source.start();
+    } catch (err) {
+      logger.warn('admission policies cannot be read', { err });
+      throw notReady(attributes);
+    }
+    const hooks = this.#source.hooks();
+    if (hooks.length === 0) return attributes.object;
+    const found = await findInvocations(new PolicyRequest(attributes, this.#services), hooks, served());
+    if (found.length === 0) return attributes.object;
+    const problems: Problem[] = [];
+    const turns: Turn[] = [];
+    for (const { invocation, misconfiguration } of found) {
+      if (invocation !== undefined) turns.push(invocation);
+      else problems.push({ ...misconfiguration, message: misconfiguration.problem, reason: 'Forbidden' });
+    }
+    const object = await this.#mutate(attributes, turns, problems);
+    const reasons = problems.filter(({ policy }) => policy.spec.failurePolicy !== 'Ignore');
+    if (reasons.length > 0) throw denied(attributes, reasons);
+    return object;
+  }
+
+  async #mutate(
+    attributes: AdmissionAttributes & { readonly object: KubeObject },
+    turns: readonly Turn[],
+    problems: Problem[],
+  ): Promise<KubeObject> {
+    const rounds = Rounds.of(attributes.reinvocation ?? new Reinvocation(), attributes.object);
+    let object = attributes.object;
+    let mutated = false;
+    for (const turn of turns) {
+      const { policy, binding, compiled, param } = turn;
+      const problem = (message: string): void => {
+        problems.push({ policy, binding, message, reason: 'Invalid' });
+      };
+      // Each sees what those before it have made of the object.
+      const conditions = await this.#evaluation(new PolicyRequest({ ...attributes, object }, this.#services), turn);
+      const matched = await evaluateMatchConditions(conditions, compiled.matchConditions);
+      if (matched.problem !== undefined && policy.spec.failurePolicy !== 'Ignore') problem(matched.problem);
+      if (matched.problem !== undefined || !matched.matches) continue;
+      const key = [policy, binding, param].map((one) => `${one?.metadata.namespace ?? ''}/${one?.metadata.name ?? ''}`).join(' ');
+      if (!rounds.takes(key)) continue;
+      const before = object;
+      for (const mutation of compiled.mutations) {
+        const request = new PolicyRequest({ ...attributes, object }, this.#services);
+        const outcome = await this.#timed(turn, () => this.#apply(request, turn, mutation));
+        if (outcome instanceof Error) {
+          problem(outcome.message);
+        } else {
+          object = outcome;
+          mutated = true;
+        }
+      }
+      rounds.done(key, { changed: !deepEqual(before, object), ifNeeded: policy.spec.reinvocationPolicy === 'IfNeeded' });
+    }
+    rounds.end(object, mutated);
+    return object;
+  }
+
+  async #timed({ policy, binding }: Turn, mutate: () => Promise<KubeObject>): Promise<KubeObject | Error> {
+    const { clock, policyMetrics } = this.#services;
+    const start = clock.monotonic();
+    const observe = (error: string | undefined, action: 'allow' | 'deny'): void => {
+      const seconds = (clock.monotonic() - start) / 1000;
+      policyMetrics.mutating.observe(policy.metadata.name, binding.metadata.name, errorTypeOf(error), action, seconds);
+    };
+    try {
+      const object = await mutate();
+      observe(undefined, 'allow');
+      return object;
+    } catch (error) {
+      if (error instanceof apierrors.StatusError) observe(error.message, 'deny');
+      if (!(error instanceof MutationError) && !(error instanceof OutOfBudgetError)) throw error;
+      observe(error.message, 'deny');
+      return error;
+    }
+  }
+
+  /** Throws NotFound if the namespace is not there. */
+  async #evaluation(request: PolicyRequest, { matched, compiled, param }: Turn): Promise<Evaluation> {
+    const objects = request.inVersion(matched.kind);
+    const namespace = request.namespace === '' || request.isNamespace ? undefined : await request.findNamespace();
+    if (namespace === undefined && request.namespace !== '' && !request.isNamespace) {
+      throw apierrors.notFound({ group: '', resource: 'namespaces' }, request.namespace);
+    }
+    const { authorizer } = this.#services;
+    return new Evaluation({ request, matched, objects, params: param, namespace, authorizer, variables: compiled.variables });
+  }
+
+  /** The object in its own version. Throws MutationError, OutOfBudgetError, StatusError. */
+  async #apply(request: PolicyRequest, turn: Turn, { how, expression }: Mutation): Promise<KubeObject> {
+    const { kind } = turn.matched;
+    const message = messageOfKind(apiVersionOf(kind), kind.kind);
+    if (message === undefined) throw apierrors.serviceUnavailable(`Resource kind ${kind.kind} not found.`);
+    if (expression.compiled.program === undefined) throw new MutationError(expression.compiled.problem);
+    const outcome = await (await this.#evaluation(request, turn)).evaluate(expression, new Budget());
+    if (outcome.problem !== undefined) throw new MutationError(outcome.problem);
+    const object = request.inVersion(kind).object as KubeObject & Record<string, unknown>;
+    const apply =
+      how === 'jsonPatch' ? applyPatch : (...[json, value]: [typeof object, unknown]) => applyConfiguration(message, json, value);
+    const changed = apply(object, outcome.value);
+    if (changed === object) return request.attributes.object as KubeObject;
+    return this.#back(request.attributes.kind, kind, decode(message, changed, how === 'jsonPatch'));
+  }
+
+  /** With what a policy leaves to defaults, in the version of the request. */
+  #back(own: GroupVersionKind, kind: GroupVersionKind, decoded: Record<string, unknown>): KubeObject {
+    const { scheme } = this.#services;
+    const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = decoded;
+    const draft = { kind: kind.kind, apiVersion: apiVersionOf(kind), metadata: metadata ?? {}, ...rest };
+    scheme.applyDefaults(kind, draft);
+    return scheme.convert<KubeObject & Record<string, unknown>>(draft, kind, own);
+  }
+}
+
+/** Throws MutationError, or for a patch InternalError, if it has become no object of its kind. */
+function decode(
+  message: Parameters<typeof decodeObject>[0],
+  json: Readonly<Record<string, unknown>>,
+  strict: boolean,
+): Record<string, unknown> {
+  try {
+    const { object, unknownFields } = decodeObject(message, json);
+    if (!strict || unknownFields.length === 0) return object;
+    const unknown = unknownFields.map((path) => `unknown field ${quote(path)}`).join(', ');
+    throw apierrors.internalError(`strict decoding error: ${unknown}`);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw strict ? apierrors.internalError(error.message) : new MutationError(error.message);
+  }
+}
+
+/** The first is the message; all are causes. */
+function denied(attributes: AdmissionAttributes, problems: readonly Problem[]): apierrors.StatusError {
+  const { status } = refusal(attributes, 'admission request denied by policy');
+  const causes = problems.map(({ policy, binding, message }) => {
+    const name = policy.metadata.name;
+    const who = binding === undefined ? `policy ${quote(name)}` : `policy '${name}' with binding '${binding.metadata.name}'`;
+    return { message: `${who} denied request: ${message}` };
+  });
+  const [first] = causes;
+  return apierrors.fromStatus({
+    ...status,
+    message: first?.message ?? '',
+    reason: problems[0]?.reason ?? 'Forbidden',
+    details: { ...status.details, causes },
+  });
+}

@@ -1,0 +1,195 @@
+// Mutating policies through a whole server: what they make of what is written.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { mutatingAdmissionPolicies, mutatingAdmissionPolicyBindings } from '../../../../api/admissionregistration/v1/index.ts';
+import type * as admission from '../../../../api/admissionregistration/v1/index.ts';
+import { deployments } from '../../../../api/apps/v1/index.ts';
+import { configMaps } from '../../../../api/core/v1/index.ts';
+import * as apierrors from '../../../../machinery/apierrors.ts';
+import { startTestServer } from '../../../testing/server.ts';
+import type { TestServer } from '../../../testing/server.ts';
+
+type Spec = admission.MutatingAdmissionPolicySpec;
+type Rule = admission.NamedRuleWithOperations;
+
+const CONFIG_MAPS: Rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['configmaps'] };
+const DEPLOYMENTS: Rule = { ...CONFIG_MAPS, apiGroups: ['apps'], resources: ['deployments'] };
+
+let api: TestServer;
+
+beforeEach(async () => {
+  api = await startTestServer();
+});
+
+afterEach(async () => {
+  expect(api.logger.errors).toEqual([]);
+  await api.stop();
+});
+
+async function policy(name: string, spec: Partial<Spec>): Promise<void> {
+  await api.client.resource(mutatingAdmissionPolicies).create({
+    metadata: { name },
+    spec: { matchConstraints: { resourceRules: [CONFIG_MAPS, DEPLOYMENTS] }, reinvocationPolicy: 'Never', ...spec },
+  });
+  await api.client.resource(mutatingAdmissionPolicyBindings).create({ metadata: { name }, spec: { policyName: name } });
+  // Whoever watches learns of it within a few turns, and so does the server.
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const merging = (expression: string): admission.Mutation => ({
+  patchType: 'ApplyConfiguration',
+  applyConfiguration: { expression },
+});
+const patching = (expression: string): admission.Mutation => ({ patchType: 'JSONPatch', jsonPatch: { expression } });
+
+const create = (data: Record<string, string> = {}, name = 'a') =>
+  api.client.resource(configMaps).namespace('default').create({ metadata: { name }, data });
+
+const deploy = (containers: readonly object[] = [{ name: 'app', image: 'app:1' }]) => {
+  const labels = { app: 'a' };
+  const object = {
+    metadata: { name: 'a' },
+    spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
+  };
+  return api.client.resource(deployments).namespace('default').create(object);
+};
+
+async function refusal(write: Promise<unknown>): Promise<apierrors.Status> {
+  try {
+    await write;
+  } catch (error) {
+    if (error instanceof apierrors.StatusError) return error.status;
+    throw error;
+  }
+  throw new Error('it was not refused');
+}
+
+describe('an apply configuration', () => {
+  it('is merged into the object as server-side apply merges', async () => {
+    const image = "object.spec.template.spec.containers[0].image + '-proxy'";
+    const sidecar = `Object.spec.template.spec.containers{name: 'proxy', image: ${image}}`;
+    await policy('sidecar', {
+      mutations: [
+        merging(
+          `Object{metadata: Object.metadata{labels: {'mutated': 'yes'}}, spec: Object.spec{replicas: 3, template: Object.spec.template{spec: Object.spec.template.spec{containers: [${sidecar}]}}}}`,
+        ),
+      ],
+    });
+    const made = await deploy();
+    expect(made.metadata.labels).toEqual({ mutated: 'yes' });
+    expect(made.spec.replicas).toBe(3);
+    // What is added has its defaults.
+    expect(made.spec.template.spec.containers).toMatchObject([
+      { name: 'app', image: 'app:1' },
+      { name: 'proxy', image: 'app:1-proxy', imagePullPolicy: 'IfNotPresent' },
+    ]);
+  });
+
+  it('may not touch what is atomic', async () => {
+    const container = "Object.spec.template.spec.containers{name: 'app', command: ['x']}";
+    await policy('atomic', {
+      mutations: [
+        merging(
+          `Object{spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{containers: [${container}]}}}}`,
+        ),
+      ],
+    });
+    const message =
+      "policy 'atomic' with binding 'atomic' denied request: error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: .spec.template.spec.containers[0].command";
+    expect(await refusal(deploy())).toMatchObject({ code: 403, reason: 'Invalid', message, details: { causes: [{ message }] } });
+  });
+
+  it('names its parts by their place, and has only fields that there are', async () => {
+    await policy('misnamed', { mutations: [merging("Object{metadata: Object.spec{labels: {'a': 'b'}}}")] });
+    expect((await refusal(create())).message).toBe(
+      'policy \'misnamed\' with binding \'misnamed\' denied request: type mismatch: unexpected type name "Object.spec", expected "Object.metadata", which matches field name path from root Object type',
+    );
+    await api.client.resource(mutatingAdmissionPolicies).delete('misnamed');
+    await policy('unknown', { mutations: [merging("Object{nothing: 'x'}")] });
+    expect((await refusal(create())).message).toContain(
+      'error applying patch: failed to convert patch object to typed object: .nothing: field not declared in schema',
+    );
+  });
+});
+
+describe('a JSON patch', () => {
+  it('is applied', async () => {
+    await policy('patched', {
+      variables: [{ name: 'key', expression: "'example.com/x'" }],
+      mutations: [
+        patching(
+          "[JSONPatch{op: 'test', path: '/data/mode', value: 'on'}, JSONPatch{op: 'add', path: '/metadata/annotations', value: {}}, JSONPatch{op: 'add', path: '/metadata/annotations/' + jsonpatch.escapeKey(variables.key), value: request.operation}, JSONPatch{op: 'move', from: '/data/mode', path: '/data/was'}]",
+        ),
+      ],
+    });
+    const made = await create({ mode: 'on' });
+    expect(made.metadata.annotations).toEqual({ 'example.com/x': 'CREATE' });
+    expect(made.data).toEqual({ was: 'on' });
+    // A test that fails leaves everything as it is.
+    expect((await create({ mode: 'off' }, 'b')).data).toEqual({ mode: 'off' });
+  });
+
+  it('may have objects as values', async () => {
+    const container = "Object.spec.template.spec.containers{name: 'side', image: 'i'}";
+    await policy('added', {
+      mutations: [patching(`[JSONPatch{op: 'add', path: '/spec/template/spec/containers/-', value: ${container}}]`)],
+    });
+    const made = await deploy();
+    expect(made.spec.template.spec.containers.map(({ name }) => name)).toEqual(['app', 'side']);
+  });
+
+  it('that cannot be applied refuses the request, unless failures are ignored', async () => {
+    await policy('failing', { mutations: [patching("[JSONPatch{op: 'remove', path: '/data/none'}]")] });
+    expect((await refusal(create({ a: 'b' }))).message).toMatch(
+      /^policy 'failing' with binding 'failing' denied request: JSON Patch: /,
+    );
+    await api.client.resource(mutatingAdmissionPolicies).delete('failing');
+    await policy('lenient', {
+      failurePolicy: 'Ignore',
+      mutations: [patching("[JSONPatch{op: 'remove', path: '/data/none'}]"), merging("Object{data: {'x': 'y'}}")],
+    });
+    expect((await create({ a: 'b' })).data).toEqual({ a: 'b', x: 'y' });
+  });
+});
+
+describe('several policies', () => {
+  const counting = (name: string) =>
+    merging(
+      `Object{data: {'seen-${name}': string(size(object.data)), 'count-${name}': has(object.data) && 'count-${name}' in object.data ? object.data['count-${name}'] + '+' : '1'}}`,
+    );
+
+  it('see what those before them have made', async () => {
+    await policy('a', { mutations: [merging("Object{data: {'a': '1'}}")] });
+    await policy('b', { mutations: [merging("Object{data: {'b': object.data.a + '2'}}")] });
+    expect((await create({ z: '' })).data).toEqual({ z: '', a: '1', b: '12' });
+  });
+
+  it('are gone through again where they ask for it', async () => {
+    await policy('a', { reinvocationPolicy: 'IfNeeded', mutations: [counting('a')] });
+    await policy('b', { mutations: [counting('b')] });
+    const { data } = await create({ z: '' });
+    expect(data).toMatchObject({ 'count-a': '1+', 'count-b': '1', 'seen-a': '5', 'seen-b': '3' });
+  });
+});
+
+it('conditions decide, updates count, and what is bound to nothing does nothing', async () => {
+  await policy('conditional', {
+    matchConditions: [{ name: 'updates', expression: "request.operation == 'UPDATE'" }],
+    mutations: [merging("Object{data: {'updated': oldObject.metadata.name}}")],
+  });
+  const made = await create({ a: 'b' });
+  expect(made.data).toEqual({ a: 'b' });
+  const updated = await api.client
+    .resource(configMaps)
+    .namespace('default')
+    .update({ ...made, data: { a: 'c' } });
+  expect(updated.data).toEqual({ a: 'c', updated: 'a' });
+  await api.client.resource(mutatingAdmissionPolicyBindings).delete('conditional');
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+  const again = await api.client
+    .resource(configMaps)
+    .namespace('default')
+    .update({ ...updated, data: { a: 'd' } });
+  expect(again.data).toEqual({ a: 'd' });
+});
