@@ -1,9 +1,9 @@
 // The same laws for every kind of the API, on random objects.
 
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { SeededRandom } from '../../machinery/random.ts';
 import { deepFreeze } from '../../machinery/deep.ts';
-import { decodeObject } from '../codec/decode.ts';
+import { decodeObject, emptyObject } from '../codec/decode.ts';
 import { allResources, messageDescriptor } from '../schema/compile.ts';
 import { schemas } from '../schema/all.ts';
 import { fuzzObject } from '../testing/fuzz.ts';
@@ -13,6 +13,7 @@ import { fieldsOfSet, setOfFields } from './fields-v1.ts';
 import { merge } from './merge.ts';
 import { mergeTypeOf } from './merge-type.ts';
 import { extractItems, removeItems, withNamedFields } from './remove.ts';
+import { shapeText } from './shape.ts';
 import { toFieldSet } from './to-field-set.ts';
 
 const FILLS = 10;
@@ -20,6 +21,25 @@ const keys = allResources().map(({ group, version, kind }) => {
   const schema = schemas.find((candidate) => candidate.group === group && candidate.version === version);
   return `${schema?.key}.${kind}`;
 });
+
+let sameShapes = 0;
+afterAll(() => expect(sameShapes).toBeGreaterThan(keys.length));
+
+function leavesOf(value: unknown): unknown[] {
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leavesOf) : [value];
+}
+
+function withOtherLeaves(value: unknown, other: (leaf: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => withOtherLeaves(item, other));
+  if (typeof value !== 'object' || value === null) return other(value);
+  return Object.fromEntries(Object.entries(value).map(([name, inside]) => [name, withOtherLeaves(inside, other)]));
+}
+
+function otherLeaf(leaf: unknown, zero: boolean): unknown {
+  if (typeof leaf === 'string') return zero ? '' : `${leaf}~`;
+  if (typeof leaf === 'number') return zero ? 0 : leaf + 1;
+  return leaf;
+}
 
 describe.each(keys)('%s', (key) => {
   const message = messageDescriptor(key);
@@ -45,6 +65,28 @@ describe.each(keys)('%s', (key) => {
       expect(there.added.equals(back.removed)).toBe(true);
       expect(there.removed.equals(back.added)).toBe(true);
       expect(there.modified.equals(back.modified)).toBe(true);
+    }
+  });
+
+  test('objects of one shape differ in the same fields from one without content', () => {
+    const empty = emptyObject(message);
+    expect(leavesOf(empty).filter((leaf) => !['', 0, false, null, '0', '0s'].includes(leaf as string))).toEqual([]);
+    for (const object of objects) {
+      const text = shapeText(type, object);
+      const { added, modified } = compare(type, empty, object);
+      let alike = 0;
+      for (let i = 0; i < 10; i++) {
+        // At first every leaf is another, then some are, and some are zero.
+        const other = withOtherLeaves(object, (leaf) =>
+          i === 0 || random.int(12) === 0 ? otherLeaf(leaf, i > 4) : leaf,
+        ) as object;
+        if (shapeText(type, other) !== text) continue;
+        alike++;
+        const theirs = compare(type, empty, other);
+        expect(theirs.added.equals(added)).toBe(true);
+        expect(theirs.modified.equals(modified)).toBe(true);
+      }
+      sameShapes += alike;
     }
   });
 

@@ -6,6 +6,7 @@
 
 import * as apierrors from '../../machinery/apierrors.ts';
 import { deepEqual, isPlainObject } from '../../machinery/deep.ts';
+import { LruCache } from '../../machinery/lru.ts';
 import { emptyObject } from '../codec/decode.ts';
 import type { GroupVersionKind, MessageDescriptor } from '../descriptor.ts';
 import { capUpdaters } from './cap.ts';
@@ -16,6 +17,7 @@ import { decodeManagers, encodeManagers, isReset, ManagedFieldsError, managerId,
 import type { ManagedFieldsEntry, Manager, Managers, Operation } from './managers.ts';
 import { mergeTypeOf } from './merge-type.ts';
 import type { MergeType } from './merge-type.ts';
+import { shapeText } from './shape.ts';
 import { applyManagers, updateManagers } from './updater.ts';
 import type { Applied, Merging, Versions } from './updater.ts';
 import { TypedValueError, validateTyped } from './validate.ts';
@@ -64,6 +66,17 @@ const NEVER_OWNED = FieldSet.of(
   ].map((name) => ['f:metadata', `f:${name}`]),
 );
 
+/** What whoever has made an object of a shape owns of it, and the entries that were written last. */
+interface Made {
+  readonly fields: FieldSet;
+  readonly time: string;
+  readonly entries: readonly ManagedFieldsEntry[] | undefined;
+}
+
+const MADE_SHAPES = 64;
+/** In characters. Larger ones are of objects such as settings, of which there are not many alike. */
+const MAX_SHAPE = 8192;
+
 const UNNAMED_MANAGER = 'unknown';
 /** Owner of what was there before anybody applied, where nothing is known of who wrote it. */
 const BEFORE_FIRST_APPLY = 'before-first-apply';
@@ -75,6 +88,8 @@ export class FieldManager {
   readonly #merging: Merging;
   #empty: ManagedObject | undefined;
   #second = { at: Number.NaN, text: '' };
+  /** By manager and shape: what those own who have made objects lately. */
+  readonly #made = new LruCache<string, Made>({ capacity: MADE_SHAPES });
 
   constructor(config: FieldManagerConfig) {
     const { kind, message } = config;
@@ -102,6 +117,7 @@ export class FieldManager {
     const before = this.#managersBefore(liveEntries, entriesOf(object), reset);
     if (live !== undefined && before.managers.size === 0) return withEntries(object, undefined);
     if (live === object) return object;
+    if (live === undefined && before.managers.size === 0) return withEntries(object, this.#entriesOfNew(object, manager));
     const { managers } = this.#updated(live, object, before.managers, manager);
     if (before.isLive && managers === before.managers) return withEntries(object, liveEntries);
     return withEntries(object, encodeManagers(capUpdaters(managers)));
@@ -177,6 +193,24 @@ export class FieldManager {
     const previous = managers.get(id);
     const fields = previous === undefined ? owned : owned.union(previous.fields);
     return { managers: new Map(managers).set(id, { ...manager, fields, time: this.#time() }) };
+  }
+
+  /** Of an object that `name` has just made. Those of one shape share them for a second. */
+  #entriesOfNew(object: ManagedObject, name: string): readonly ManagedFieldsEntry[] | undefined {
+    const shape = `${name} ${shapeText(this.#type, unmanaged(object))}`;
+    // Each is set anew once a second: that is use enough.
+    const known = this.#made.peek(shape);
+    const time = this.#time();
+    if (known?.time === time) return known.entries;
+    let fields = known?.fields;
+    if (fields === undefined) {
+      const [made] = this.#updated(undefined, object, noManagers, name).managers.values();
+      fields = made?.fields ?? FieldSet.empty;
+    }
+    const manager = { ...this.#manager(name, 'Update'), fields, time };
+    const entries = fields.isEmpty ? undefined : encodeManagers(new Map([[managerId(manager), manager]]));
+    if (shape.length <= MAX_SHAPE) this.#made.set(shape, { fields, time, entries });
+    return entries;
   }
 
   #applied(live: object, config: Json, managers: Managers, name: string, force: boolean): Applied {

@@ -1,0 +1,58 @@
+// What of a value decides which fields it has: the names of its fields and the keys of its items, not what is in them. Objects
+// that are made from one template have one shape, and are made by the thousand.
+
+import type { MergeType } from './merge-type.ts';
+
+/**
+ * Values of a type with the same text have the same fields, and differ in the same fields from any third value whose leaves are
+ * all of the kind that objects without content have: '', 0, false, null, '0', '0s', {} or [].
+ */
+export function shapeText(type: MergeType, value: unknown): string {
+  if (typeof value !== 'object' || value === null) return leafText(value);
+  if (Array.isArray(value)) {
+    const { list } = type;
+    if (list === undefined || list.atomic) return atomText(value);
+    const { keys, items } = list;
+    let text = '[';
+    for (const item of value as readonly unknown[]) {
+      if (keys.length === 0) text += JSON.stringify(item);
+      else {
+        for (const key of keys) text += `${JSON.stringify((item as Readonly<Record<string, unknown>> | null)?.[key])};`;
+        text += shapeText(items, item);
+      }
+      text += ',';
+    }
+    return `${text}]`;
+  }
+  const { map } = type;
+  if (map === undefined || map.atomic) return atomText(value);
+  const entries = value as Readonly<Record<string, unknown>>;
+  let text = '';
+  for (const name in entries) {
+    const inside = entries[name];
+    if (inside === undefined) continue;
+    const field = map.fields.get(name);
+    if (field !== undefined) text += `${name}:${shapeText(field.type, inside)},`;
+    // A name may be any text: its length tells where it ends.
+    else if (map.values !== undefined) text += `${name.length}/${name}:${shapeText(map.values, inside)},`;
+  }
+  return `{${text}}`;
+}
+
+/** Of what is one value, however large. */
+function atomText(value: object): string {
+  return isBlank(value) ? JSON.stringify(value) : '_';
+}
+
+function isBlank(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return ZEROS.has(value);
+  for (const inside of Object.values(value)) if (!isBlank(inside)) return false;
+  return true;
+}
+
+/** What leaves without content are. */
+const ZEROS: ReadonlySet<unknown> = new Set(['', 0, false, null, '0', '0s']);
+
+function leafText(value: unknown): string {
+  return ZEROS.has(value) ? JSON.stringify(value) : '_';
+}
