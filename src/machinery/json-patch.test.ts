@@ -139,7 +139,7 @@ describe('failures', () => {
       {},
       [{ op: 'remove', path: '/a' }],
       'failed',
-      "error in remove for path: '/a': unable to remove nonexistent key: a: missing value",
+      "error in remove for path: '/a': Unable to remove nonexistent key: a: missing value",
     ],
     [
       { a: [1] },

@@ -143,7 +143,7 @@ function remove(document: unknown, path: string): unknown {
       const failed = (why: string): JsonPatchError => new JsonPatchError('failed', `error in remove for path: '${path}': ${why}`);
       if (!Array.isArray(container)) {
         const object = container as Record<string, unknown>;
-        if (!Object.hasOwn(object, key)) throw failed(`unable to remove nonexistent key: ${key}: missing value`);
+        if (!Object.hasOwn(object, key)) throw failed(`Unable to remove nonexistent key: ${key}: missing value`);
         return withoutEntry(object, key);
       }
       const index = indexOf(key, container.length, container.length);

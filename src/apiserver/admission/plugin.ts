@@ -23,8 +23,10 @@ export interface AdmissionAttributes {
   /** Of UPDATE and DELETE. */
   readonly oldObject?: KubeObject;
   readonly deleteOptions?: DeleteOptions;
-  /** Of CREATE and UPDATE, as they were asked. */
-  readonly options?: { readonly fieldManager: string; readonly fieldValidation?: string } | undefined;
+  /** Of CONNECT: what is asked for, as an object (PodExecOptions) that has no metadata. */
+  readonly connectOptions?: () => object | undefined;
+  /** How it was asked: fieldManager, fieldValidation. */
+  readonly query: URLSearchParams;
   readonly dryRun: boolean;
   readonly user: UserInfo;
   /** Texts for `Warning` headers. */

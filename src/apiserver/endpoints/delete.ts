@@ -48,7 +48,7 @@ async function readDeleteOptions(scope: Scope, request: ApiRequest): Promise<Del
     ...options,
     validate: async (object) => {
       const oldObject = object as KubeObject;
-      const attributes = admissionAttributes(scope, request, 'DELETE', oldObject.metadata.name, options.dryRun);
+      const attributes = admissionAttributes(scope, request, 'DELETE', request.info.name, options.dryRun);
       await admission.validate({ ...attributes, oldObject, deleteOptions });
     },
   };

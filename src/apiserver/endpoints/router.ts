@@ -5,6 +5,7 @@ import type { ServedResource, ServedSubresource } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { handleDelete, handleDeleteCollection } from './delete.ts';
 import { handleGet, handleList, handleWatch, notServed } from './read.ts';
+import { connectOptions } from './connect-options.ts';
 import { admissionAttributes, resourceScope, subresourceScope } from './scope.ts';
 import type { EndpointServices, Scope } from './scope.ts';
 import { handleCreate, handlePatch, handleUpdate } from './write.ts';
@@ -127,7 +128,10 @@ async function serveResource(scope: Scope, request: ApiRequest): Promise<ApiResp
 async function serveConnect(scope: Scope, served: ServedSubresource, request: ApiRequest): Promise<ApiResponse> {
   const { info, method } = request;
   if (!(served.connectMethods ?? ['GET', 'POST']).includes(method)) throw notServed();
-  await scope.services.admission.validate(admissionAttributes(scope, request, 'CONNECT', info.name, false));
+  await scope.services.admission.validate({
+    ...admissionAttributes(scope, request, 'CONNECT', info.name, false),
+    connectOptions: () => connectOptions(scope.kind, request),
+  });
   const connect = served.rest.connect as NonNullable<typeof served.rest.connect>;
   return connect(request, info.name, info.parts.map((part) => encodeURIComponent(part)).join('/'));
 }

@@ -154,7 +154,6 @@ export function admissionAttributes(
   operation: Operation,
   name: string,
   dryRun: boolean,
-  options?: AdmissionAttributes['options'],
 ): AdmissionAttributes {
   return {
     operation,
@@ -164,7 +163,7 @@ export function admissionAttributes(
     namespace: namespaceOf(scope, request),
     name,
     dryRun,
-    options,
+    query: request.query,
     user: request.user as UserInfo,
     warnings: request.warnings,
   };

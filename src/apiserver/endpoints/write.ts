@@ -43,7 +43,7 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
     emptiesManagedFields(body.value),
   );
   const givenName = parent === '' ? (given.metadata.name ?? '') : parent;
-  const attributes = admissionAttributes(scope, request, 'CREATE', givenName, dryRun, query);
+  const attributes = admissionAttributes(scope, request, 'CREATE', givenName, dryRun);
   const object = await services.admission.admit({ ...attributes, object: given });
   const created = await rest.create(new ScopedContext(scope, request), parent, object, {
     dryRun,
@@ -216,7 +216,7 @@ async function admitUpdate(
   current: KubeObject | undefined,
 ): Promise<KubeObject> {
   const operation = current === undefined ? 'CREATE' : 'UPDATE';
-  const attributes = admissionAttributes(scope, request, operation, request.info.name, query.dryRun, query);
+  const attributes = admissionAttributes(scope, request, operation, request.info.name, query.dryRun);
   if (current === undefined) return scope.services.admission.admit({ ...attributes, object });
   const admitted = await scope.services.admission.admit({ ...attributes, object, oldObject: current });
   return withoutNewTimes(admitted, current);
@@ -230,13 +230,13 @@ function updateOptions(scope: Scope, request: ApiRequest, query: WriteQuery): Up
     fieldManager: query.fieldManager,
     validate: (object, old) =>
       admission.validate({
-        ...admissionAttributes(scope, request, 'UPDATE', name, query.dryRun, query),
+        ...admissionAttributes(scope, request, 'UPDATE', name, query.dryRun),
         object: object as KubeObject,
         oldObject: old as KubeObject,
       }),
     validateCreate: (object) =>
       admission.validate({
-        ...admissionAttributes(scope, request, 'CREATE', name, query.dryRun, query),
+        ...admissionAttributes(scope, request, 'CREATE', name, query.dryRun),
         object: object as KubeObject,
       }),
   };

@@ -34,16 +34,19 @@ const resourceValue = ({ group, version, resource }: GroupVersionResource) => ({
 
 const OPTIONS_KINDS = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
 
-function optionsValue({ operation, dryRun, options, deleteOptions }: AdmissionAttributes): object | null {
+function optionsValue({ operation, dryRun, query, deleteOptions }: AdmissionAttributes): object | null {
   if (operation === 'CONNECT') return null;
-  const { fieldManager = '', fieldValidation } = options ?? {};
+  const asked = (name: string): object => {
+    const value = operation === 'DELETE' ? '' : (query.get(name) ?? '');
+    return value === '' ? {} : { [name]: value };
+  };
   const { gracePeriodSeconds, propagationPolicy, orphanDependents, preconditions } = deleteOptions ?? {};
   return {
     kind: OPTIONS_KINDS[operation],
     apiVersion: 'meta.k8s.io/v1',
     ...(dryRun && { dryRun: ['All'] }),
-    ...(fieldManager !== '' && { fieldManager }),
-    ...(fieldValidation !== undefined && { fieldValidation }),
+    ...asked('fieldManager'),
+    ...asked('fieldValidation'),
     ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
     ...(propagationPolicy !== undefined && { propagationPolicy }),
     ...(orphanDependents !== undefined && { orphanDependents }),

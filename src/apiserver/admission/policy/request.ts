@@ -23,7 +23,8 @@ export interface ResourceAndKind {
 /** The objects of a request in one version. */
 export interface VersionedObjects {
   readonly kind: GroupVersionKind;
-  readonly object: KubeObject | undefined;
+  /** Of a connection: what is asked for. */
+  readonly object: object | undefined;
   readonly oldObject: KubeObject | undefined;
 }
 
@@ -77,11 +78,11 @@ export class PolicyRequest {
 
   /** Throws an Error if the objects have no such version. */
   inVersion(kind: GroupVersionKind): VersionedObjects {
-    const { kind: own, object, oldObject } = this.attributes;
+    const { kind: own, object, oldObject, connectOptions } = this.attributes;
     const { scheme } = this.#services;
     const convert = (value: KubeObject | undefined): KubeObject | undefined =>
       value === undefined ? undefined : scheme.convert<KubeObject & Record<string, unknown>>(value, own, kind);
-    return { kind, object: convert(object), oldObject: convert(oldObject) };
+    return { kind, object: convert(object) ?? connectOptions?.(), oldObject: convert(oldObject) };
   }
 }
 

@@ -12,6 +12,7 @@ import type * as admission from '../../../../api/admissionregistration/v1/index.
 import { createClient } from '../../../../client/create-client.ts';
 import { createInProcessTransport } from '../../../../client/in-process.ts';
 import * as apierrors from '../../../../machinery/apierrors.ts';
+import { send } from '../../../testing/requests.ts';
 import { ADMIN, startTestServer } from '../../../testing/server.ts';
 import type { TestServer } from '../../../testing/server.ts';
 
@@ -277,6 +278,24 @@ describe('what a policy looks at', () => {
       ],
     });
     expect(await refused(inNamespace().create(configMap('a')))).toBeUndefined();
+  });
+
+  it('is what somebody who connects asks for', async () => {
+    await policy('no-shell', {
+      matchConstraints: { resourceRules: [{ ...EVERYTHING, operations: ['CONNECT'], resources: ['pods/*'] }] },
+      validations: [
+        {
+          expression: "object.command != ['sh', '-c']",
+          messageExpression: "object.kind + ' ' + string(object.stdin) + ' ' + request.subResource + ' ' + request.name",
+        },
+      ],
+    });
+    const exec = async (query: string) =>
+      (await send(api.server, { method: 'POST', path: `/api/v1/namespaces/default/pods/web/exec?${query}` })).json.message;
+    expect(await exec('command=sh&command=-c&stdin=true')).toMatch(
+      /^pods "web" is forbidden: .* denied request: PodExecOptions true exec web$/,
+    );
+    expect(await exec('command=ls')).toBe('pods "web" not found');
   });
 
   it('sees the namespace, and namespaces by the labels that they are to have', async () => {
