@@ -133,7 +133,8 @@ export class Environment {
     const checked: Checked =
       options.unchecked === true ? { types: new Map(), references: this.#guess(expression), issues: [] } : this.check(expression);
     if (checked.issues.length > 0) return fail(checked.issues);
-    const unreadable = options.unchecked === true ? [] : checkLiterals(expression);
+    const exact = this.#declarations.homogeneousLiterals ? checked.types : undefined;
+    const unreadable = options.unchecked === true ? [] : checkLiterals(expression, exact);
     if (unreadable.length > 0) return fail(unreadable);
     const resultType = checked.types.get(expression) ?? DYN;
     const wrong = wrongResult(resultType, options);

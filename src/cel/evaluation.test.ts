@@ -67,7 +67,7 @@ describe('values of declared types', () => {
     'thing.waits.all(k, k == "a" && thing.waits[k] == duration("60s"))',
     // Where nothing is declared, a number without a fraction is an int, as in JSON.
     'type(thing.any.whole) == int && type(thing.any.half) == double && thing.any.list[1] == 1.5',
-    'thing.any.list.map(x, type(x)) == [int, double] && has(thing.any.half) && !has(thing.any.third)',
+    'type(thing.any.list[0]) == int && type(thing.any.list[1]) == double && has(thing.any.half) && !has(thing.any.third)',
     'thing.ratios == [1.0, 2.5] && thing.waits == {"a": duration("60s")}',
   ])('%s', (source) => {
     expect(evaluate(source, { thing: type }, { thing })).toBe(true);
@@ -212,6 +212,15 @@ describe('compile', () => {
       { offset: 2, message: "found no matching overload for '_+_' applied to '(int, string)'" },
     ]);
     expect(compile("['a', 1]").error?.issues).toEqual([{ offset: 6, message: "expected type 'string' but found 'int'" }]);
+    // What only evaluation can tell the type of is of another type than what is known.
+    expect(compile("[dyn('b'), 'a', 'c']").error?.issues).toEqual([
+      { offset: 11, message: "expected type 'dyn' but found 'string'" },
+    ]);
+    expect(compile("{'a': 'b', 'c': dyn('d'), dyn('e'): 'f'}").error?.issues).toEqual([
+      { offset: 19, message: "expected type 'string' but found 'dyn'" },
+      { offset: 29, message: "expected type 'string' but found 'dyn'" },
+    ]);
+    expect(compile("[?optional.of('a'), 'b', ?optional.none()]").error).toBeUndefined();
   });
 
   test('reads literals that are read only once', () => {

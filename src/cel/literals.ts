@@ -1,9 +1,11 @@
-// Literals that can only fail when they are evaluated are told when the expression is compiled: durations, timestamps, patterns.
+// Literals that can only fail when they are evaluated are told when the expression is compiled: durations, timestamps, patterns. So
+// are lists and maps whose items are not exactly of one type.
 
-import type { Call, Expression } from './ast.ts';
+import type { Call, Expression, ListLiteral, MapEntry, MapLiteral } from './ast.ts';
 import { EvaluationError, type Issue } from './errors.ts';
 import { compileRegex } from './standard/strings.ts';
 import { parseDuration, parseTimestamp } from './standard/time-text.ts';
+import { DYN, formatType, sameType, type Type } from './types.ts';
 
 const READERS: Readonly<Record<string, { readonly member: boolean; readonly read: (text: string) => unknown }>> = {
   duration: { member: false, read: parseDuration },
@@ -11,7 +13,8 @@ const READERS: Readonly<Record<string, { readonly member: boolean; readonly read
   matches: { member: true, read: compileRegex },
 };
 
-export function checkLiterals(root: Expression): Issue[] {
+/** `types`: of the expression's parts; absent: lists and maps may have items of several types. */
+export function checkLiterals(root: Expression, types?: ReadonlyMap<Expression, Type>): Issue[] {
   const issues: Issue[] = [];
   // Macros use some trees twice.
   const seen = new Set<Expression>();
@@ -19,6 +22,8 @@ export function checkLiterals(root: Expression): Issue[] {
     if (seen.has(node)) return;
     seen.add(node);
     if (node.kind === 'call') checkCall(node, issues);
+    else if (types !== undefined && node.kind === 'list') checkList(node, types, issues);
+    else if (types !== undefined && node.kind === 'map') checkMap(node, types, issues);
     for (const child of childrenOf(node)) visit(child);
   };
   visit(root);
@@ -36,6 +41,39 @@ function checkCall(node: Call, issues: Issue[]): void {
     if (!(error instanceof EvaluationError)) throw error;
     issues.push({ offset: argument.offset, message: `invalid ${node.function} argument` });
   }
+}
+
+/** One that only evaluation can tell the type of is not of the others' type, whatever it may turn out to be. */
+function checkList({ elements, optionalIndices }: ListLiteral, types: ReadonlyMap<Expression, Type>, issues: Issue[]): void {
+  const typesOf = elements.map((element, index) => itemType(types.get(element), optionalIndices.has(index)));
+  const [expected] = typesOf;
+  const at = typesOf.findIndex((type) => expected !== undefined && !sameType(expected, type));
+  // What comes after the first is not told.
+  if (at > 0) mismatch(issues, elements[at] as Expression, expected as Type, typesOf[at] as Type);
+}
+
+function checkMap({ entries }: MapLiteral, types: ReadonlyMap<Expression, Type>, issues: Issue[]): void {
+  const typesOf = entries.map(({ key, value, optional }) => ({
+    key: itemType(types.get(key), false),
+    value: itemType(types.get(value), optional),
+  }));
+  const [expected] = typesOf;
+  for (const [index, type] of typesOf.entries()) {
+    const entry = entries[index] as MapEntry;
+    if (!sameType((expected as typeof type).key, type.key)) mismatch(issues, entry.key, (expected as typeof type).key, type.key);
+    if (!sameType((expected as typeof type).value, type.value)) {
+      mismatch(issues, entry.value, (expected as typeof type).value, type.value);
+    }
+  }
+}
+
+/** `optional`: the item is written with a '?', and is what the optional value has in it. */
+function itemType(type: Type | undefined, optional: boolean): Type {
+  return optional && type?.kind === 'opaque' ? (type.parameters[0] ?? DYN) : (type ?? DYN);
+}
+
+function mismatch(issues: Issue[], { offset }: Expression, expected: Type, found: Type): void {
+  issues.push({ offset, message: `expected type '${formatType(expected)}' but found '${formatType(found)}'` });
 }
 
 export function childrenOf(node: Expression): readonly Expression[] {
