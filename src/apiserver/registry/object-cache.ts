@@ -10,7 +10,7 @@ import type { DecodedObject, DecodedObjects, ObjectFormat } from './encoded-obje
 
 export interface ObjectCacheConfig {
   readonly format: ObjectFormat;
-  /** Stored bytes of the objects kept, at most. Default: 16 MiB. */
+  /** Stored bytes of the objects kept, at most. Default: 32 MiB. */
   readonly limitBytes?: number;
   /** Freeze what is handed out, so that whoever changes it is found out. For tests. */
   readonly freeze?: boolean;
@@ -39,7 +39,7 @@ export class ObjectCache implements DecodedObjects {
 
   constructor(config: ObjectCacheConfig) {
     this.#format = config.format;
-    this.#limitBytes = config.limitBytes ?? 16 * 1024 * 1024;
+    this.#limitBytes = config.limitBytes ?? 32 * 1024 * 1024;
     this.#freeze = config.freeze ?? false;
   }
 

@@ -155,8 +155,11 @@ class DefaultPreemption implements PostFilterPlugin {
     const find = (): Victims | Status => selectVictims(state.clone(), pod, node.clone(), trial, this.#budgets);
     const { snapshot, nominator } = this.#handle;
     const position = snapshot.positionOf(node.name);
-    if (known === undefined || position === undefined || nominator.version(node.name) !== 0) return find();
-    if (!known.has(position)) known.set(position, find());
+    const promises = nominator.version(node.name);
+    // What is promised to the pod itself does not stand in its way.
+    const own = promises !== 0 && nominator.nominatedNode(pod.uid) === node.name;
+    if (known === undefined || position === undefined || own) return find();
+    if (!known.has(position, promises)) known.set(position, find(), promises);
     return known.get(position);
   }
 
