@@ -4,8 +4,14 @@
 export class Reinvocation {
   #again = false;
   #requested = false;
+  #memory: Map<string, unknown> | undefined;
+
   /** What plugins remember from the first time, by their names. */
-  readonly memory = new Map<string, unknown>();
+  get memory(): Map<string, unknown> {
+    // Most requests have nothing to do with any policy.
+    this.#memory ??= new Map();
+    return this.#memory;
+  }
 
   /** It is the second time. */
   get again(): boolean {

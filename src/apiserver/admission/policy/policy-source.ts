@@ -70,10 +70,15 @@ export class PolicySource<Policy extends AnyPolicy, Binding extends AnyBinding, 
     const { served, clock, logger, onStop, policies, bindings } = this.#config;
     const follower = new Follower({ served, clock, logger });
     onStop(() => follower.stop());
-    await Promise.all([
-      follower.follow(policies.group, policies.resource, this.#keep(this.#policies)),
-      follower.follow(bindings.group, bindings.resource, this.#keep(this.#bindings)),
-    ]);
+    try {
+      await Promise.all([
+        follower.follow(policies.group, policies.resource, this.#keep(this.#policies)),
+        follower.follow(bindings.group, bindings.resource, this.#keep(this.#bindings)),
+      ]);
+    } catch (error) {
+      follower.stop();
+      throw error;
+    }
     this.#started = true;
   }
 
