@@ -4,8 +4,11 @@
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, rmSync } from 'node:fs';
 import { cpus } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 import { heading, note } from '../report.ts';
 import { decide, type Decisions } from './decide.ts';
 import type { Measured } from './drive.ts';
@@ -33,6 +36,9 @@ export interface ThroughputOptions {
   readonly scale?: number;
   readonly nodeFlags?: readonly string[];
 }
+
+/** Within the package, so that what is not bundled is found. */
+const CACHE_DIR = fileURLToPath(new URL('../../.cache/', import.meta.url));
 
 /** For single decisions: nodes, and how many pods. */
 const DECISIONS = [
@@ -143,9 +149,27 @@ function asUpstreamCounts({ pods, seconds, perSecond }: Measured): number {
   return (pods - (perSecond[first] ?? 0)) / left;
 }
 
+/** As one script, as the product is: what runs the sources as they are wraps every function in them. Answers its path. */
+async function bundledWorkload(): Promise<string> {
+  const outfile = join(CACHE_DIR, `one-workload-${process.pid}.js`);
+  if (existsSync(outfile)) return outfile;
+  process.on('exit', () => rmSync(outfile, { force: true }));
+  await build({
+    entryPoints: [fileURLToPath(new URL('./one-workload.ts', import.meta.url))],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    packages: 'external',
+    logLevel: 'error',
+  });
+  return outfile;
+}
+
 async function inOwnProcess({ name }: Workload, scale: number, nodeFlags: readonly string[]): Promise<Measured> {
-  const child = fork(fileURLToPath(new URL('./one-workload.ts', import.meta.url)), [name, String(scale)], {
-    execArgv: [...process.execArgv, '--max-semi-space-size=32', ...nodeFlags],
+  const child = fork(await bundledWorkload(), [name, String(scale)], {
+    execArgv: ['--max-semi-space-size=32', ...nodeFlags],
   });
   const exit = once(child, 'exit');
   let measured: Measured | undefined;

@@ -11,7 +11,6 @@ import type { EncodedWatchEvent } from '../request.ts';
 import { FreshObject, SharedWatchEvent } from './encoded-object.ts';
 import type { StoredObject } from './encoded-object.ts';
 import type { ObjectCache } from './object-cache.ts';
-import { fieldsOf } from './selection.ts';
 import type { SelectableFields, Selection } from './selection.ts';
 import { storageToStatus, watchErrorEvent } from './storage-errors.ts';
 
@@ -387,7 +386,7 @@ export class EventSource {
     if (namespaced) keys.add(`namespace:${namespace}`);
     if (indexField !== undefined) {
       for (const state of states) {
-        if (state !== undefined) keys.add(`field:${fieldsOf(state, selectableFields)[indexField] ?? ''}`);
+        if (state !== undefined) keys.add(`field:${selectableFields?.(state.object())[indexField] ?? ''}`);
       }
     }
     return keys;

@@ -54,11 +54,11 @@ export function fieldsOf(stored: Selectable, selectableFields: SelectableFields 
   if (decoded.fields === undefined) {
     const { object } = decoded;
     const { name, namespace } = object.metadata;
-    decoded.fields = {
-      ...(selectableFields?.(object) ?? NO_FIELDS),
-      'metadata.name': name,
-      ...(namespace !== undefined && { 'metadata.namespace': namespace }),
-    };
+    const own = selectableFields?.(object) ?? NO_FIELDS;
+    decoded.fields =
+      namespace === undefined
+        ? { ...own, 'metadata.name': name }
+        : { ...own, 'metadata.name': name, 'metadata.namespace': namespace };
   }
   return decoded.fields;
 }
