@@ -8,6 +8,7 @@ import { priorityClasses } from '../api/scheduling/v1/index.ts';
 import { SYSTEM_PRIORITY_CLASSES } from '../api/scheduling/v1/system-classes.ts';
 import type { Client } from '../client/client.ts';
 import * as apierrors from '../machinery/apierrors.ts';
+import type { Clock } from '../machinery/clock.ts';
 import { createLocalApiServices } from './registry/apiregistration/bootstrap.ts';
 import { keepFlowControlObjects } from './registry/flowcontrol/bootstrap.ts';
 import type { ServedResource } from './registry/rest.ts';
@@ -23,7 +24,12 @@ export interface BootstrapConfig {
   readonly serviceIp: string;
   /** Where the API server listens. */
   readonly port: number;
+  readonly clock: Clock;
 }
+
+/** How long another server may take to make the Service, whose address it has reserved. */
+const SERVICE_PATIENCE_MS = 10_000;
+const SERVICE_RETRY_MS = 50;
 
 /** Safe to be run at every start: what is there stays as it is. */
 export async function createBootstrapObjects(config: BootstrapConfig): Promise<void> {
@@ -54,7 +60,8 @@ export async function keepKubernetesService({
   client,
   serviceIp,
   port,
-}: Pick<BootstrapConfig, 'client' | 'serviceIp' | 'port'>): Promise<void> {
+  clock,
+}: Pick<BootstrapConfig, 'client' | 'serviceIp' | 'port' | 'clock'>): Promise<void> {
   const service = {
     metadata: {
       name: 'kubernetes',
@@ -68,16 +75,32 @@ export async function keepKubernetesService({
     },
   } as const;
   const inDefault = client.resource(services).namespace('default');
-  try {
-    const existing = await inDefault.get('kubernetes');
-    const [first] = existing.spec.ports ?? [];
-    if (first?.targetPort === port) return;
-    const patch = { spec: { ports: service.spec.ports } };
-    await inDefault.patch('kubernetes', 'application/merge-patch+json', patch);
-  } catch (error) {
-    if (!apierrors.isNotFound(error)) throw error;
-    await unlessExists(inDefault.create(service));
+  const keep = async (): Promise<void> => {
+    try {
+      const existing = await inDefault.get('kubernetes');
+      const [first] = existing.spec.ports ?? [];
+      if (first?.targetPort === port) return;
+      const patch = { spec: { ports: service.spec.ports } };
+      await inDefault.patch('kubernetes', 'application/merge-patch+json', patch);
+    } catch (error) {
+      if (!apierrors.isNotFound(error)) throw error;
+      await unlessExists(inDefault.create(service));
+    }
+  };
+  const until = clock.monotonic() + SERVICE_PATIENCE_MS;
+  for (;;) {
+    try {
+      return await keep();
+    } catch (error) {
+      // Another server that starts at the same time reserves the address, and then makes the Service.
+      if (!isAddressTaken(error) || clock.monotonic() >= until) throw error;
+      await clock.sleep(SERVICE_RETRY_MS);
+    }
   }
+}
+
+function isAddressTaken(error: unknown): boolean {
+  return apierrors.isInvalid(error) && (error as Error).message.includes('provided IP is already allocated');
 }
 
 async function unlessExists(creation: Promise<unknown>): Promise<void> {

@@ -227,10 +227,10 @@ export class ApiServer {
       cidrs: serviceCidr.split(','),
       ports: this.#serviceAllocators.ports,
       listServices: () => this.#findAll('', 'services', ''),
-      keepKubernetesService: () => keepKubernetesService({ client, serviceIp, port }),
+      keepKubernetesService: () => keepKubernetesService({ client, serviceIp, port, clock }),
     });
     await repair.begin();
-    await createBootstrapObjects({ client, resources: this.resources, serviceIp, port });
+    await createBootstrapObjects({ client, resources: this.resources, serviceIp, port, clock });
     // Everybody else may do what roles say from here on: those that are always there are seen at once.
     await keepBootstrapPolicy(client, this.resources);
     if (this.#config.serviceAccounts !== undefined) await keepTokenTracking(client, this.#config.clock);

@@ -21,7 +21,7 @@ export interface Binaries {
 
 /** The version of Kubernetes that go.mod requires. */
 export function requiredVersion(goMod = readFileSync(join(moduleDir, 'go.mod'), 'utf8')): string {
-  const version = /^require k8s\.io\/kubernetes (v\S+)$/m.exec(goMod)?.[1];
+  const version = /^(?:require |\t)k8s\.io\/kubernetes (v\S+)$/m.exec(goMod)?.[1];
   if (version === undefined) throw new Error('test/conformance/go.mod does not require k8s.io/kubernetes');
   return version;
 }
