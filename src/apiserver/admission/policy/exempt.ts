@@ -27,8 +27,3 @@ export function refusal({ resource, name, object }: AdmissionAttributes, why: st
   const { name: own = '', generateName = '' } = object?.metadata ?? {};
   return apierrors.forbidden(resource, name || own || generateName || 'Unknown', why);
 }
-
-/** Nothing is let by before it is known whether a policy is against it. */
-export function notReady(attributes: AdmissionAttributes): apierrors.StatusError {
-  return refusal(attributes, 'not yet ready to handle request');
-}

@@ -5,8 +5,10 @@ import type { Immutable } from '../../../api/meta/v1/index.ts';
 import type * as admission from '../../../api/admissionregistration/v1/index.ts';
 import type { ResourceType } from '../../../api/descriptor.ts';
 import type { KubeObject } from '../../../client/client.ts';
-import { Follower, keyOf } from '../../authorization/follow.ts';
-import type { Keeper } from '../../authorization/follow.ts';
+import { Follower, keyOf } from '../../registry/follow.ts';
+import type { Keeper } from '../../registry/follow.ts';
+import type { AdmissionAttributes } from '../plugin.ts';
+import { refusal } from './exempt.ts';
 import type { PolicyServices } from './services.ts';
 
 export interface AnyPolicy extends KubeObject {
@@ -57,13 +59,23 @@ export class PolicySource<Policy extends AnyPolicy, Binding extends AnyBinding, 
     return !this.#started || (this.#policies.size > 0 && this.#bindings.size > 0);
   }
 
-  /** Resolves when all that there is now is known. Rejects if the store cannot be read; it may be asked again. */
-  start(): Promise<void> {
-    this.#starting ??= this.#start().catch((error: unknown) => {
-      this.#starting = undefined;
-      throw error;
-    });
-    return this.#starting;
+  /**
+   * Those in force now, in the order of the policies' names, and of their bindings'. Rejects with Forbidden as long as it is not
+   * known which there are: nothing is let by before that.
+   */
+  async hooksFor(attributes: AdmissionAttributes): Promise<readonly Hook<Policy, Binding, Compiled>[]> {
+    if (!this.#started) {
+      // A store that could not be read may be asked again.
+      this.#starting ??= this.#start().finally(() => (this.#starting = undefined));
+      try {
+        await this.#starting;
+      } catch (err) {
+        this.#config.logger.warn('admission policies cannot be read', { err });
+        throw refusal(attributes, 'not yet ready to handle request');
+      }
+    }
+    this.#hooks ??= this.#findHooks();
+    return this.#hooks;
   }
 
   async #start(): Promise<void> {
@@ -93,12 +105,6 @@ export class PolicySource<Policy extends AnyPolicy, Binding extends AnyBinding, 
         this.#hooks = undefined;
       },
     };
-  }
-
-  /** In the order of the policies' names, and of their bindings'. */
-  hooks(): readonly Hook<Policy, Binding, Compiled>[] {
-    this.#hooks ??= this.#findHooks();
-    return this.#hooks;
   }
 
   #findHooks(): readonly Hook<Policy, Binding, Compiled>[] {

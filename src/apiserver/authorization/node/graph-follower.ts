@@ -7,8 +7,8 @@ import { resourceSlices } from '../../../api/resource/v1/index.ts';
 import type { ResourceSlice } from '../../../api/resource/v1/index.ts';
 import { volumeAttachments } from '../../../api/storage/v1/index.ts';
 import type { VolumeAttachment } from '../../../api/storage/v1/index.ts';
-import { Follower } from '../follow.ts';
-import type { FollowerConfig, Keeper } from '../follow.ts';
+import { Follower } from '../../registry/follow.ts';
+import type { FollowerConfig, Keeper } from '../../registry/follow.ts';
 import { NodeGraph } from './graph.ts';
 
 export class NodeGraphFollower {

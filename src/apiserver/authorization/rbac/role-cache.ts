@@ -6,8 +6,8 @@ import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Su
 import type { Immutable } from '../../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../../client/client.ts';
 import type { UserInfo } from '../../request.ts';
-import { Follower, keyOf } from '../follow.ts';
-import type { FollowerConfig, Keeper } from '../follow.ts';
+import { Follower, keyOf } from '../../registry/follow.ts';
+import type { FollowerConfig, Keeper } from '../../registry/follow.ts';
 
 /** A binding as far as an answer depends on it. */
 export interface Binding {

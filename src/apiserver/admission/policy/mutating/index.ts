@@ -13,7 +13,7 @@ import { quote } from '../../../../machinery/go-format.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../plugin.ts';
 import { Reinvocation } from '../../reinvocation.ts';
 import { Evaluation, OutOfBudgetError } from '../evaluation.ts';
-import { isExempt, notReady, refusal } from '../exempt.ts';
+import { isExempt, refusal } from '../exempt.ts';
 import { findInvocations } from '../invocations.ts';
 import type { Invocation } from '../invocations.ts';
 import { evaluateMatchConditions } from '../match-conditions.ts';
@@ -55,16 +55,9 @@ export class MutatingAdmissionPolicy implements AdmissionPlugin {
   }
 
   async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
-    const { logger, served } = this.#services;
-    try {
-      await this.#source.start();
-    } catch (err) {
-      logger.warn('admission policies cannot be read', { err });
-      throw notReady(attributes);
-    }
-    const hooks = this.#source.hooks();
+    const hooks = await this.#source.hooksFor(attributes);
     if (hooks.length === 0) return attributes.object;
-    const found = await findInvocations(new PolicyRequest(attributes, this.#services), hooks, served());
+    const found = await findInvocations(new PolicyRequest(attributes, this.#services), hooks, this.#services.served());
     if (found.length === 0) return attributes.object;
     const problems: Problem[] = [];
     const turns: Turn[] = [];

@@ -7,7 +7,7 @@ import {
 import * as apierrors from '../../../../machinery/apierrors.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../plugin.ts';
 import { Evaluation } from '../evaluation.ts';
-import { isExempt, notReady, refusal } from '../exempt.ts';
+import { isExempt, refusal } from '../exempt.ts';
 import { findInvocations } from '../invocations.ts';
 import type { Invocation } from '../invocations.ts';
 import { errorTypeOf } from '../metrics.ts';
@@ -50,18 +50,11 @@ export class ValidatingAdmissionPolicy implements AdmissionPlugin {
   }
 
   async validate(attributes: AdmissionAttributes): Promise<void> {
-    const { logger, served } = this.#services;
-    try {
-      await this.#source.start();
-    } catch (err) {
-      logger.warn('admission policies cannot be read', { err });
-      throw notReady(attributes);
-    }
-    const hooks = this.#source.hooks();
+    const hooks = await this.#source.hooksFor(attributes);
     if (hooks.length === 0) return;
     const request = new PolicyRequest(attributes, this.#services);
     const denials: Denial[] = [];
-    for (const { invocation, misconfiguration } of await findInvocations(request, hooks, served())) {
+    for (const { invocation, misconfiguration } of await findInvocations(request, hooks, this.#services.served())) {
       if (invocation !== undefined) {
         denials.push(...(await this.#invoke(request, invocation)));
       } else if (misconfiguration.policy.spec.failurePolicy !== 'Ignore') {

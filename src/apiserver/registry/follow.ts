@@ -1,12 +1,12 @@
-// What an authorizer knows of objects of the cluster: it follows the registry, so that it is behind by as little as any watcher is,
-// and answers from memory.
+// What authorizers and admission keep in memory of objects of the cluster: they follow the registry, so that they are behind by as
+// little as any watcher is.
 
 import type { KubeObject } from '../../client/client.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
-import type { ServedResource } from '../registry/rest.ts';
-import { everything } from '../registry/selection.ts';
+import type { ServedResource } from './rest.ts';
+import { everything } from './selection.ts';
 import type { EncodedWatchEvent } from '../request.ts';
 
 export interface FollowerConfig {
