@@ -223,7 +223,11 @@ class Parser {
     // A single minus before a number belongs to the number.
     if (kind === "'-'" && this.#isNumber(this.#at + 1)) return this.#member();
     let count = 0;
-    for (; this.#is(kind); count++) this.#take();
+    for (; this.#is(kind); count++) {
+      if (kind === "'-'") this.#expectOperand();
+      this.#take();
+    }
+    if (this.#is("'-'")) this.#expectOperand();
     const operand = this.#member();
     if (count % 2 === 0) return operand;
     return this.#call(offset, kind === "'!'" ? operators.not : operators.negate, operand);
@@ -232,6 +236,16 @@ class Parser {
   #isNumber(at: number): boolean {
     const kind = this.#tokens[at]?.kind;
     return kind === 'NUM_INT' || kind === 'NUM_FLOAT';
+  }
+
+  /** A minus negates an operand or a minus; after `!` it can only belong to a number. */
+  #expectOperand(): void {
+    const next = this.#tokens[this.#at + 1] as Token;
+    const afterNot = this.#tokens[this.#at - 1]?.kind === "'!'";
+    if (afterNot ? this.#isNumber(this.#at + 1) : next.kind !== "'!'" && EXPRESSION_STARTS.includes(next.kind)) return;
+    const text = next.kind === END ? '-' : `-${next.text}`;
+    this.#report(next.offset, `Syntax error: no viable alternative at input '${text}'`);
+    throw new SyntaxProblem();
   }
 
   #member(): Expression {
