@@ -2,15 +2,27 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
+import { replicaSets } from '../api/apps/v1/index.ts';
 import { horizontalPodAutoscalers } from '../api/autoscaling/v2/index.ts';
 import { cronJobs, jobs } from '../api/batch/v1/index.ts';
-import { configMaps, namespaces, nodes, persistentVolumeClaims, persistentVolumes, pods } from '../api/core/v1/index.ts';
+import {
+  configMaps,
+  endpoints,
+  namespaces,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  services,
+} from '../api/core/v1/index.ts';
 import { csiDrivers, storageClasses, volumeAttachments } from '../api/storage/v1/index.ts';
 import { formatTime } from '../client/time.ts';
 import { Instruments } from '../machinery/instruments.ts';
 import { AttachDetachController } from './attach-detach/index.ts';
 import type { Controller, ControllerConfig } from './controller.ts';
 import { CronJobController } from './cronjob/index.ts';
+import { EndpointSliceMirroringController } from './endpointslice-mirroring/index.ts';
+import { EndpointSliceController } from './endpointslice/index.ts';
 import { EphemeralVolumeController } from './ephemeral-volume/index.ts';
 import { HorizontalPodAutoscalerController } from './horizontal-pod-autoscaler/index.ts';
 import { JobController } from './job/index.ts';
@@ -20,6 +32,7 @@ import { PersistentVolumeBinder } from './persistent-volume/index.ts';
 import { newClaim, newVolume } from './persistent-volume/testing/objects.ts';
 import { PodGcController } from './pod-gc/index.ts';
 import { RootCaPublisher } from './root-ca-publisher/index.ts';
+import { ReplicaManager, replicaSetKind } from './replicaset/index.ts';
 import { TaintEvictionController } from './taint-eviction/index.ts';
 import { startTestCluster } from './testing/test-cluster.ts';
 import type { TestCluster } from './testing/test-cluster.ts';
@@ -248,9 +261,112 @@ test('autoscalers and ranges of nodes', async () => {
   await client.resource(nodes).create({ metadata: { name: 'm' } });
   await clock.advance('1s');
   expect(told('node_ipam')).toEqual([
+    'node_ipam_controller_cidrset_allocation_tries_per_request_count{clusterCIDR="10.244.0.0/22"} 2',
     'node_ipam_controller_cidrset_cidrs_allocations_total{clusterCIDR="10.244.0.0/22"} 2',
     'node_ipam_controller_cidrset_cidrs_releases_total{clusterCIDR="10.244.0.0/22"} 1',
     'node_ipam_controller_cidrset_usage_cidrs{clusterCIDR="10.244.0.0/22"} 0.25',
     'node_ipam_controller_cirdset_max_cidrs{clusterCIDR="10.244.0.0/22"} 4',
   ]);
+});
+
+test('slices: what services have and what was written, and what is mirrored', async () => {
+  const { client, clock } = cluster;
+  await run((config) => new EndpointSliceController(config));
+  await run((config) => new EndpointSliceMirroringController(config));
+  await client.resource(nodes).create({ metadata: { name: 'n' } });
+  const ports = [{ port: 80 }];
+  await client.resource(services).create({
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { selector: { app: 'web' }, ports, trafficDistribution: 'PreferClose' },
+  });
+  await client.resource(services).create({ metadata: { name: 'manual', namespace: 'default' }, spec: { ports } });
+  await clock.advance('1s');
+  for (const [index, name] of ['a', 'b'].entries()) {
+    await client.resource(pods).create({
+      metadata: { name, namespace: 'default', labels: { app: 'web' } },
+      spec: { nodeName: 'n', containers },
+    });
+    const podIP = `10.0.0.${index + 1}`;
+    const status = { phase: 'Running', podIP, podIPs: [{ ip: podIP }] };
+    await client.resource(pods).namespace('default').patch(name, MERGE, { status }, { subresource: 'status' });
+  }
+  const addresses = [{ ip: '10.1.0.1' }, { ip: '10.1.0.2' }];
+  const subsets = [{ addresses, ports }];
+  await client.resource(endpoints).create({ metadata: { name: 'manual', namespace: 'default' }, subsets });
+  await clock.advance('1s');
+  await client.resource(pods).namespace('default').delete('a', { gracePeriodSeconds: 0 });
+  await client
+    .resource(endpoints)
+    .namespace('default')
+    .patch('manual', MERGE, { subsets: [{ addresses: [{ ip: '10.1.0.1', hostname: 'h' }], ports }] });
+  await clock.advance('1s');
+  const sums = (prefix: string): readonly string[] =>
+    instruments
+      .text()
+      .split('\n')
+      .filter((line) => line.startsWith(prefix) && /_per_sync_sum|desired|num_|by_traffic|changes/.test(line));
+  const made = 'endpoint_slice_controller';
+  expect(sums(made)).toEqual([
+    `${made}_changes{operation="create"} 1`,
+    expect.stringMatching(`^${made}_changes\\{operation="update"\\} [23]$`),
+    `${made}_desired_endpoint_slices 1`,
+    `${made}_endpoints_added_per_sync_sum 2`,
+    `${made}_endpoints_desired 1`,
+    `${made}_endpoints_removed_per_sync_sum 1`,
+    expect.stringMatching(
+      `^${made}_endpointslices_changed_per_sync_sum\\{topology="Disabled",traffic_distribution="PreferClose"\\} [34]$`,
+    ),
+    `${made}_num_endpoint_slices 1`,
+    `${made}_services_count_by_traffic_distribution{traffic_distribution="PreferClose"} 1`,
+  ]);
+  expect(told(`${made}_syncs`).join()).toMatch(/result="success"\} [1-9]/);
+  const mirrored = 'endpoint_slice_mirroring_controller';
+  expect(sums(mirrored)).toEqual([
+    `${mirrored}_addresses_skipped_per_sync_sum 0`,
+    `${mirrored}_changes{operation="create"} 1`,
+    `${mirrored}_changes{operation="update"} 1`,
+    `${mirrored}_desired_endpoint_slices 1`,
+    `${mirrored}_endpoints_added_per_sync_sum 3`,
+    `${mirrored}_endpoints_desired 1`,
+    `${mirrored}_endpoints_removed_per_sync_sum 2`,
+    `${mirrored}_endpoints_updated_per_sync_sum 0`,
+    `${mirrored}_num_endpoint_slices 1`,
+  ]);
+  await client.resource(services).namespace('default').delete('web');
+  await client.resource(services).namespace('default').delete('manual');
+  await clock.advance('1s');
+  expect(sums(made)).toEqual(expect.arrayContaining([`${made}_endpoints_desired 0`, `${made}_num_endpoint_slices 0`]));
+  expect(sums(mirrored)).toContain(`${mirrored}_endpoints_desired 0`);
+});
+
+test('replica sets: how old the pods are that go, and looks that were put off', async () => {
+  const { client, clock } = cluster;
+  await run((config) => new ReplicaManager({ ...config, kind: replicaSetKind }));
+  const template = { metadata: { labels: { app: 'x' } }, spec: { containers } };
+  const sets = client.resource(replicaSets).namespace('default');
+  const spec = { replicas: 1, selector: { matchLabels: { app: 'x' } }, template };
+  await client.resource(replicaSets).create({ metadata: { name: 'x', namespace: 'default' }, spec });
+  const scale = async (replicas: number): Promise<void> => {
+    await sets.patch('x', MERGE, { spec: { replicas } });
+    await clock.advance('1s');
+    const status = {
+      phase: 'Running',
+      conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: formatTime(clock.now()) }],
+    };
+    for (const { metadata, spec: its } of (await client.resource(pods).list()).items) {
+      if (its.nodeName === undefined) {
+        await client.resource(pods).namespace('default').patch(metadata.name, MERGE, { status }, { subresource: 'status' });
+      }
+    }
+    await clock.advance('99s');
+  };
+  await scale(1);
+  await scale(2);
+  await scale(1);
+  const ratio = 'replicaset_controller_sorting_deletion_age_ratio';
+  expect(told('replicaset_controller')).toEqual([
+    `${ratio}_count 1`,
+    expect.stringMatching(/^replicaset_controller_stale_sync_skips_total\{group="",resource="pods"\} \d+$/),
+  ]);
+  expect(instruments.text()).toContain(`${ratio}_sum 1\n`);
 });

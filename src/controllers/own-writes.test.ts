@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { KubeObject } from '../client/client.ts';
 import { VirtualClock } from '../machinery/clock.ts';
-import { OwnWrites } from './own-writes.ts';
+import { Instruments } from '../machinery/instruments.ts';
+import { OwnWrites, staleSyncSkips } from './own-writes.ts';
 
 const object = (uid: string, resourceVersion: number): KubeObject =>
   ({ metadata: { name: uid, uid, resourceVersion: String(resourceVersion) } }) as KubeObject;
@@ -34,4 +35,22 @@ test('what the cache has already is not waited for: the event may come before th
   expect(writes.remainingMs('k')).toBe(30_000);
   writes.forget('k');
   expect(writes.remainingMs('k')).toBe(0);
+});
+
+test('looks that are put off are counted by what the cache lacks', () => {
+  const instruments = new Instruments();
+  const skips = staleSyncSkips(instruments, 'x_controller');
+  const writes = new OwnWrites({ clock: new VirtualClock(), skips });
+  writes.remainingMs('k');
+  writes.wrote('k', { ...object('a', 10), apiVersion: 'apps/v1', kind: 'ControllerRevision' }, undefined);
+  writes.remainingMs('k');
+  writes.wrote('other', { ...object('b', 11), apiVersion: 'v1', kind: 'Pod' }, undefined);
+  writes.remainingMs('other');
+  writes.seen('other', object('b', 11));
+  writes.remainingMs('other');
+  expect(instruments.text().split('\n').slice(2)).toEqual([
+    'x_controller_stale_sync_skips_total{group="apps",resource="controllerrevisions"} 1',
+    'x_controller_stale_sync_skips_total{group="",resource="pods"} 1',
+    '',
+  ]);
 });

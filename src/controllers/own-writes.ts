@@ -3,35 +3,43 @@
 
 import type { KubeObject } from '../client/client.ts';
 import type { Clock } from '../machinery/clock.ts';
+import type { Counter, Family, Instruments } from '../machinery/instruments.ts';
 
 export interface OwnWritesConfig {
   readonly clock: Clock;
   /** After this time the cache counts as up to date: the object may be gone without a trace. Default: 30 seconds. */
   readonly timeoutMs?: number;
+  /** Counts each time that a key has to wait, see `staleSyncSkips`. Default: nobody counts. */
+  readonly skips?: Family<Counter>;
 }
 
 interface Written {
   readonly revision: number;
   /** On the clock's monotonic scale. */
   readonly at: number;
+  /** What it is: its group and its resource. */
+  readonly type: readonly [group: string, resource: string];
 }
 
 export class OwnWrites {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
+  readonly #skips: Family<Counter> | undefined;
   /** Owner's key → UID of what was written → its version. No empty maps at the inner level. */
   readonly #written = new Map<string, Map<string, Written>>();
 
   constructor(config: OwnWritesConfig) {
     this.#clock = config.clock;
     this.#timeoutMs = config.timeoutMs ?? 30_000;
+    this.#skips = config.skips;
   }
 
   /** `object`: as the server has answered it. `cached`: as the cache has it now, where the event may have come before the answer. */
-  wrote(key: string, { metadata }: KubeObject, cached: KubeObject | undefined): void {
-    if (cached?.metadata.uid === metadata.uid && versionOf(cached) >= versionOf({ metadata })) return;
+  wrote(key: string, object: KubeObject, cached: KubeObject | undefined): void {
+    const { metadata } = object;
+    if (cached?.metadata.uid === metadata.uid && versionOf(cached) >= versionOf(object)) return;
     const own = this.#written.get(key) ?? new Map<string, Written>();
-    own.set(metadata.uid, { revision: versionOf({ metadata }), at: this.#clock.monotonic() });
+    own.set(metadata.uid, { revision: versionOf(object), at: this.#clock.monotonic(), type: typeOf(object) });
     this.#written.set(key, own);
   }
 
@@ -56,11 +64,16 @@ export class OwnWrites {
     if (own === undefined) return 0;
     const now = this.#clock.monotonic();
     let longest = 0;
-    for (const [uid, { at }] of own) {
-      const left = at + this.#timeoutMs - now;
+    let missing: Written | undefined;
+    for (const [uid, written] of own) {
+      const left = written.at + this.#timeoutMs - now;
       if (left <= 0) this.#drop(key, own, uid);
-      else longest = Math.max(longest, left);
+      else {
+        missing ??= written;
+        longest = Math.max(longest, left);
+      }
     }
+    if (missing !== undefined && this.#skips !== undefined) this.#skips.with(...missing.type).value++;
     return longest;
   }
 
@@ -78,4 +91,15 @@ export class OwnWrites {
 /** Versions of one resource grow with every change. */
 function versionOf({ metadata }: KubeObject): number {
   return Number(metadata.resourceVersion);
+}
+
+/** The resource as Kubernetes guesses it from the kind: right for whatever controllers write. */
+function typeOf({ apiVersion = '', kind = '' }: KubeObject): Written['type'] {
+  return [apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '', `${kind.toLowerCase()}s`];
+}
+
+/** Counts looks that were put off because the cache lacked what the controller had written, by what it lacked. */
+export function staleSyncSkips(instruments: Instruments, subsystem: string): Family<Counter> {
+  const help = 'Looks put off because the cache lacked what was written here.';
+  return instruments.counter({ name: `${subsystem}_stale_sync_skips_total`, help, labels: ['group', 'resource'] });
 }

@@ -13,6 +13,7 @@ import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { semanticEqual } from '../../machinery/deep.ts';
+import { Instruments } from '../../machinery/instruments.ts';
 import * as labels from '../../machinery/labels.ts';
 import { claim } from '../claim.ts';
 import type { ClaimConfig, Claimant } from '../claim.ts';
@@ -20,7 +21,7 @@ import type { Controller, ControllerConfig } from '../controller.ts';
 import { BY_CONTROLLER, byController, controllerOf, newControllerRef, orphansOf } from '../controller-ref.ts';
 import { beyondLimit, History, REVISION_HASH, templateData } from '../history/index.ts';
 import type { ReadRevision } from '../history/index.ts';
-import { OwnWrites } from '../own-writes.ts';
+import { OwnWrites, staleSyncSkips } from '../own-writes.ts';
 import { isNamespaceTerminating, PodControl } from '../pod-control.ts';
 import { isPodTerminal, podReadySince } from '../pod-state.ts';
 import { slowStartBatch } from '../slow-start.ts';
@@ -64,7 +65,8 @@ export class DaemonSetController implements Controller {
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
     this.#podControl = new PodControl({ client, recorder: this.#recorder });
     this.#expectations = new ControllerExpectations({ clock });
-    this.#writes = new OwnWrites({ clock });
+    const instruments = config.instruments ?? new Instruments();
+    this.#writes = new OwnWrites({ clock, skips: staleSyncSkips(instruments, 'daemonset_controller') });
     this.#claims = { client, ownerType: daemonSets, type: pods };
     this.#sets = informers.informerFor(daemonSets);
     this.#pods = informers.informerFor(pods);

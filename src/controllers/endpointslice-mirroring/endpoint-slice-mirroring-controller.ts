@@ -11,14 +11,19 @@ import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { semanticEqual } from '../../machinery/deep.ts';
+import { Instruments } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { newControllerRef } from '../controller-ref.ts';
+import { MirroringMetrics } from '../endpointslice/metrics.ts';
 import { planSlices } from '../endpointslice/plan.ts';
+import type { SliceTotals } from '../endpointslice/plan.ts';
 import { sliceNamePrefix } from '../endpointslice/slice-metadata.ts';
 import { SliceWriter } from '../endpointslice/slice-writer.ts';
 import { isMirrored, mirroredAnnotations, mirroredGroups, mirroredLabels } from './mirrored.ts';
 
 const MANAGER = 'endpointslicemirroring-controller.k8s.io';
+
+const NO_TOTALS: SliceTotals = { added: 0, updated: 0, removed: 0, endpoints: 0, slices: 0, fewestSlices: 0 };
 
 export interface EndpointSliceMirroringConfig extends ControllerConfig {
   /** Default: 5. */
@@ -35,6 +40,7 @@ export class EndpointSliceMirroringController implements Controller {
   readonly #writer: SliceWriter;
   readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
+  readonly #metrics: MirroringMetrics;
 
   constructor(config: EndpointSliceMirroringConfig) {
     const { client, clock, random, informers, logger } = config;
@@ -43,7 +49,15 @@ export class EndpointSliceMirroringController implements Controller {
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'endpoint-slice-mirroring-controller' });
     this.#services = informers.informerFor(services);
     this.#endpoints = informers.informerFor(endpoints);
-    this.#writer = new SliceWriter({ client, clock, informers, managedBy: MANAGER, onChange: (key) => this.#queue.add(key) });
+    this.#metrics = new MirroringMetrics(config.instruments ?? new Instruments());
+    this.#writer = new SliceWriter({
+      client,
+      clock,
+      informers,
+      managedBy: MANAGER,
+      onChange: (key) => this.#queue.add(key),
+      metrics: this.#metrics,
+    });
     const add = (object: Immutable<Service> | Immutable<Endpoints>): void => this.#queue.add(objectKey(object));
     this.#services.addEventHandler({ onAdd: add, onUpdate: (_, service) => add(service), onDelete: add });
     this.#endpoints.addEventHandler({ onAdd: add, onUpdate: (_, object) => add(object), onDelete: add });
@@ -61,8 +75,11 @@ export class EndpointSliceMirroringController implements Controller {
     if (waitMs > 0) return requeueAfter(waitMs);
     const object = this.#endpoints.lister.getByKey(key);
     const existing = this.#writer.slicesOf(key);
+    const { clock } = this.#config;
+    const begun = clock.monotonic();
     try {
       if (object === undefined || !isMirrored(object, this.#services.lister.getByKey(key))) {
+        this.#metrics.forget(key);
         for (const slice of existing) await this.#writer.remove(slice, signal);
         if (object === undefined) this.#writer.forget(key);
       } else await this.#mirror(key, object, existing, signal);
@@ -71,6 +88,8 @@ export class EndpointSliceMirroringController implements Controller {
       // Decided on what has changed meanwhile.
       if (apierrors.isConflict(err) || apierrors.isNotFound(err)) return requeue;
       throw err;
+    } finally {
+      this.#metrics.took((clock.monotonic() - begun) / 1000);
     }
   }
 
@@ -82,6 +101,7 @@ export class EndpointSliceMirroringController implements Controller {
   ): Promise<void> {
     const { maxEndpointsPerSubset = 1000 } = this.#config;
     const { groups, invalid, skipped } = mirroredGroups(object, maxEndpointsPerSubset);
+    this.#metrics.skipped(skipped);
     const warn = (reason: string, message: string): void => this.#recorder.event(object, 'Warning', reason, message);
     if (invalid > 0) warn('InvalidIPAddress', `Skipped ${invalid} invalid IP addresses when mirroring to EndpointSlices`);
     if (skipped > invalid) {
@@ -99,15 +119,20 @@ export class EndpointSliceMirroringController implements Controller {
     };
     const isOutdated = ({ metadata }: Immutable<EndpointSlice>): boolean =>
       !semanticEqual(metadata.labels, labels) || !semanticEqual(metadata.annotations ?? {}, annotations);
+    const totals: SliceTotals[] = [];
     for (const addressType of ['IPv4', 'IPv6'] as const) {
       const own = existing.filter((slice) => slice.addressType === addressType);
       // Without endpoints there is nothing to be mirrored, not even an empty slice.
       if (groups[addressType].length === 0) {
+        const removed = own.reduce((sum, { endpoints: before }) => sum + (before ?? []).length, 0);
+        totals.push({ ...NO_TOTALS, removed });
         for (const slice of own) await this.#writer.remove(slice, signal);
         continue;
       }
       const plan = planSlices({ groups: groups[addressType], existing: own, maxEndpoints: maxEndpointsPerSubset, isOutdated });
+      totals.push(plan.totals);
       await this.#writer.carryOut(plan, { ...frame, addressType, replaceAnnotations: true }, signal);
     }
+    this.#metrics.looked(key, totals);
   }
 }

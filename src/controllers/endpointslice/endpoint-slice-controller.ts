@@ -13,12 +13,14 @@ import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { deepEqual } from '../../machinery/deep.ts';
+import { Instruments } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { newControllerRef } from '../controller-ref.ts';
 import { messageOf } from '../pod-control.ts';
-import { cpuByZone, nearbyHints, sharedHints, sharesByZone } from './hints.ts';
+import { cpuByZone, nearbyHints, sharedHints, sharesByZone, trafficDistributionOf } from './hints.ts';
+import { ServiceSliceMetrics } from './metrics.ts';
 import { endpointKey, planSlices, portsKey } from './plan.ts';
-import type { PortGroup } from './plan.ts';
+import type { PortGroup, SliceTotals } from './plan.ts';
 import { addressTypesOf, belongsToEndpoints, endpointOf, lastChangeMs, portsOn } from './pod-endpoints.ts';
 import type { AddressType } from './pod-endpoints.ts';
 import { changesEndpoints, hasSelector, ServicePods } from './selection.ts';
@@ -51,6 +53,7 @@ export class EndpointSliceController implements Controller {
   readonly #writer: SliceWriter;
   readonly #queue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
+  readonly #metrics: ServiceSliceMetrics;
   /** Keys of services that wait for a node which the cache does not have. */
   readonly #waiting = new Set<string>();
   /** Keys of services whose hints depend on all nodes, and whether each family's have been given. */
@@ -65,7 +68,15 @@ export class EndpointSliceController implements Controller {
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'endpoint-slice-controller' });
     this.#servicePods = new ServicePods(informers);
     this.#nodes = informers.informerFor(nodes);
-    this.#writer = new SliceWriter({ client, clock, informers, managedBy: MANAGER, onChange: (key) => this.#queue.add(key) });
+    this.#metrics = new ServiceSliceMetrics(config.instruments ?? new Instruments());
+    this.#writer = new SliceWriter({
+      client,
+      clock,
+      informers,
+      managedBy: MANAGER,
+      onChange: (key) => this.#queue.add(key),
+      metrics: this.#metrics,
+    });
     this.#servicePods.services.addEventHandler({
       onAdd: (service) => this.#queue.add(objectKey(service)),
       onUpdate: (_, service) => this.#queue.add(objectKey(service)),
@@ -118,11 +129,16 @@ export class EndpointSliceController implements Controller {
       this.#waiting.delete(key);
       this.#sharing.delete(key);
       this.#podCounts.delete(key);
+      this.#metrics.forget(key);
+      this.#metrics.synced('success');
       if (service === undefined) this.#writer.forget(key);
       return reconciled;
     }
     const waitMs = this.#writer.remainingMs(key);
-    if (waitMs > 0) return requeueAfter(waitMs);
+    if (waitMs > 0) {
+      this.#metrics.synced('stale');
+      return requeueAfter(waitMs);
+    }
     const pods = this.#servicePods.podsOf(service);
     this.#podCounts.set(key, pods.length);
     // Before the cache is looked at, so that a node which comes meanwhile is not missed.
@@ -131,8 +147,10 @@ export class EndpointSliceController implements Controller {
       const missing = await this.#writeSlices(key, service, pods, signal);
       if (missing === undefined) this.#waiting.delete(key);
       else this.#failed(service, missing);
+      this.#metrics.synced(missing === undefined ? 'success' : 'error');
       return reconciled;
     } catch (err) {
+      this.#metrics.synced('error');
       // Decided on what has changed meanwhile.
       if (apierrors.isConflict(err) || apierrors.isNotFound(err)) return requeue;
       this.#failed(service, messageOf(err));
@@ -169,6 +187,8 @@ export class EndpointSliceController implements Controller {
       ownerReferences: [newControllerRef(service.metadata, { apiVersion: 'v1', kind: 'Service' })],
     };
     let missing: string | undefined;
+    let changes = 0;
+    const totals: SliceTotals[] = [];
     for (const addressType of types) {
       const own = existing.filter((slice) => slice.addressType === addressType && isOwn(slice));
       const desired = this.#desired(service, pods, addressType);
@@ -179,8 +199,13 @@ export class EndpointSliceController implements Controller {
         maxEndpoints: this.#config.maxEndpointsPerSlice ?? 100,
         isOutdated: ({ metadata }) => !deepEqual(metadata.labels, labels),
       });
+      // The empty slice of a service without endpoints has its place.
+      totals.push({ ...plan.totals, fewestSlices: Math.max(plan.totals.fewestSlices, 1) });
       await this.#writer.carryOut(plan, { ...frame, addressType }, signal);
+      changes += plan.create.length + plan.update.length + plan.remove.length;
     }
+    this.#metrics.looked(key, totals);
+    this.#metrics.changed(key, changes, sharesByZone(service), trafficDistributionOf(service));
     for (const slice of existing) if (!isOwn(slice) || !isOfType(slice)) await this.#writer.remove(slice, signal);
     return missing;
   }

@@ -84,7 +84,7 @@ test.each([
   ['PreferSameZone', { forZones: [{ name: 'a' }] }],
   ['PreferSameNode', { forZones: [{ name: 'a' }], forNodes: [{ name: 'node-0' }] }],
 ])('trafficDistribution %s', (trafficDistribution, expected) => {
-  const service = { spec: { trafficDistribution } } as Immutable<Service>;
+  const service = { metadata: {}, spec: { trafficDistribution } } as Immutable<Service>;
   const [endpoint] = nearbyHints(service, endpointsIn('a'));
   expect(endpoint?.hints).toEqual(expected);
   const [notReady] = nearbyHints(

@@ -25,10 +25,17 @@ export function sharesByZone({ metadata }: ReadService): boolean {
   return mode === 'Auto' || mode === 'auto';
 }
 
+/** Where its traffic should go, if the service says so and gets it. */
+export function trafficDistributionOf(service: ReadService): string | undefined {
+  const { trafficDistribution = '' } = service.spec;
+  const isKnown = ['PreferClose', 'PreferSameZone', 'PreferSameNode'].includes(trafficDistribution);
+  return isKnown && !sharesByZone(service) ? trafficDistribution : undefined;
+}
+
 /** Each ready endpoint serves its own zone (and node); nothing else is given. */
-export function nearbyHints({ spec }: ReadService, endpoints: readonly Endpoint[]): readonly Endpoint[] {
-  const { trafficDistribution } = spec;
-  if (!['PreferClose', 'PreferSameZone', 'PreferSameNode'].includes(trafficDistribution ?? '')) return endpoints;
+export function nearbyHints(service: ReadService, endpoints: readonly Endpoint[]): readonly Endpoint[] {
+  const trafficDistribution = trafficDistributionOf(service);
+  if (trafficDistribution === undefined) return endpoints;
   return endpoints.map((endpoint) => {
     const { conditions, zone, nodeName } = endpoint;
     const forNode = trafficDistribution === 'PreferSameNode' ? nodeName : undefined;

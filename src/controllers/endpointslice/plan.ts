@@ -23,6 +23,21 @@ export interface Plan {
   readonly create: readonly Content[];
   readonly update: readonly { readonly slice: ReadSlice; readonly content: Content }[];
   readonly remove: readonly ReadSlice[];
+  readonly totals: SliceTotals;
+}
+
+/** What a plan comes to. An endpoint whose ports change leaves its slices and comes anew. */
+export interface SliceTotals {
+  readonly added: number;
+  /** Still there, but said otherwise. */
+  readonly updated: number;
+  readonly removed: number;
+  /** Endpoints that there will be. */
+  readonly endpoints: number;
+  /** In how many slices they will be. */
+  readonly slices: number;
+  /** Into how few they would go. */
+  readonly fewestSlices: number;
 }
 
 export interface PlanConfig {
@@ -58,9 +73,15 @@ export function planSlices({ groups, existing, maxEndpoints, isOutdated }: PlanC
   const wanted = new Map(groups.map((group) => [portsKey(group.ports), group]));
   const drafts: Draft[] = [];
   const remove: ReadSlice[] = [];
+  const before = existing.reduce((sum, { endpoints }) => sum + (endpoints ?? []).length, 0);
+  let [kept, updated, endpointsWanted, fewestSlices] = [0, 0, 0, 0];
   for (const [key, { ports, endpoints }] of wanted) {
     const own = existing.filter((slice) => portsKey(slice.ports) === key);
-    const packed = pack({ ports, endpoints }, own, maxEndpoints, isOutdated);
+    const { drafts: packed, ...counts } = pack({ ports, endpoints }, own, maxEndpoints, isOutdated);
+    kept += counts.kept;
+    updated += counts.updated;
+    endpointsWanted += counts.wanted;
+    fewestSlices += Math.ceil(counts.wanted / maxEndpoints);
     drafts.push(...packed.filter((draft) => draft.endpoints.length > 0));
     remove.push(...packed.flatMap(({ slice, endpoints: left }) => (slice !== undefined && left.length === 0 ? [slice] : [])));
   }
@@ -70,7 +91,24 @@ export function planSlices({ groups, existing, maxEndpoints, isOutdated }: PlanC
     const [slice] = index < 0 ? [] : remove.splice(index, 1);
     drafts.push({ slice, ports: [], endpoints: [], changed: slice === undefined || isOutdated(slice) });
   }
-  return replaceRather(drafts, remove);
+  const written = replaceRather(drafts, remove);
+  const totals = {
+    added: endpointsWanted - kept,
+    updated,
+    removed: before - kept,
+    endpoints: endpointsWanted,
+    slices: existing.length + written.create.length - written.remove.length,
+    fewestSlices,
+  };
+  return { ...written, totals };
+}
+
+interface Packed {
+  readonly drafts: readonly Draft[];
+  /** How many endpoints there are to be, how many stay where they are, and how many of these are said otherwise. */
+  readonly wanted: number;
+  readonly kept: number;
+  readonly updated: number;
 }
 
 /** Drafts that are left without endpoints are slices to be removed. */
@@ -79,8 +117,10 @@ function pack(
   existing: readonly ReadSlice[],
   maxEndpoints: number,
   isOutdated: PlanConfig['isOutdated'],
-): readonly Draft[] {
+): Packed {
   const open = new Map(endpoints.map((endpoint) => [endpointKey(endpoint), endpoint]));
+  const wanted = open.size;
+  let updated = 0;
   const drafts = existing.map((slice): Draft => {
     const before = slice.endpoints ?? [];
     const kept: Immutable<Endpoint>[] = [];
@@ -89,13 +129,16 @@ function pack(
       const now = open.get(key);
       if (now === undefined || kept.length === maxEndpoints) continue;
       open.delete(key);
-      kept.push(semanticEqual(now, endpoint) ? endpoint : now);
+      const isSame = semanticEqual(now, endpoint);
+      kept.push(isSame ? endpoint : now);
+      if (!isSame) updated++;
     }
     const same = kept.length === before.length && kept.every((endpoint, index) => endpoint === before[index]);
     return { slice, ports: slice.ports ?? [], endpoints: kept, changed: !same || isOutdated(slice) };
   });
   // What is written anyway is filled first, the fullest before the others.
   const rest = [...open.values()];
+  const kept = wanted - rest.length;
   const byFill = drafts.filter(({ changed, endpoints: kept }) => changed && kept.length > 0);
   for (const draft of byFill.sort((a, b) => b.endpoints.length - a.endpoints.length)) {
     draft.endpoints.push(...rest.splice(0, maxEndpoints - draft.endpoints.length));
@@ -110,11 +153,11 @@ function pack(
     target.changed = true;
     target.endpoints.push(...rest.splice(0, maxEndpoints - target.endpoints.length));
   }
-  return drafts;
+  return { drafts, wanted, kept, updated };
 }
 
 /** A slice that would be removed becomes one that would be made: one write instead of two. */
-function replaceRather(drafts: readonly Draft[], remove: readonly ReadSlice[]): Plan {
+function replaceRather(drafts: readonly Draft[], remove: readonly ReadSlice[]): Omit<Plan, 'totals'> {
   const spare = [...remove];
   const create: Content[] = [];
   const update: { slice: ReadSlice; content: Content }[] = [];

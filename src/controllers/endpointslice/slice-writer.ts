@@ -10,6 +10,7 @@ import * as apierrors from '../../machinery/apierrors.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import { OwnWrites } from '../own-writes.ts';
 import { isNamespaceTerminating } from '../pod-control.ts';
+import type { SliceMetrics } from './metrics.ts';
 import type { Content, Plan } from './plan.ts';
 import { serviceKeyOf } from './slice-metadata.ts';
 
@@ -24,6 +25,7 @@ export interface SliceWriterConfig {
   readonly managedBy: string;
   /** Something happened to a slice of the service with this key. */
   readonly onChange: (key: string) => void;
+  readonly metrics: SliceMetrics;
 }
 
 /** What is written besides the content. */
@@ -99,6 +101,7 @@ export class SliceWriter {
     if (this.slices.lister.get(namespace, name)?.metadata.uid === uid) this.#deleted.add(uid);
     try {
       await this.#in(namespace).delete(name, { preconditions: { uid }, signal });
+      this.#config.metrics.wrote('delete');
     } catch (err) {
       if (apierrors.isNotFound(err)) return;
       this.#deleted.delete(uid);
@@ -116,6 +119,7 @@ export class SliceWriter {
     } as New<EndpointSlice>;
     try {
       this.#wrote(frame.key, await this.#in(namespace).create(slice, { signal }));
+      this.#config.metrics.wrote('create');
     } catch (err) {
       // Nothing can be created in a namespace that goes away.
       if (!isNamespaceTerminating(err)) throw err;
@@ -130,6 +134,7 @@ export class SliceWriter {
     const metadata = { ...slice.metadata, labels, annotations, ownerReferences };
     const updated = { ...slice, metadata, ...content } as ReadSlice;
     this.#wrote(frame.key, await this.#in(namespace).update(updated, { signal }));
+    this.#config.metrics.wrote('update');
   }
 
   #in(namespace: string) {

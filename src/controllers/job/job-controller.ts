@@ -24,7 +24,7 @@ import type { ClaimConfig, Claimant } from '../claim.ts';
 import { Instruments } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BY_CONTROLLER, byController, controllerOf, newControllerRef, orphansOf } from '../controller-ref.ts';
-import { OwnWrites } from '../own-writes.ts';
+import { OwnWrites, staleSyncSkips } from '../own-writes.ts';
 import { isNamespaceTerminating, PodControl } from '../pod-control.ts';
 import { isPodReady, isPodTerminal } from '../pod-state.ts';
 import { choosePodsToDelete } from '../replicaset/deletion-ranking.ts';
@@ -85,13 +85,14 @@ export class JobController implements Controller {
   constructor(config: JobControllerConfig) {
     const { client, clock, random, informers, logger } = config;
     this.#config = config;
-    this.#metrics = new JobMetrics(config.instruments ?? new Instruments());
+    const instruments = config.instruments ?? new Instruments();
+    this.#metrics = new JobMetrics(instruments);
     this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('job') });
     this.#orphans = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('job_orphan_pod') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
     this.#podControl = new PodControl({ client, recorder: this.#recorder });
     this.#expectations = new ControllerExpectations({ clock });
-    this.#writes = new OwnWrites({ clock });
+    this.#writes = new OwnWrites({ clock, skips: staleSyncSkips(instruments, 'job_controller') });
     this.#claims = { client, ownerType: jobs, type: pods };
     this.#jobs = informers.informerFor(jobs);
     this.#pods = informers.informerFor(pods);

@@ -5,9 +5,13 @@ describe('CidrSet', () => {
   it('gives pieces one after the other, each once, and rests those given back', () => {
     const set = new CidrSet('10.244.0.0/22', 24);
     expect([set.size, set.family]).toEqual([4, 4]);
-    expect([set.allocate(), set.allocate()]).toEqual(['10.244.0.0/24', '10.244.1.0/24']);
+    expect([set.allocate()?.cidr, set.allocate()?.cidr]).toEqual(['10.244.0.0/24', '10.244.1.0/24']);
     set.release('10.244.0.0/24');
-    expect([set.allocate(), set.allocate(), set.allocate()]).toEqual(['10.244.2.0/24', '10.244.3.0/24', '10.244.0.0/24']);
+    expect([set.allocate()?.cidr, set.allocate()?.cidr, set.allocate()?.cidr]).toEqual([
+      '10.244.2.0/24',
+      '10.244.3.0/24',
+      '10.244.0.0/24',
+    ]);
     expect(set.allocate()).toBeUndefined();
     expect(set.free).toBe(0);
   });
@@ -28,11 +32,11 @@ describe('CidrSet', () => {
   it('does the same with IPv6', () => {
     const set = new CidrSet('fd00:10:244::/56', 64);
     expect(set.size).toBe(256);
-    expect([set.allocate(), set.allocate()]).toEqual(['fd00:10:244::/64', 'fd00:10:244:1::/64']);
+    expect([set.allocate()?.cidr, set.allocate()?.cidr]).toEqual(['fd00:10:244::/64', 'fd00:10:244:1::/64']);
     expect(set.occupy('fd00:10:244:2:0:0:0:0/64')).toBe(true);
-    expect(set.allocate()).toBe('fd00:10:244:3::/64');
-    expect(new CidrSet('::ffff:10.0.0.0/112', 120).allocate()).toBe('::ffff:a00:0/120');
-    expect(new CidrSet('1:0:0:2:0:0:0:0/64', 72).allocate()).toBe('1:0:0:2::/72');
+    expect(set.allocate()?.cidr).toBe('fd00:10:244:3::/64');
+    expect(new CidrSet('::ffff:10.0.0.0/112', 120).allocate()?.cidr).toBe('::ffff:a00:0/120');
+    expect(new CidrSet('1:0:0:2:0:0:0:0/64', 72).allocate()?.cidr).toBe('1:0:0:2::/72');
   });
 
   it.each([

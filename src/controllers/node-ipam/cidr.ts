@@ -38,14 +38,18 @@ export class CidrSet {
     return this.size - this.#taken.size;
   }
 
-  /** The next free piece; undefined if there is none. */
-  allocate(): string | undefined {
+  /** The next free piece, and how many that are taken had to be passed over; undefined if there is none. */
+  allocate(): { readonly cidr: string; readonly passed: number } | undefined {
     if (this.free === 0) return undefined;
-    while (this.#taken.has(this.#next)) this.#next = (this.#next + 1) % this.size;
+    let passed = 0;
+    while (this.#taken.has(this.#next)) {
+      this.#next = (this.#next + 1) % this.size;
+      passed++;
+    }
     const index = this.#next;
     this.#taken.add(index);
     this.#next = (index + 1) % this.size;
-    return this.#format(index);
+    return { cidr: this.#format(index), passed };
   }
 
   /** Takes the pieces that the range touches. False if it is not within this set. */

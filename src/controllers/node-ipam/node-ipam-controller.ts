@@ -8,8 +8,8 @@ import type { SharedInformer } from '../../client/informers/index.ts';
 import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
-import { Instruments } from '../../machinery/instruments.ts';
-import type { Counter, Family } from '../../machinery/instruments.ts';
+import { exponentialBuckets, Instruments } from '../../machinery/instruments.ts';
+import type { Counter, Family, Histogram } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { CidrSet } from './cidr.ts';
 
@@ -35,6 +35,7 @@ export class NodeIpamController implements Controller {
   readonly #recorder: EventRecorder;
   readonly #allocations: Family<Counter>;
   readonly #releases: Family<Counter>;
+  readonly #tries: Family<Histogram>;
   /** What was given to nodes that the cache does not show yet, by UID. */
   readonly #given = new Map<string, readonly string[]>();
   /** Those of #given of whom nobody knows whether they were told: the answer of the write was lost. */
@@ -50,6 +51,10 @@ export class NodeIpamController implements Controller {
     const description = (name: string, help: string) => ({ name: `node_ipam_controller_${name}`, help, labels: ['clusterCIDR'] });
     this.#allocations = instruments.counter(description('cidrset_cidrs_allocations_total', 'Ranges given to nodes.'));
     this.#releases = instruments.counter(description('cidrset_cidrs_releases_total', 'Ranges given back.'));
+    this.#tries = instruments.histogram(
+      description('cidrset_allocation_tries_per_request', 'Ranges that were taken already, before one was found that was free.'),
+      exponentialBuckets(1, 5, 5),
+    );
     const gauge = (name: string, help: string, value: (set: CidrSet) => number): void =>
       instruments.gauge(description(name, help), () =>
         this.#sets.map((set, index) => [[config.clusterCidrs[index] ?? ''], value(set)]),
@@ -140,13 +145,15 @@ export class NodeIpamController implements Controller {
   #allocate(): readonly string[] | undefined {
     const cidrs: string[] = [];
     for (const [index, set] of this.#sets.entries()) {
-      const cidr = set.allocate();
-      if (cidr === undefined) {
+      const found = set.allocate();
+      if (found === undefined) {
         this.#release(cidrs);
         return undefined;
       }
-      cidrs.push(cidr);
-      this.#allocations.with(this.#config.clusterCidrs[index] ?? '').value++;
+      const range = this.#config.clusterCidrs[index] ?? '';
+      cidrs.push(found.cidr);
+      this.#allocations.with(range).value++;
+      this.#tries.with(range).observe(found.passed);
     }
     return cidrs;
   }

@@ -52,6 +52,16 @@ export function choosePodsToDelete(
     .map(({ pod }) => pod);
 }
 
+/**
+ * How many times as old as the youngest ready pod each of the chosen that are ready is. By order of magnitude the younger go
+ * first, so this should stay below 2. Nothing where the youngest has no age yet. `nowMs`: since the epoch.
+ */
+export function ageRatios(pods: readonly ReadPod[], chosen: readonly ReadPod[], nowMs: number): readonly number[] {
+  const ageOf = ({ metadata }: ReadPod): number => nowMs - (parseTime(metadata.creationTimestamp) ?? nowMs);
+  const youngest = pods.filter(isPodReady).reduce((least, pod) => Math.min(least, ageOf(pod)), Infinity);
+  return youngest > 0 ? chosen.filter(isPodReady).map((pod) => ageOf(pod) / youngest) : [];
+}
+
 function candidate(pod: ReadPod, colocated: number): Candidate {
   return {
     pod,

@@ -14,14 +14,17 @@ import type { SharedInformer } from '../../client/informers/index.ts';
 import { RateLimitingQueue, reconciled, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { exponentialBuckets, Instruments } from '../../machinery/instruments.ts';
+import type { Counter, Histogram } from '../../machinery/instruments.ts';
 import { claim, decideClaims } from '../claim.ts';
 import type { ClaimConfig } from '../claim.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { BY_CONTROLLER, byController, controllerOf, newControllerRef, orphansOf } from '../controller-ref.ts';
+import { staleSyncSkips } from '../own-writes.ts';
 import { PodControl, isNamespaceTerminating } from '../pod-control.ts';
 import { isPodActive, isPodTerminating } from '../pod-state.ts';
 import { slowStartBatch } from '../slow-start.ts';
-import { choosePodsToDelete } from './deletion-ranking.ts';
+import { ageRatios, choosePodsToDelete } from './deletion-ranking.ts';
 import type { ReplicaKind, ReplicaOwner } from './replica-owner.ts';
 import { calculateStatus, nextAvailability, sameStatus } from './status.ts';
 
@@ -60,6 +63,9 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
   readonly #recorder: EventRecorder;
   readonly #podControl: PodControl;
   readonly #claims: ClaimConfig<T, Pod>;
+  /** Looks at an owner that had to leave its pods alone, because the cache lacked some of what was done to them. */
+  readonly #skips: Counter;
+  readonly #ageRatios: Histogram;
   /** By key: how many pods the owner had when it was last reconciled. */
   readonly #podCounts = new Map<string, number>();
 
@@ -74,6 +80,11 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     this.#recorder = new EventRecorder({ client, clock, random, logger: config.logger, component: kind.component });
     this.#podControl = new PodControl({ client, recorder: this.#recorder });
     this.#claims = { client, ownerType: kind.type, type: pods };
+    const instruments = config.instruments ?? new Instruments();
+    this.#skips = staleSyncSkips(instruments, 'replicaset_controller').with('', 'pods');
+    const help = 'How many times as old as the youngest pod those are that are deleted for a smaller number, ready ones only.';
+    const ratio = { name: 'replicaset_controller_sorting_deletion_age_ratio', help };
+    this.#ageRatios = instruments.histogram(ratio, exponentialBuckets(0.25, 2, 6)).with();
     this.#owners = informers.informerFor(kind.type);
     this.#pods = informers.informerFor(pods);
     // Siblings are those that share a controller (the ReplicaSets of a Deployment).
@@ -178,7 +189,9 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
       return reconciled;
     }
     const owner = this.#kind.view(object);
-    const mayManage = this.#expectations.satisfiedExpectations(key) && owner.metadata.deletionTimestamp === undefined;
+    const isCaughtUp = this.#expectations.satisfiedExpectations(key);
+    if (!isCaughtUp) this.#skips.value++;
+    const mayManage = isCaughtUp && owner.metadata.deletionTimestamp === undefined;
     const related = this.#podsNear(owner);
     this.#podCounts.set(key, related.length);
     const active = await claim(this.#claims, owner, owner.selector, related.filter(isPodActive), signal);
@@ -234,7 +247,9 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
     count: number,
     signal: AbortSignal,
   ): Promise<unknown> {
-    const chosen = choosePodsToDelete(active, this.#siblingPods(owner, active), count, this.#config.clock.now());
+    const nowMs = this.#config.clock.now();
+    const chosen = choosePodsToDelete(active, this.#siblingPods(owner, active), count, nowMs);
+    if (chosen.length < active.length) for (const ratio of ageRatios(active, chosen, nowMs)) this.#ageRatios.observe(ratio);
     this.#expectations.expectDeletions(
       key,
       chosen.map((pod) => pod.metadata.uid),

@@ -123,17 +123,20 @@ function removeAll(draft: Draft, condemned: readonly ReadPod[]): boolean {
   return false;
 }
 
-/** A pod of another revision goes, the last first, once all are available. */
-function planUpdate(draft: Draft, situation: Situation, wanted: readonly (ReadPod | undefined)[]): void {
-  const { set, updateRevision, nowMs } = situation;
+/**
+ * The last pod of another revision goes, once those behind it are available. Those before it need not be: where pods are managed
+ * in parallel, an update is what may heal them.
+ */
+function planUpdate(draft: Draft, { set, updateRevision, nowMs }: Situation, wanted: readonly (ReadPod | undefined)[]): void {
   const { partition = 0 } = set.spec.updateStrategy.rollingUpdate ?? {};
-  if (wanted.some((pod) => pod === undefined || isUnavailable(set, pod, nowMs))) return;
   for (let index = wanted.length - 1; index >= partition; index--) {
     const pod = wanted[index];
-    if (pod === undefined || isTerminating(pod) || podRevision(pod) === updateRevision) continue;
-    if (draft.remove.includes(pod)) continue;
-    draft.remove.push(pod);
-    return;
+    if (pod === undefined) return;
+    if (podRevision(pod) !== updateRevision && !isTerminating(pod)) {
+      if (!draft.remove.includes(pod)) draft.remove.push(pod);
+      return;
+    }
+    if (isUnavailable(set, pod, nowMs)) return;
   }
 }
 

@@ -151,6 +151,19 @@ describe('StatefulSetController', () => {
     expect(items.map(({ revision }) => revision).toSorted((a, b) => a - b)).toEqual([1, 3, 4]);
   });
 
+  it('replaces pods that fail, in parallel, one after the other', async () => {
+    await start();
+    await create({ podManagementPolicy: 'Parallel' });
+    await setImage('bad');
+    expect(await running()).toEqual(['db-0 one', 'db-1 one', 'db-2 bad']);
+    for (const name of ['db-0', 'db-1']) {
+      const conditions = [{ type: 'Ready', status: 'False', lastTransitionTime: null }];
+      await podsOf().patch(name, 'application/merge-patch+json', { status: { conditions } }, { subresource: 'status' });
+    }
+    await setImage('two');
+    expect(await running()).toEqual(['db-0 two', 'db-1 two', 'db-2 two']);
+  });
+
   it('leaves updates to who deletes pods, with OnDelete', async () => {
     await start();
     await create({ updateStrategy: { type: 'OnDelete' } });

@@ -16,6 +16,7 @@ import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { semanticEqual } from '../../machinery/deep.ts';
+import { Instruments } from '../../machinery/instruments.ts';
 import * as labels from '../../machinery/labels.ts';
 import { claim } from '../claim.ts';
 import type { ClaimConfig, Claimant } from '../claim.ts';
@@ -23,7 +24,7 @@ import type { Controller, ControllerConfig } from '../controller.ts';
 import { BY_CONTROLLER, byController, controllerOf, orphansOf } from '../controller-ref.ts';
 import { beyondLimit, History, templateData, templateOf } from '../history/index.ts';
 import type { ReadRevision } from '../history/index.ts';
-import { OwnWrites } from '../own-writes.ts';
+import { OwnWrites, staleSyncSkips } from '../own-writes.ts';
 import { isNamespaceTerminating, messageOf } from '../pod-control.ts';
 import { nextAvailability } from '../replicaset/status.ts';
 import { slowStartBatch } from '../slow-start.ts';
@@ -61,7 +62,8 @@ export class StatefulSetController implements Controller {
     this.#config = config;
     this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('statefulset') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: COMPONENT });
-    this.#writes = new OwnWrites({ clock });
+    const instruments = config.instruments ?? new Instruments();
+    this.#writes = new OwnWrites({ clock, skips: staleSyncSkips(instruments, 'statefulset_controller') });
     this.#claims = { client, ownerType: statefulSets, type: pods };
     this.#sets = informers.informerFor(statefulSets);
     this.#pods = informers.informerFor(pods);

@@ -1,0 +1,146 @@
+// What the controllers of slices tell of their work, under the names that Kubernetes' have.
+
+import { exponentialBuckets } from '../../machinery/instruments.ts';
+import type { Counter, Description, Family, Histogram, Instruments } from '../../machinery/instruments.ts';
+import type { SliceTotals } from './plan.ts';
+
+const PER_SYNC_BUCKETS = exponentialBuckets(2, 2, 15);
+/** Those of Prometheus where nobody names others. */
+const DEFAULT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export interface SliceMetricsConfig {
+  readonly instruments: Instruments;
+  /** What all names begin with. */
+  readonly subsystem: string;
+  /** What the slices are made for, as people call it. */
+  readonly subject: string;
+}
+
+/** What both controllers tell. */
+export class SliceMetrics {
+  readonly #config: SliceMetricsConfig;
+  readonly #changes: Family<Counter>;
+  readonly #added: Histogram;
+  readonly #removed: Histogram;
+  /** By key of the service: what its families of addresses came to, together, when it was last looked at. */
+  readonly #latest = new Map<string, Pick<SliceTotals, 'endpoints' | 'slices' | 'fewestSlices'>>();
+
+  constructor(config: SliceMetricsConfig) {
+    const { instruments, subject } = config;
+    this.#config = config;
+    this.#changes = instruments.counter(this.description('changes', 'Writes of slices.', 'operation'));
+    this.#added = this.perSync('endpoints_added_per_sync', `Endpoints that a look at ${subject} added.`);
+    this.#removed = this.perSync('endpoints_removed_per_sync', `Endpoints that a look at ${subject} removed.`);
+    const gauge = (name: string, help: string, of: 'endpoints' | 'slices' | 'fewestSlices'): void =>
+      instruments.gauge(this.description(name, help), () => [[[], sumOf([...this.#latest.values()], of)]]);
+    gauge('endpoints_desired', 'Endpoints that there should be.', 'endpoints');
+    gauge('num_endpoint_slices', 'Slices that there are.', 'slices');
+    gauge('desired_endpoint_slices', 'Into how few slices the endpoints would go.', 'fewestSlices');
+  }
+
+  wrote(operation: 'create' | 'update' | 'delete'): void {
+    this.#changes.with(operation).value++;
+  }
+
+  /** `families`: what the families of addresses of the service with that key came to. */
+  looked(key: string, families: readonly SliceTotals[]): void {
+    this.#added.observe(sumOf(families, 'added'));
+    this.#removed.observe(sumOf(families, 'removed'));
+    this.#latest.set(key, {
+      endpoints: sumOf(families, 'endpoints'),
+      slices: sumOf(families, 'slices'),
+      fewestSlices: sumOf(families, 'fewestSlices'),
+    });
+  }
+
+  /** Nothing is made for it any more. */
+  forget(key: string): void {
+    this.#latest.delete(key);
+  }
+
+  protected description(name: string, help: string, ...labels: readonly string[]): Description {
+    return { name: `${this.#config.subsystem}_${name}`, help, labels };
+  }
+
+  /** Of what is counted once for each look. */
+  protected perSync(name: string, help: string): Histogram {
+    return this.#config.instruments.histogram(this.description(name, help), PER_SYNC_BUCKETS).with();
+  }
+}
+
+/** For services whose slices are made from pods. */
+export class ServiceSliceMetrics extends SliceMetrics {
+  readonly #syncs: Family<Counter>;
+  readonly #changed: Family<Histogram>;
+  /** By key: what services say of where their traffic should go. */
+  readonly #distributions = new Map<string, string>();
+
+  constructor(instruments: Instruments) {
+    super({ instruments, subsystem: 'endpoint_slice_controller', subject: 'a service' });
+    this.#syncs = instruments.counter(this.description('syncs', 'Looks at a service.', 'result'));
+    this.#changed = instruments.histogram(
+      this.description('endpointslices_changed_per_sync', 'Slices written.', 'topology', 'traffic_distribution'),
+      DEFAULT_BUCKETS,
+    );
+    const distribution = this.description(
+      'services_count_by_traffic_distribution',
+      'Services that say where their traffic should go.',
+      'traffic_distribution',
+    );
+    instruments.gauge(distribution, () => {
+      const counts = new Map<string, number>();
+      for (const value of this.#distributions.values()) counts.set(value, (counts.get(value) ?? 0) + 1);
+      return [...counts].map(([value, count]) => [[value], count]);
+    });
+  }
+
+  /** 'stale': put off, because the cache lacks what was written here. */
+  synced(result: 'success' | 'stale' | 'error'): void {
+    this.#syncs.with(result).value++;
+  }
+
+  /** `distribution`: what the service says and gets; undefined if it says nothing, or shares its endpoints out by zone. */
+  changed(key: string, slices: number, sharesByZone: boolean, distribution: string | undefined): void {
+    this.#changed.with(sharesByZone ? 'Auto' : 'Disabled', distribution ?? '').observe(slices);
+    if (distribution === undefined) this.#distributions.delete(key);
+    else this.#distributions.set(key, distribution);
+  }
+
+  override forget(key: string): void {
+    super.forget(key);
+    this.#distributions.delete(key);
+  }
+}
+
+/** For slices that mirror Endpoints. */
+export class MirroringMetrics extends SliceMetrics {
+  readonly #updated: Histogram;
+  readonly #skipped: Histogram;
+  readonly #duration: Histogram;
+
+  constructor(instruments: Instruments) {
+    const subject = 'an Endpoints object';
+    super({ instruments, subsystem: 'endpoint_slice_mirroring_controller', subject });
+    this.#updated = this.perSync('endpoints_updated_per_sync', `Endpoints that a look at ${subject} changed.`);
+    this.#skipped = this.perSync('addresses_skipped_per_sync', 'Addresses that are none, or too many to be mirrored.');
+    const duration = this.description('endpoints_sync_duration', `How long a look at ${subject} took, in seconds.`);
+    this.#duration = instruments.histogram(duration, exponentialBuckets(0.001, 2, 15)).with();
+  }
+
+  override looked(key: string, families: readonly SliceTotals[]): void {
+    super.looked(key, families);
+    this.#updated.observe(sumOf(families, 'updated'));
+  }
+
+  skipped(addresses: number): void {
+    this.#skipped.observe(addresses);
+  }
+
+  took(seconds: number): void {
+    this.#duration.observe(seconds);
+  }
+}
+
+function sumOf<K extends string>(all: readonly Readonly<Record<K, number>>[], name: K): number {
+  return all.reduce((sum, totals) => sum + totals[name], 0);
+}
