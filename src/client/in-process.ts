@@ -5,7 +5,7 @@ import { STATUS_CODES } from 'node:http';
 import * as apierrors from '../machinery/apierrors.ts';
 import { mapWatch } from '../machinery/watch.ts';
 import type { WatchEventType, WatchStream } from '../machinery/watch.ts';
-import { LinkedAbort, abortable } from './abort.ts';
+import { type Abortable, LinkedAbort, abortable } from './abort.ts';
 import { queryParameters } from './request.ts';
 import type { Transport, TransportRequest, WatchEvent } from './transport.ts';
 
@@ -18,14 +18,18 @@ export interface InProcessRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: { readonly kind: 'object'; readonly object: unknown };
   readonly signal: AbortSignal;
+  /** What `signal` tells, for less than a signal costs. */
+  readonly call: Abortable;
   readonly remoteAddress: string;
   /** The chain appends; given to `onWarning`. */
   readonly warnings: string[];
 }
 
-/** An object that the handler answers: the decoded form is taken, its bytes are never made. */
-interface Encoded {
+/** An object that the handler answers: in this thread the decoded form is taken, its bytes are never made. */
+export interface Encoded {
   object(): unknown;
+  /** Its JSON, where that is at hand. */
+  json?(): Uint8Array;
 }
 
 /** The API server's response, as far as this transport needs to know it. */
@@ -198,7 +202,7 @@ class OutgoingRequest implements InProcessRequest {
   readonly body: InProcessRequest['body'];
   readonly remoteAddress = '127.0.0.1';
   readonly warnings: string[];
-  readonly #call: LinkedAbort;
+  readonly call: LinkedAbort;
 
   constructor(
     { method, path, query, body }: TransportRequest,
@@ -212,12 +216,12 @@ class OutgoingRequest implements InProcessRequest {
     this.headers = headers;
     this.body = { kind: 'object', object: body };
     this.warnings = warnings;
-    this.#call = call;
+    this.call = call;
   }
 
   /** Made for who asks: most requests are answered before anybody could give up on them. */
   get signal(): AbortSignal {
-    return this.#call.signal;
+    return this.call.signal;
   }
 }
 

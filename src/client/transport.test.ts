@@ -1,12 +1,15 @@
 // One suite for every transport: components must not be able to tell them apart.
 
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import * as apierrors from '../machinery/apierrors.ts';
 import { systemClock } from '../machinery/clock.ts';
+import { silentLogger } from '../machinery/log.ts';
 import * as wait from '../machinery/wait.ts';
 import { createHttpTransport } from './http/index.ts';
 import type { HttpTransportConfig } from './http/index.ts';
 import { createInProcessTransport } from './in-process.ts';
+import { ThreadClients, ThreadServer, type ThreadUser } from './thread/index.ts';
 import { makeCertificate } from './testing/certificate.ts';
 import { FakeServer, serveOverHttp } from './testing/fake-server.ts';
 import type { ServeOptions, ServedOverHttp } from './testing/fake-server.ts';
@@ -54,11 +57,32 @@ async function inProcess(): Promise<Made> {
   };
 }
 
+/** Both ends in one thread: what they say to each other is copied all the same. */
+async function betweenThreads({ window }: { readonly window?: number } = {}): Promise<
+  Made & { readonly users: ThreadUser[]; readonly port: MessagePort }
+> {
+  const server = new FakeServer();
+  const warnings: string[] = [];
+  const users: ThreadUser[] = [];
+  const { port1, port2 } = new MessageChannel();
+  const handlerOf = (user: ThreadUser) => {
+    users.push(user);
+    return server.handler;
+  };
+  new ThreadServer({ port: port1, logger: silentLogger, handlerOf, window }).start();
+  const clients = new ThreadClients(port2);
+  cleanUps.push(() => clients.close());
+  const handler = clients.handlerOf({ name: 'jane', groups: ['a'] });
+  const transport = createInProcessTransport({ handler, onWarning: (text) => warnings.push(text) });
+  return { server, transport, warnings, users, port: port1 };
+}
+
 const until = (condition: wait.Condition) =>
   wait.pollImmediately({ clock: systemClock, intervalMs: 2, timeoutMs: 5000 }, condition);
 
 const make: Record<string, () => Promise<Made>> = {
   'in-process': inProcess,
+  'between threads': () => betweenThreads(),
   'HTTP/2': () => overHttp({ protocol: 'http2' }),
   'HTTP/1.1 over TLS': () => overHttp({ protocol: 'https1' }),
   'HTTP/1.1': () => overHttp({ protocol: 'http1' }),
@@ -207,6 +231,53 @@ describe('in-process', () => {
     const { transport } = await inProcess();
     const answer = await transport.request<{ sent: unknown }>({ method: 'POST', path: '/api/v1/things', body });
     expect(answer.sent).toBe(body);
+  });
+});
+
+describe('between threads', () => {
+  it('says who is asking', async () => {
+    const { transport, users } = await betweenThreads();
+    await transport.request({ method: 'GET', path: '/x' });
+    expect(users).toEqual([{ name: 'jane', groups: ['a'] }]);
+  });
+
+  it('gives watches of the same objects one object', async () => {
+    const { server, transport } = await betweenThreads();
+    const watches = await Promise.all([1, 2, 3].map(() => transport.watch({ method: 'GET', path: '/api/v1/things' })));
+    const readers = watches.map((watch) => watch[Symbol.asyncIterator]());
+    // More than are kept: those who come late get one of their own.
+    for (let n = 0; n < 3000; n++) server.push('ADDED', { n });
+    for (let n = 0; n < 3000; n++) {
+      const [first, ...others] = await Promise.all(readers.map(async (reader) => (await reader.next()).value?.object));
+      expect(first).toEqual({ n });
+      for (const other of others) expect(other).toBe(first);
+    }
+    for (const watch of watches) watch.stop();
+  });
+
+  it('lets a watch wait that is not read', async () => {
+    const { server, transport, port } = await betweenThreads({ window: 1000 });
+    const watch = await transport.watch({ method: 'GET', path: '/api/v1/things' });
+    for (let n = 0; n < 100; n++) server.push('ADDED', { n, pad: 'x'.repeat(500) });
+    let n = 0;
+    for await (const { object } of watch) {
+      expect(object).toMatchObject({ n });
+      if (++n === 100) break;
+    }
+    port.close();
+  });
+
+  it('fails what is under way when the other thread ends', async () => {
+    const { server, transport, port } = await betweenThreads();
+    const watch = await transport.watch({ method: 'GET', path: '/api/v1/things' });
+    const asked = transport.request({ method: 'GET', path: '/never' }).catch((err: unknown) => err);
+    const read = (async () => {
+      for await (const _ of watch) expect.unreachable();
+    })().catch((err: unknown) => err);
+    await transport.request({ method: 'GET', path: '/x' });
+    port.close();
+    for (const failure of [await asked, await read]) expect(apierrors.isServiceUnavailable(failure)).toBe(true);
+    await until(() => server.aborted.includes('/never'));
   });
 });
 

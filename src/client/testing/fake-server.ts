@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { WatchQueue } from '../../machinery/watch.ts';
 import type { WatchEventType } from '../../machinery/watch.ts';
+import { LinkedAbort } from '../abort.ts';
 import type { InProcessHandler, InProcessRequest, InProcessResponse } from '../in-process.ts';
 
 interface FakeEvent {
@@ -45,8 +46,10 @@ export class FakeServer {
     return { code: request.method === 'POST' ? 201 : 200, body: { kind: 'object', object: encoded(echo(request)) } };
   };
 
+  /** To every watch. */
   push(type: WatchEventType, object: unknown): void {
-    this.watches.at(-1)?.push({ type, object: encoded(object) });
+    const event = { type, object: encoded(object) };
+    for (const watch of this.watches) watch.push(event);
   }
 
   #watch(request: InProcessRequest): InProcessResponse {
@@ -150,7 +153,7 @@ export async function serveOverHttp(handler: InProcessHandler, options: ServeOpt
 }
 
 async function answer(handler: InProcessHandler, request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
-  const gone = new AbortController();
+  const gone = new LinkedAbort();
   response.on('close', () => {
     if (!response.writableEnded) gone.abort();
   });
@@ -166,6 +169,7 @@ async function answer(handler: InProcessHandler, request: http.IncomingMessage, 
     headers: { 'content-type': request.headers['content-type'] },
     body: { kind: 'object', object: text === '' ? undefined : JSON.parse(text) },
     signal: gone.signal,
+    call: gone,
     remoteAddress: '127.0.0.1',
     warnings,
   });

@@ -1,0 +1,200 @@
+// The clients' end: handlers for in-process transports (../in-process.ts) that hand each request to the API server's thread.
+
+import type { MessagePort } from 'node:worker_threads';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { WatchQueue, type WatchEventType } from '../../machinery/watch.ts';
+import type { InProcessHandler, InProcessRequest, InProcessResponse } from '../in-process.ts';
+import {
+  type Batch,
+  BatchReader,
+  type Failure,
+  KEPT_OBJECTS,
+  Outbox,
+  type SentBody,
+  type ThreadUser,
+  type ToClients,
+  type ToServer,
+  type WatchedObject,
+} from './protocol.ts';
+
+interface WatchedEvent {
+  readonly type: WatchEventType;
+  readonly object: ReceivedObject;
+}
+
+/** Parsed for the first who looks at it: few look at what their write was answered. */
+class ReceivedObject {
+  #json: Buffer | undefined;
+  #object: unknown;
+
+  constructor(json: Buffer) {
+    this.#json = json;
+  }
+
+  object(): unknown {
+    if (this.#json !== undefined) {
+      this.#object = JSON.parse(this.#json.toString());
+      this.#json = undefined;
+    }
+    return this.#object;
+  }
+}
+
+/** What is under way. */
+interface Call {
+  /** Of the request; absent once it is answered. */
+  answered: ((response: InProcessResponse) => void) | undefined;
+  readonly failed: (err: unknown) => void;
+  readonly warnings: string[];
+  events?: WatchQueue<WatchedEvent>;
+  chunks?: WatchQueue<Uint8Array>;
+  /** No longer told when the caller gives up. */
+  release: () => void;
+}
+
+export class ThreadClients {
+  readonly #port: MessagePort;
+  readonly #outbox: Outbox<ToServer>;
+  readonly #calls = new Map<number, Call>();
+  /** The latest objects of watches, by when they came. */
+  readonly #objects = new Map<number, ReceivedObject>();
+  #seen = 0;
+  #nextId = 0;
+  #callers = 0;
+  #closed = false;
+
+  /** `port`: of nobody else. It keeps the thread alive until close(). */
+  constructor(port: MessagePort) {
+    this.#port = port;
+    this.#outbox = new Outbox(port);
+    port.on('message', (batch: Batch<ToClients>) => this.#receive(batch));
+    port.on('close', () => this.close());
+  }
+
+  /** For createInProcessTransport: whoever calls it is this user. */
+  handlerOf(user: ThreadUser): InProcessHandler {
+    const caller = this.#callers++;
+    this.#outbox.send({ kind: 'caller', caller, user });
+    return (request) => this.#call(caller, request);
+  }
+
+  /** What is under way fails, what is asked later too. Idempotent. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#port.close();
+    for (const id of this.#calls.keys()) this.#end(id, { message: 'the API server has gone' });
+  }
+
+  #call(caller: number, { method, path, query, headers, body, call, warnings }: InProcessRequest): Promise<InProcessResponse> {
+    if (this.#closed) return Promise.reject(errorOf({ message: 'the API server has gone' }));
+    const id = this.#nextId++;
+    const promise = new Promise<InProcessResponse>((answered, failed) => {
+      const release = call.onAbort(() => {
+        this.#calls.delete(id);
+        this.#outbox.send({ kind: 'abort', id });
+        failed(call.reason);
+      });
+      this.#calls.set(id, { answered, failed, warnings, release });
+    });
+    const text = body.object === undefined ? undefined : JSON.stringify(body.object);
+    this.#outbox.send({ kind: 'request', id, caller, method, path, query: query.toString(), headers, body: text });
+    return promise;
+  }
+
+  #receive(batch: Batch<ToClients>): void {
+    const reader = new BatchReader(batch);
+    for (const message of batch.messages) this.#take(message, reader);
+    if (!this.#closed) this.#outbox.send({ kind: 'taken', bytes: batch.bytes.length });
+  }
+
+  #take(message: ToClients, reader: BatchReader): void {
+    // Nobody may wait for it any more; its bytes have to be passed over all the same.
+    const call = this.#calls.get(message.id);
+    switch (message.kind) {
+      case 'answer': {
+        const body = this.#bodyOf(message.id, message.body, call, reader);
+        if (call === undefined) break;
+        call.warnings.push(...message.warnings);
+        call.answered?.({ code: message.code, body });
+        call.answered = undefined;
+        if (body.kind !== 'watch' && body.kind !== 'stream') this.#forget(message.id, call);
+        break;
+      }
+      case 'event': {
+        const object = this.#objectOf(message.object, reader);
+        call?.events?.push({ type: message.type, object });
+        break;
+      }
+      case 'chunk': {
+        const chunk = reader.take(message.length);
+        call?.chunks?.push(chunk);
+        break;
+      }
+      case 'end':
+        this.#end(message.id, message.failure);
+    }
+  }
+
+  #bodyOf(id: number, body: SentBody, call: Call | undefined, reader: BatchReader): InProcessResponse['body'] {
+    switch (body.kind) {
+      case 'object':
+        return { kind: 'object', object: new ReceivedObject(reader.take(body.length)) };
+      case 'bytes':
+        return { kind: 'bytes', bytes: reader.take(body.length) };
+      case 'list': {
+        const { kind, apiVersion, listKind, metadata, lengths } = body;
+        const items = lengths.map((length) => new ReceivedObject(reader.take(length)));
+        return { kind, apiVersion, listKind, metadata, items };
+      }
+      case 'watch': {
+        const events = new WatchQueue<WatchedEvent>({ onStop: () => this.#giveUp(id) });
+        if (call !== undefined) call.events = events;
+        return { kind: 'watch', events };
+      }
+      case 'stream': {
+        const stream = new WatchQueue<Uint8Array>({ onStop: () => this.#giveUp(id) });
+        if (call !== undefined) call.chunks = stream;
+        return { kind: 'stream', stream };
+      }
+      default:
+        return body;
+    }
+  }
+
+  #objectOf(sent: WatchedObject, reader: BatchReader): ReceivedObject {
+    if ('again' in sent) return this.#objects.get(this.#seen - sent.again) as ReceivedObject;
+    const object = new ReceivedObject(reader.take(sent.first));
+    this.#objects.set(this.#seen, object);
+    this.#objects.delete(this.#seen - KEPT_OBJECTS);
+    this.#seen++;
+    return object;
+  }
+
+  #giveUp(id: number): void {
+    const call = this.#calls.get(id);
+    if (call === undefined) return;
+    this.#forget(id, call);
+    this.#outbox.send({ kind: 'abort', id });
+  }
+
+  #end(id: number, failure: Failure | undefined): void {
+    const call = this.#calls.get(id);
+    if (call === undefined) return;
+    this.#forget(id, call);
+    if (call.answered !== undefined) call.failed(errorOf(failure ?? { message: 'the call ended without an answer' }));
+    for (const queue of [call.events, call.chunks]) {
+      if (failure === undefined) queue?.close();
+      else queue?.fail(errorOf(failure));
+    }
+  }
+
+  #forget(id: number, call: Call): void {
+    this.#calls.delete(id);
+    call.release();
+  }
+}
+
+function errorOf({ status, message }: Failure): Error {
+  return status === undefined ? apierrors.serviceUnavailable(message) : apierrors.fromStatus(status);
+}

@@ -1,0 +1,138 @@
+// What two threads of one process say to each other where the API server is in one and clients of it are in the other: requests with
+// their answers, watches and bodies in pieces. Objects travel as the JSON that is stored; a batch of messages has one buffer for all of
+// its bytes, which is handed over, not copied.
+
+import type { MessagePort } from 'node:worker_threads';
+import type { Status } from '../../machinery/apierrors.ts';
+import type { WatchEventType } from '../../machinery/watch.ts';
+
+export interface ThreadUser {
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
+/** From the clients' thread. `id`: of a call, chosen there. */
+export type ToServer =
+  | { readonly kind: 'caller'; readonly caller: number; readonly user: ThreadUser }
+  | {
+      readonly kind: 'request';
+      readonly id: number;
+      readonly caller: number;
+      readonly method: string;
+      readonly path: string;
+      readonly query: string;
+      readonly headers: Readonly<Record<string, string | undefined>>;
+      /** JSON. */
+      readonly body: string | undefined;
+    }
+  | { readonly kind: 'abort'; readonly id: number }
+  /** That so many bytes of batches have been taken. */
+  | { readonly kind: 'taken'; readonly bytes: number };
+
+/** An object as so many bytes, the next of the batch. */
+export interface SentObject {
+  readonly length: number;
+}
+
+/** An object that several watches tell of is sent once. `first`: with its bytes; `again`: so many first ones ago. */
+export type WatchedObject = { readonly first: number } | { readonly again: number };
+
+export type SentBody =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'text'; readonly text: string }
+  | ({ readonly kind: 'object' } & SentObject)
+  | ({ readonly kind: 'bytes' } & SentObject)
+  | {
+      readonly kind: 'list';
+      readonly apiVersion: string;
+      readonly listKind: string;
+      readonly metadata: Readonly<Record<string, unknown>>;
+      /** The bytes of each item. */
+      readonly lengths: readonly number[];
+    }
+  /** What they hold comes in messages of its own. */
+  | { readonly kind: 'watch' }
+  | { readonly kind: 'stream' };
+
+export interface Failure {
+  readonly message: string;
+  readonly status?: Status;
+}
+
+/** From the server's thread, to a call. */
+export type ToClients =
+  | {
+      readonly kind: 'answer';
+      readonly id: number;
+      readonly code: number;
+      readonly warnings: readonly string[];
+      readonly body: SentBody;
+    }
+  | { readonly kind: 'event'; readonly id: number; readonly type: WatchEventType; readonly object: WatchedObject }
+  | ({ readonly kind: 'chunk'; readonly id: number } & SentObject)
+  /** Of the call as a whole, or of the watch or body that it was answered. */
+  | { readonly kind: 'end'; readonly id: number; readonly failure?: Failure };
+
+export interface Batch<M> {
+  readonly messages: readonly M[];
+  /** Of all messages, one after the other. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** How many objects of watches the clients' side keeps for those who are told of them, too. */
+export const KEPT_OBJECTS = 1024;
+
+/** Collects what is sent in one turn of the event loop: a message alone costs as much as ten in a batch. */
+export class Outbox<M> {
+  readonly #port: MessagePort;
+  #messages: M[] = [];
+  #parts: Uint8Array[] = [];
+  #size = 0;
+  #scheduled = false;
+
+  constructor(port: MessagePort) {
+    this.#port = port;
+  }
+
+  /** `parts`: the bytes that it is about; not modified until the turn is over. */
+  send(message: M, ...parts: readonly Uint8Array[]): void {
+    this.#messages.push(message);
+    for (const part of parts) {
+      this.#parts.push(part);
+      this.#size += part.length;
+    }
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    const bytes = new Uint8Array(this.#size);
+    let at = 0;
+    for (const part of this.#parts) {
+      bytes.set(part, at);
+      at += part.length;
+    }
+    const batch: Batch<M> = { messages: this.#messages, bytes };
+    this.#messages = [];
+    this.#parts = [];
+    this.#size = 0;
+    this.#scheduled = false;
+    this.#port.postMessage(batch, [bytes.buffer]);
+  }
+}
+
+/** Takes the bytes of a batch as its messages tell of them. */
+export class BatchReader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor({ bytes }: Batch<unknown>) {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  take(length: number): Buffer {
+    this.#at += length;
+    return this.#bytes.subarray(this.#at - length, this.#at);
+  }
+}

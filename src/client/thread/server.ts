@@ -1,0 +1,219 @@
+// The server's end: calls that come from another thread are answered by the API server's chain, as those of this thread are.
+
+import type { MessagePort } from 'node:worker_threads';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Logger } from '../../machinery/log.ts';
+import { LinkedAbort } from '../abort.ts';
+import type { Encoded, InProcessHandler, InProcessRequest, InProcessResponse } from '../in-process.ts';
+import {
+  type Batch,
+  type Failure,
+  KEPT_OBJECTS,
+  Outbox,
+  type SentBody,
+  type ThreadUser,
+  type ToClients,
+  type ToServer,
+  type WatchedObject,
+} from './protocol.ts';
+
+export interface ThreadServerConfig {
+  /** Of nobody else. */
+  readonly port: MessagePort;
+  /** The API server's chain behind authentication, as this user. */
+  readonly handlerOf: (user: ThreadUser) => InProcessHandler;
+  readonly logger: Logger;
+  /**
+   * As soon as so many bytes are on their way, watches and bodies wait: a thread that does not keep up loses its watches as any slow
+   * client does. Default: 16 MB.
+   */
+  readonly window?: number;
+}
+
+type Watched = Extract<InProcessResponse['body'], { kind: 'watch' }>;
+type Streamed = Extract<InProcessResponse['body'], { kind: 'stream' }>;
+
+export class ThreadServer {
+  readonly #config: ThreadServerConfig;
+  readonly #outbox: Outbox<ToClients>;
+  readonly #handlers = new Map<number, InProcessHandler>();
+  readonly #calls = new Map<number, LinkedAbort>();
+  /** When an object of a watch was first sent. */
+  readonly #sent = new WeakMap<Encoded, number>();
+  #objects = 0;
+  /** Bytes that are on their way. */
+  #under = 0;
+  #waiting: (() => void)[] = [];
+
+  constructor(config: ThreadServerConfig) {
+    this.#config = config;
+    this.#outbox = new Outbox(config.port);
+  }
+
+  /** Once: from now on calls are answered, until the port is closed. */
+  start(): void {
+    const { port } = this.#config;
+    port.on('message', ({ messages }: Batch<ToServer>) => {
+      for (const message of messages) this.#take(message);
+    });
+    // The other thread has ended: what it asked for is nobody's any more.
+    port.on('close', () => {
+      for (const call of this.#calls.values()) call.abort(apierrors.serviceUnavailable('the client has gone'));
+      this.#resume();
+    });
+  }
+
+  #take(message: ToServer): void {
+    switch (message.kind) {
+      case 'request':
+        void this.#answer(message);
+        break;
+      case 'abort':
+        this.#calls.get(message.id)?.abort();
+        break;
+      case 'caller':
+        this.#handlers.set(message.caller, this.#config.handlerOf(message.user));
+        break;
+      case 'taken':
+        this.#under -= message.bytes;
+        if (this.#under < this.#window) this.#resume();
+    }
+  }
+
+  /** Never rejects. */
+  async #answer(message: Extract<ToServer, { kind: 'request' }>): Promise<void> {
+    const { id, caller } = message;
+    const call = new LinkedAbort();
+    this.#calls.set(id, call);
+    try {
+      const request = new IncomingRequest(message, call);
+      const { code, body } = await (this.#handlers.get(caller) as InProcessHandler)(request);
+      if (call.aborted) {
+        if (body.kind === 'watch') body.events.stop();
+        return;
+      }
+      this.#sendAnswer(id, code, request.warnings, body);
+      if (body.kind === 'watch') await this.#sendEvents(id, body, call);
+      else if (body.kind === 'stream') await this.#sendChunks(id, body, call);
+    } catch (err) {
+      if (!call.aborted) this.#outbox.send({ kind: 'end', id, failure: this.#failureOf(err) });
+    } finally {
+      this.#calls.delete(id);
+    }
+  }
+
+  #sendAnswer(id: number, code: number, warnings: readonly string[], body: InProcessResponse['body']): void {
+    const answer = (sent: SentBody, ...parts: Uint8Array[]): void =>
+      this.#send({ kind: 'answer', id, code, warnings, body: sent }, ...parts);
+    switch (body.kind) {
+      case 'object': {
+        const json = jsonOf(body.object);
+        answer({ kind: 'object', length: json.length }, json);
+        break;
+      }
+      case 'list': {
+        const { kind, apiVersion, listKind, metadata } = body;
+        const items = body.items.map(jsonOf);
+        answer({ kind, apiVersion, listKind, metadata, lengths: items.map(({ length }) => length) }, ...items);
+        break;
+      }
+      case 'bytes':
+        answer({ kind: 'bytes', length: body.bytes.length }, body.bytes);
+        break;
+      case 'watch':
+      case 'stream':
+        answer({ kind: body.kind });
+        break;
+      default:
+        answer(body);
+    }
+  }
+
+  async #sendEvents(id: number, { events }: Watched, call: LinkedAbort): Promise<void> {
+    call.onAbort(() => events.stop());
+    for await (const { type, object } of events) {
+      const at = this.#sent.get(object);
+      if (at !== undefined && this.#objects - at <= KEPT_OBJECTS) {
+        this.#sendEvent(id, type, { again: this.#objects - at });
+      } else {
+        const json = jsonOf(object);
+        this.#sent.set(object, this.#objects++);
+        this.#sendEvent(id, type, { first: json.length }, json);
+      }
+      if (this.#under >= this.#window) await this.#room();
+    }
+    if (!call.aborted) this.#outbox.send({ kind: 'end', id });
+  }
+
+  #sendEvent(
+    id: number,
+    type: Extract<ToClients, { kind: 'event' }>['type'],
+    object: WatchedObject,
+    ...parts: Uint8Array[]
+  ): void {
+    this.#send({ kind: 'event', id, type, object }, ...parts);
+  }
+
+  async #sendChunks(id: number, { stream }: Streamed, call: LinkedAbort): Promise<void> {
+    for await (const chunk of stream) {
+      if (call.aborted) return;
+      this.#send({ kind: 'chunk', id, length: chunk.length }, chunk);
+      if (this.#under >= this.#window) await this.#room();
+    }
+    this.#outbox.send({ kind: 'end', id });
+  }
+
+  #send(message: ToClients, ...parts: Uint8Array[]): void {
+    for (const { length } of parts) this.#under += length;
+    this.#outbox.send(message, ...parts);
+  }
+
+  get #window(): number {
+    return this.#config.window ?? 16 * 1024 * 1024;
+  }
+
+  #room(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  #resume(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resume of waiting) resume();
+  }
+
+  #failureOf(err: unknown): Failure {
+    if (err instanceof apierrors.StatusError) return { message: err.message, status: err.status };
+    const message = err instanceof Error ? err.message : String(err);
+    this.#config.logger.error('a call from another thread failed', { err });
+    return { message };
+  }
+}
+
+class IncomingRequest implements InProcessRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: InProcessRequest['headers'];
+  readonly body: InProcessRequest['body'];
+  readonly remoteAddress = '127.0.0.1';
+  readonly warnings: string[] = [];
+  readonly call: LinkedAbort;
+
+  constructor({ method, path, query, headers, body }: Extract<ToServer, { kind: 'request' }>, call: LinkedAbort) {
+    this.method = method;
+    this.path = path;
+    this.query = new URLSearchParams(query);
+    this.headers = headers;
+    this.body = { kind: 'object', object: body === undefined ? undefined : JSON.parse(body) };
+    this.call = call;
+  }
+
+  get signal(): AbortSignal {
+    return this.call.signal;
+  }
+}
+
+function jsonOf(object: Encoded): Uint8Array {
+  return object.json?.() ?? Buffer.from(JSON.stringify(object.object()));
+}
