@@ -45,7 +45,7 @@ export function decide({ nodes, pods, template = PODS.plain, metrics = true }: D
     cache.putNode(makeNode(metadata.name, { labels: { [ZONE]: `zone${(i % 3) + 1}` }, allocatable: { ...status.allocatable } }));
   }
   const snapshot = new Snapshot();
-  const nominator = { nominatedPodsForNode: () => [], isEmpty: () => true, version: () => 0, nominatedNode: () => undefined };
+  const nominator = { nominatedPodsForNode: () => [], isEmpty: () => true, nominatedNode: () => undefined };
   const [profile] = readConfiguration(undefined).profiles;
   if (profile === undefined) throw new Error('there is a default profile');
   const framework = new Framework({

@@ -392,7 +392,7 @@ function broken(status: Status): Failure {
 function refusedOn(node: string, status: Status): Failure {
   if (!status.rejected) return broken(status);
   const statuses = new NodeToStatus();
-  statuses.set(node, status);
+  statuses.set({ name: node }, status);
   const diagnosis = diagnosisOf(statuses, 1);
   const { unschedulablePlugins, pendingPlugins } = diagnosis;
   return {

@@ -249,7 +249,7 @@ describe('the default profile', () => {
         expect(expected.every((one) => one !== undefined)).toBe(true);
         statuses.setAbsent(pre.status);
       } else {
-        const filter = framework.nodeFilter(state, pod, layoutOf(snapshot));
+        const filter = framework.nodeFilter(state, pod, snapshot);
         snapshot.nodes.forEach((node, position) => {
           if (pre.nodeNames?.has(node.name) === false) {
             expect(expected[position]).toBeDefined();
@@ -264,7 +264,7 @@ describe('the default profile', () => {
             return;
           }
           expect(answer.code).toBe(wanted?.hopeless === true ? 'UnschedulableAndUnresolvable' : 'Unschedulable');
-          statuses.set(node.name, answer);
+          statuses.set(node, answer, position);
           seen.refused++;
           for (const reason of answer.reasons) seen.reasons.add(reason);
         });

@@ -164,7 +164,7 @@ export class SchedulingAlgorithm {
     const percentage = framework.percentageOfNodesToScore ?? this.#percentageOfNodesToScore;
     const wanted = choosy ? numFeasibleNodesToFind(percentage, nodes.length) : 1;
     const filters = framework.activeFilters(state);
-    const filter = nodes === this.#snapshot.nodes ? framework.nodeFilter(state, pod, layoutOf(this.#snapshot)) : undefined;
+    const filter = nodes === this.#snapshot.nodes ? framework.nodeFilter(state, pod, this.#snapshot) : undefined;
     const start = framework.now();
     const feasible: NodeInfo[] = [];
     const positions = this.#positions;
@@ -181,7 +181,8 @@ export class SchedulingAlgorithm {
       } else if (answer.code === 'Error') {
         framework.pointRan('Filter', answer.code, start);
         return answer;
-      } else statuses.set(node.name, answer);
+      } else if (filter === undefined) statuses.set(node, answer);
+      else statuses.set(node, answer, position);
     }
     framework.pointRan('Filter', feasible.length === 0 ? 'Unschedulable' : 'Success', start);
     return feasible;
@@ -263,7 +264,12 @@ function preFilterRefusal(status: Status, statuses: NodeToStatus, nodeCount: num
 export function diagnosisOf(statuses: NodeToStatus, nodeCount: number, narrowedBy: ReadonlySet<string> = NO_PLUGINS): Diagnosis {
   const unschedulablePlugins = new Set(narrowedBy);
   const pendingPlugins = new Set<string>();
-  for (const { plugin, code } of statuses.statuses()) {
+  // Most nodes are refused with the same few statuses, one after the other.
+  let last: Status | undefined;
+  for (const status of statuses.statuses()) {
+    if (status === last) continue;
+    last = status;
+    const { plugin, code } = status;
     if (plugin !== undefined) (code === 'Pending' ? pendingPlugins : unschedulablePlugins).add(plugin);
   }
   return { nodeCount, statuses, unschedulablePlugins, pendingPlugins, preFilterMessage: '', postFilterMessage: '' };

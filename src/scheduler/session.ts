@@ -83,7 +83,6 @@ export class Session {
     const nominator: PodNominator = {
       nominatedPodsForNode: (node) => this.#queue.nominatedPodsForNode(node),
       isEmpty: () => this.#queue.isEmpty(),
-      version: (node) => this.#queue.version(node),
       nominatedNode: (uid) => this.#queue.nominatedNode(uid),
     };
     const extenders = new Extenders({
@@ -108,7 +107,7 @@ export class Session {
       recorderOf: (profileName) => recorders.get(profileName),
       ended: sharedByMany(this.#ended.signal),
     });
-    this.#queue = makeQueue(config, logger, this.#frameworks);
+    this.#queue = makeQueue(config, logger, this.#frameworks, (node) => snapshot.promisesChanged(node));
     // Now, so that the informers start with those of pods and nodes. After the plugins' own handlers: hints see what those know.
     const events = Array.from(this.#frameworks.values(), (framework) => [...framework.eventRegistrations().values()].flat());
     const registrations = addPluginEventHandlers(events.flat(), config.informers, this.#queue);
@@ -261,7 +260,12 @@ function makeFrameworks(config: SessionConfig, handle: Handle): ReadonlyMap<stri
   return frameworks;
 }
 
-function makeQueue(config: SessionConfig, logger: Logger, frameworks: ReadonlyMap<string, Framework>): SchedulingQueue {
+function makeQueue(
+  config: SessionConfig,
+  logger: Logger,
+  frameworks: ReadonlyMap<string, Framework>,
+  promisesChanged: (node: string) => void,
+): SchedulingQueue {
   const { clock, configuration, popFromBackoff } = config;
   const [first] = frameworks.values();
   if (first === undefined) throw new Error('a scheduler has at least one profile');
@@ -279,6 +283,7 @@ function makeQueue(config: SessionConfig, logger: Logger, frameworks: ReadonlyMa
     initialBackoffMs: configuration.podInitialBackoffSeconds * 1000,
     maxBackoffMs: configuration.podMaxBackoffSeconds * 1000,
     popFromBackoff,
+    promisesChanged,
     metrics: config.metrics,
   });
 }

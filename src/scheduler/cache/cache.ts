@@ -178,7 +178,7 @@ export class SchedulerCache {
       const position = snapshot.positions.get(entry.info.name);
       if (position === undefined) continue;
       snapshot.nodes[position] = entry.info;
-      snapshot.generations[position] = entry.info.generation;
+      snapshot.renew(position);
       snapshot.changes.add(position, snapshot.nodes.length);
       entry.published = true;
     }
@@ -193,7 +193,7 @@ export class SchedulerCache {
       entry.published = true;
       return entry.info;
     });
-    snapshot.generations = Float64Array.from(snapshot.nodes, ({ generation }) => generation);
+    snapshot.versions = new Float64Array(snapshot.nodes.length);
     snapshot.generation = this.#generation;
     snapshot.treeVersion = this.#tree.version;
     snapshot.changes.restructure();

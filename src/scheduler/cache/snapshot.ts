@@ -11,8 +11,11 @@ export interface SnapshotReader {
   get(name: string): NodeInfo | undefined;
   /** The node's index in `nodes`. */
   positionOf(name: string): number | undefined;
-  /** Those of `nodes`, in the same order: whether a node is as it was is asked of many, and few of them are looked at. */
-  readonly generations: Float64Array;
+  /**
+   * By position, another number whenever the node is another, or the pods that are promised it are others: whether what was found
+   * out about a node still holds is asked of many, and few of them are looked at.
+   */
+  readonly versions: Float64Array;
   /** The positions that have got another NodeInfo. */
   readonly changes: SnapshotChanges;
   /** The pods on `nodes` by what selectors can tell of them. */
@@ -21,13 +24,13 @@ export interface SnapshotReader {
 
 /**
  * Brought up to date by SchedulerCache.updateSnapshot, which replaces only the NodeInfos that have changed since. Nothing else
- * writes to it.
+ * writes to it, but that promises are told of when they are made.
  */
 export class Snapshot implements SnapshotReader {
   /** In the order of the cache's node tree. */
   nodes: NodeInfo[] = [];
   /** Another array whenever positions mean other nodes. */
-  generations = new Float64Array(0);
+  versions = new Float64Array(0);
   /** Name → index in nodes. */
   readonly positions = new Map<string, number>();
   /** The greatest generation of a NodeInfo that this snapshot has seen. */
@@ -36,6 +39,18 @@ export class Snapshot implements SnapshotReader {
   treeVersion = -1;
   readonly changes = new SnapshotChanges();
   readonly podGroups: PodGroups = new PodGroups(this);
+  #lastVersion = 0;
+
+  /** What was found out about the node at this position holds no longer. */
+  renew(position: number): void {
+    this.versions[position] = ++this.#lastVersion;
+  }
+
+  /** The pods that are promised the node are others. */
+  promisesChanged(node: string): void {
+    const position = this.positions.get(node);
+    if (position !== undefined) this.renew(position);
+  }
 
   get(name: string): NodeInfo | undefined {
     const position = this.positions.get(name);

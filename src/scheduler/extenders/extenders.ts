@@ -44,9 +44,9 @@ export class Extenders {
       const answer = await this.#orIgnore(extender, 'filter', () => filter(pod.pod, objectsOf(left), this.#config.signal));
       if (answer === undefined) continue;
       const passing = new Set(answer.passing);
-      for (const { name } of left) {
-        const status = passing.has(name) ? undefined : refusal(name, answer);
-        if (status !== undefined) statuses.set(name, status);
+      for (const node of left) {
+        const status = passing.has(node.name) ? undefined : refusal(node.name, answer);
+        if (status !== undefined) statuses.set(node, status);
       }
       left = left.filter(({ name }) => passing.has(name));
     }

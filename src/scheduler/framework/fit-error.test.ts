@@ -5,7 +5,7 @@ import { Status } from './status.ts';
 
 function diagnosis(nodeCount: number, reasons: readonly (readonly string[])[], more: Partial<Diagnosis> = {}): Diagnosis {
   const statuses = new NodeToStatus();
-  reasons.forEach((each, i) => statuses.set(`n${i}`, new Status('Unschedulable', each)));
+  reasons.forEach((each, i) => statuses.set({ name: `n${i}` }, new Status('Unschedulable', each)));
   return {
     nodeCount,
     statuses,

@@ -6,7 +6,8 @@ import type { ClusterEventWithHint } from './events.ts';
 import { ALL_ACTIONS, clusterEvent } from './events.ts';
 import type { PodNominator } from './handle.ts';
 import type { NodeInfo } from './node-info.ts';
-import { type Layout, type NodeAnswers, NodeMemo } from './node-memo.ts';
+import type { SnapshotReader } from '../cache/snapshot.ts';
+import { type Layout, layoutOf, type NodeAnswers, NodeMemo } from './node-memo.ts';
 import type { NodeToStatus } from './node-to-status.ts';
 import {
   type Answer,
@@ -79,6 +80,8 @@ export interface NodeFilter {
   readonly asked: readonly FilterPlugin[];
   /** Whether any node was promised to anybody. */
   readonly promises: boolean;
+  /** The position of the node that was promised to the pod itself; -1 for none. */
+  readonly own: number;
 }
 
 /** Separates the templates of plugins within that of a profile. No text of the API has it. */
@@ -210,7 +213,7 @@ export class Framework {
   }
 
   /** For the nodes of a snapshot. After runPreFilter. */
-  nodeFilter(state: CycleState, pod: PodInfo, layout: Layout): NodeFilter {
+  nodeFilter(state: CycleState, pod: PodInfo, snapshot: SnapshotReader): NodeFilter {
     const filters = this.activeFilters(state);
     // The first plugin that refuses decides: what comes after one that has to be asked cannot be answered before it.
     // Pods of another priority have to make room for others that were promised a node.
@@ -222,10 +225,12 @@ export class Framework {
       template += plugin.name + SEPARATOR + own + SEPARATOR;
       count++;
     }
-    const answers = count === 0 ? undefined : this.#filterMemo.of(template, layout);
+    const answers = count === 0 ? undefined : this.#filterMemo.of(template, layoutOf(snapshot));
     const promises = !this.#nominator.isEmpty();
-    if (answers === undefined) return { filters, remembered: [], answers, asked: filters, promises };
-    return { filters, remembered: filters.slice(0, count), answers, asked: filters.slice(count), promises };
+    const promised = promises ? this.#nominator.nominatedNode(pod.uid) : undefined;
+    const own = promised === undefined ? -1 : (snapshot.positionOf(promised) ?? -1);
+    if (answers === undefined) return { filters, remembered: [], answers, asked: filters, promises, own };
+    return { filters, remembered: filters.slice(0, count), answers, asked: filters.slice(count), promises, own };
   }
 
   #wholeTemplate(state: CycleState, pod: PodInfo): string | undefined {
@@ -242,24 +247,25 @@ export class Framework {
 
   /** As runFiltersWithNominatedPods, for the node at this position of the snapshot. */
   runNodeFilter(filter: NodeFilter, state: CycleState, pod: PodInfo, node: NodeInfo, position: number): Answer {
-    const { answers } = filter;
+    const { answers, asked } = filter;
+    // What is promised to the pod itself does not stand in its way.
+    if (answers === undefined || position === filter.own) {
+      return this.runFiltersWithNominatedPods(filter.filters, state, pod, node);
+    }
     // Where there are answers, the node itself is not looked at: each look at one of thousands is waited for.
-    const promises = filter.promises ? this.#nominator.version(node.name) : 0;
-    // What is promised to the pod itself does not stand in its way; what asks each time has to be asked with the others there.
-    const own = promises !== 0 && (filter.asked.length > 0 || this.#nominator.nominatedNode(pod.uid) === node.name);
-    if (answers === undefined || own) return this.runFiltersWithNominatedPods(filter.filters, state, pod, node);
     let answer: Answer;
-    if (answers.has(position, promises)) {
+    if (answers.has(position)) {
       answer = answers.get(position);
     } else {
-      answer =
-        promises === 0
-          ? this.runFilters(filter.remembered, state, pod, node)
-          : this.runFiltersWithNominatedPods(filter.remembered, state, pod, node);
-      if (answer?.code !== 'Error') answers.set(position, answer, promises);
+      answer = this.runFiltersWithNominatedPods(filter.remembered, state, pod, node);
+      if (answer?.code !== 'Error') answers.set(position, answer);
     }
-    if (answer !== undefined || filter.asked.length === 0) return answer;
-    return this.runFilters(filter.asked, state, pod, node);
+    if (answer !== undefined || asked.length === 0) return answer;
+    // What asks each time has to be asked with those there who were promised the node.
+    const promised = filter.promises && this.#nominator.nominatedPodsForNode(node.name).length > 0;
+    return promised
+      ? this.runFiltersWithNominatedPods(filter.filters, state, pod, node)
+      : this.runFilters(asked, state, pod, node);
   }
 
   /**

@@ -19,8 +19,6 @@ export interface PodNominator {
   nominatedPodsForNode(node: string): readonly PodInfo[];
   /** Nobody was promised anything. */
   isEmpty(): boolean;
-  /** Another number whenever the pods that are promised the node are others; 0: there are none. */
-  version(node: string): number;
   /** The node that the pod of this UID was promised. */
   nominatedNode(uid: string): string | undefined;
 }

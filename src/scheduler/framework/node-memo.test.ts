@@ -73,7 +73,7 @@ test('a scheduler that remembers decides as one that has forgotten everything', 
     const cache = new SchedulerCache({ clock, logger: new RecordingLogger() });
     NODES.forEach((name) => cache.putNode(makeNode(name)));
     const snapshot = new Snapshot();
-    const nominator = { nominatedPodsForNode: () => [], isEmpty: () => true, version: () => 0, nominatedNode: () => undefined };
+    const nominator = { nominatedPodsForNode: () => [], isEmpty: () => true, nominatedNode: () => undefined };
     const makeFramework = (): Framework =>
       new Framework({
         profileName: 'default-scheduler',
@@ -119,22 +119,22 @@ test('a scheduler that remembers decides as one that has forgotten everything', 
 
 test('knows a template from its second pod on, and a node as long as it stays as it is', () => {
   const memo = new NodeMemo<number>(0);
-  const layout = { structure: 1, size: 2, generations: Float64Array.of(3, 5) };
+  const layout = { structure: 1, size: 2, versions: Float64Array.of(3, 5) };
   expect(memo.of('t', layout)).toBeUndefined();
   const answers = memo.of('t', layout)!;
   expect(answers.has(1)).toBe(false);
   answers.set(1, 42);
   expect(memo.of('t', layout)!.get(1)).toBe(42);
   expect([answers.has(0), answers.has(1)]).toEqual([false, true]);
-  layout.generations[1] = 6;
+  layout.versions[1] = 6;
   expect(answers.has(1)).toBe(false);
   // Positions stand for other nodes now.
-  expect(memo.of('t', { structure: 2, size: 3, generations: new Float64Array(3) })).toBeUndefined();
+  expect(memo.of('t', { structure: 2, size: 3, versions: new Float64Array(3) })).toBeUndefined();
 });
 
 test('forgets what was not used for long', () => {
   const memo = new NodeMemo<number>(0);
-  const layout = { structure: 1, size: 1, generations: Float64Array.of(1) };
+  const layout = { structure: 1, size: 1, versions: Float64Array.of(1) };
   const meet = (name: string) => memo.of(name, layout);
   meet('first');
   const first = meet('first');
@@ -146,15 +146,4 @@ test('forgets what was not used for long', () => {
   // 32 are kept: `first` was used after t20, t0 was not used since.
   expect(meet('first')).toBe(first);
   expect(meet('t0')).toBeUndefined();
-});
-
-test('answers that count promises in hold as long as the promises do', () => {
-  const answers = new NodeMemo<string>('');
-  const layout = { structure: 1, size: 1, generations: Float64Array.of(5) };
-  answers.of('t', layout);
-  const table = answers.of('t', layout)!;
-  table.set(0, 'free');
-  expect([table.has(0), table.has(0, 3)]).toEqual([true, false]);
-  table.set(0, 'promised', 3);
-  expect([table.has(0), table.has(0, 3), table.has(0, 4)]).toEqual([false, true, false]);
 });

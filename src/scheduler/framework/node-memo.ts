@@ -15,31 +15,29 @@ export class NodeAnswers<T> {
   /** Of the snapshot's nodes as they are now. */
   readonly #current: Float64Array;
   /** Of the nodes about which there are answers. */
-  readonly #generations: Float64Array;
-  /** As far as somebody is promised the node: which promises were counted in. */
-  readonly #promises: Float64Array;
+  readonly #versions: Float64Array;
   readonly #answers: T[];
 
-  constructor({ size, generations }: Layout, none: T) {
-    this.#current = generations;
-    this.#generations = new Float64Array(size).fill(NEVER);
-    this.#promises = new Float64Array(size);
+  constructor({ size, versions }: Layout, none: T) {
+    this.#current = versions;
+    this.#versions = new Float64Array(size).fill(NEVER);
     this.#answers = Array.from({ length: size }, () => none);
   }
 
-  /** Whether `get` answers for the node as it is now. `promises`: PodNominator.version of the node. */
-  has(position: number, promises = 0): boolean {
-    return this.#generations[position] === this.#current[position] && this.#promises[position] === promises;
+  /** Whether `get` answers for the node as it is now, with the promises that were made of it. */
+  has(position: number): boolean {
+    return this.#versions[position] === this.#current[position];
   }
 
   get(position: number): T {
     return this.#answers[position] as T;
   }
 
-  set(position: number, answer: T, promises = 0): void {
-    this.#generations[position] = this.#current[position] as number;
-    this.#promises[position] = promises;
+  /** Answers the answer. */
+  set(position: number, answer: T): T {
+    this.#versions[position] = this.#current[position] as number;
     this.#answers[position] = answer;
+    return answer;
   }
 }
 
@@ -47,12 +45,12 @@ export class NodeAnswers<T> {
 export interface Layout {
   readonly structure: number;
   readonly size: number;
-  /** SnapshotReader.generations: the same array as long as `structure` is the same. */
-  readonly generations: Float64Array;
+  /** SnapshotReader.versions: the same array as long as `structure` is the same. */
+  readonly versions: Float64Array;
 }
 
-export function layoutOf({ nodes, changes, generations }: SnapshotReader): Layout {
-  return { structure: changes.structure, size: nodes.length, generations };
+export function layoutOf({ nodes, changes, versions }: SnapshotReader): Layout {
+  return { structure: changes.structure, size: nodes.length, versions };
 }
 
 export class NodeMemo<T> {

@@ -10,9 +10,12 @@ export class Nominator implements PodNominator {
   readonly #nodeOf = new Map<string, string>();
   /** Node → UID → pod. No empty maps at the inner level. */
   readonly #byNode = new Map<string, Map<string, PodInfo>>();
-  /** Of the nodes in #byNode. */
-  readonly #versions = new Map<string, number>();
-  #lastVersion = 0;
+  readonly #changed: (node: string) => void;
+
+  /** `changed`: told of each node whose promises are others now. */
+  constructor(changed: (node: string) => void = () => undefined) {
+    this.#changed = changed;
+  }
 
   /** Replaces an earlier nomination. '' takes it back. */
   nominate(pod: PodInfo, node: string): void {
@@ -22,7 +25,7 @@ export class Nominator implements PodNominator {
     const pods = this.#byNode.get(node);
     if (pods === undefined) this.#byNode.set(node, new Map([[pod.uid, pod]]));
     else pods.set(pod.uid, pod);
-    this.#versions.set(node, ++this.#lastVersion);
+    this.#changed(node);
   }
 
   /**
@@ -40,10 +43,8 @@ export class Nominator implements PodNominator {
     this.#nodeOf.delete(uid);
     const pods = this.#byNode.get(node);
     pods?.delete(uid);
-    this.#versions.set(node, ++this.#lastVersion);
-    if (pods?.size !== 0) return;
-    this.#byNode.delete(node);
-    this.#versions.delete(node);
+    if (pods?.size === 0) this.#byNode.delete(node);
+    this.#changed(node);
   }
 
   nominatedNode(uid: string): string | undefined {
@@ -58,9 +59,5 @@ export class Nominator implements PodNominator {
 
   isEmpty(): boolean {
     return this.#byNode.size === 0;
-  }
-
-  version(node: string): number {
-    return this.#versions.get(node) ?? 0;
   }
 }

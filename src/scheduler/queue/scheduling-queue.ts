@@ -44,6 +44,8 @@ export interface SchedulingQueueConfig {
    * because something broke. Default: true, as Kubernetes does.
    */
   readonly popFromBackoff?: boolean;
+  /** Told whenever the pods that are promised a node are others. Default: nobody is. */
+  readonly promisesChanged?: (node: string) => void;
   /** Default: nothing is counted. */
   readonly metrics?: SchedulerMetrics;
 }
@@ -71,7 +73,7 @@ export class SchedulingQueue implements PodNominator {
   readonly #unschedulable = new UnschedulablePods();
   readonly #gated = new UnschedulablePods();
   readonly #inFlight = new InFlight();
-  readonly #nominator = new Nominator();
+  readonly #nominator: Nominator;
 
   #sequence = 0;
   #timer: Timer | undefined;
@@ -89,6 +91,7 @@ export class SchedulingQueue implements PodNominator {
     this.#maxUnschedulableMs = config.maxUnschedulableMs ?? 5 * 60_000;
     this.#popFromBackoff = config.popFromBackoff ?? true;
     this.#metrics = config.metrics;
+    this.#nominator = new Nominator(config.promisesChanged);
     this.#active = new KeyedHeap<string, QueuedPod>({ keyOf: (pod) => pod.info.uid, less: config.less });
   }
 
@@ -241,11 +244,6 @@ export class SchedulingQueue implements PodNominator {
   /** PodNominator.isEmpty. */
   isEmpty(): boolean {
     return this.#nominator.isEmpty();
-  }
-
-  /** PodNominator.version. */
-  version(node: string): number {
-    return this.#nominator.version(node);
   }
 
   nominatedPodsForNode(node: string): readonly PodInfo[] {

@@ -50,7 +50,7 @@ export class RecordingLogger implements Logger {
 export function snapshotOf(nodes: readonly NodeInfo[]): SnapshotReader {
   const snapshot = new Snapshot();
   snapshot.nodes = [...nodes];
-  snapshot.generations = Float64Array.from(nodes, ({ generation }) => generation);
+  snapshot.versions = new Float64Array(nodes.length);
   nodes.forEach((node, position) => snapshot.positions.set(node.name, position));
   return snapshot;
 }
@@ -80,7 +80,7 @@ export function makeHandle(overrides: Partial<Handle> = {}): Handle {
     random,
     logger,
     snapshot: snapshotOf([]),
-    nominator: { nominatedPodsForNode: () => [], isEmpty: () => true, version: () => 0, nominatedNode: () => undefined },
+    nominator: { nominatedPodsForNode: () => [], isEmpty: () => true, nominatedNode: () => undefined },
     recorderOf: () => undefined,
     waitingPods: new WaitingPods(),
     extenders: new Extenders({ extenders: [], logger, signal: new AbortController().signal }),

@@ -87,7 +87,8 @@ export class World {
   constructor(queue: Partial<SchedulingQueueConfig> = {}) {
     const [clock, logger] = [new VirtualClock(), new RecordingLogger()];
     this.#cache = new SchedulerCache({ clock, logger });
-    this.queue = new SchedulingQueue({ clock, logger, less: (a, b) => a.sequence < b.sequence, ...queue });
+    const promisesChanged = (node: string): void => this.snapshot.promisesChanged(node);
+    this.queue = new SchedulingQueue({ clock, logger, less: (a, b) => a.sequence < b.sequence, promisesChanged, ...queue });
     this.#informed = new EventHandlers({
       cache: this.#cache,
       queue: this.queue,

@@ -6,7 +6,7 @@ import type { CycleState } from '../../framework/cycle-state.ts';
 import { fitErrorMessage } from '../../framework/fit-error.ts';
 import type { Handle, PluginRegistration } from '../../framework/handle.ts';
 import type { NodeInfo } from '../../framework/node-info.ts';
-import { layoutOf, type NodeAnswers, NodeMemo } from '../../framework/node-memo.ts';
+import { layoutOf, NodeMemo } from '../../framework/node-memo.ts';
 import { NodeToStatus } from '../../framework/node-to-status.ts';
 import type { Pod } from '../../framework/objects.ts';
 import type { PostFilterPlugin, PostFilterResult, Trial } from '../../framework/plugin.ts';
@@ -15,7 +15,7 @@ import { Status } from '../../framework/status.ts';
 import { readArgs } from '../args.ts';
 import { DisruptionBudgets } from './disruption-budgets.ts';
 import { evict } from './eviction.ts';
-import { bestCandidate, type Candidate, hasVictims, NO_VICTIMS, selectVictims, type Victims } from './victims.ts';
+import { bestCandidate, type Candidate, hasVictims, NO_VICTIMS, selectVictims } from './victims.ts';
 
 const NAME = 'DefaultPreemption';
 
@@ -33,7 +33,7 @@ class DefaultPreemption implements PostFilterPlugin {
   readonly name = NAME;
   readonly #args: Args;
   readonly #handle: Handle;
-  readonly #known = new NodeMemo<Victims | Status>(NO_VICTIMS);
+  readonly #known = new NodeMemo<Candidate | Status>(NO_VICTIMS);
   readonly #budgets: DisruptionBudgets;
   /** By UID, the pods whose victims are being deleted: whether they have been tried again meanwhile. */
   readonly #evicting = new Map<string, { triedAgain: boolean }>();
@@ -109,58 +109,54 @@ class DefaultPreemption implements PostFilterPlugin {
 
   /** Enough of them, from some node on, and if there are any one that breaks no budget. `tried`: why other nodes are none. */
   #candidates(state: CycleState, pod: PodInfo, statuses: NodeToStatus, trial: Trial, tried: NodeToStatus): readonly Candidate[] {
-    const { snapshot, random } = this.#handle;
-    const nodes =
+    const { snapshot, nominator, random } = this.#handle;
+    // Of the nodes in question.
+    const positions =
       statuses.absent?.code === 'Unschedulable'
-        ? snapshot.nodes.filter(({ name }) => statuses.get(name)?.code === 'Unschedulable')
-        : statuses
-            .namesWith('Unschedulable')
-            .map((name) => snapshot.get(name))
-            .filter((node) => node !== undefined);
+        ? snapshot.nodes.flatMap(({ name }, position) => (statuses.get(name)?.code === 'Unschedulable' ? position : []))
+        : statuses.positionsWith('Unschedulable', snapshot);
     const candidates: Candidate[] = [];
-    if (nodes.length === 0) return candidates;
+    if (positions.length === 0) return candidates;
     const { minCandidateNodesPercentage: percentage, minCandidateNodesAbsolute: absolute } = this.#args;
-    const wanted = Math.max(Math.trunc((nodes.length * percentage) / 100), absolute);
+    const wanted = Math.max(Math.trunc((positions.length * percentage) / 100), absolute);
     // From the node that it was promised, if there is one: between equals, what was begun there goes on (maybe by another scheduler).
     const { nominatedNodeName } = pod.pod.status;
-    const promised = nominatedNodeName ? nodes.findIndex(({ name }) => name === nominatedNodeName) : -1;
-    const offset = promised < 0 ? random.int(nodes.length) : promised;
+    const promised = nominatedNodeName ? positions.indexOf(snapshot.positionOf(nominatedNodeName) ?? -1) : -1;
+    const offset = promised < 0 ? random.int(positions.length) : promised;
     const template = trial.template(state, pod);
     const known =
       template === undefined
         ? undefined
         : this.#known.of(`${pod.priority} ${this.#budgets.version} ${template}`, layoutOf(snapshot));
+    // What is promised to the pod itself does not stand in its way: of that node, nothing is known from others.
+    const ownNode = nominator.nominatedNode(pod.uid);
+    const own = ownNode === undefined ? undefined : snapshot.positionOf(ownNode);
     let lawful = false;
-    for (let i = 0; i < nodes.length && (candidates.length < wanted || !lawful); i++) {
-      const node = nodes[(offset + i) % nodes.length] as NodeInfo;
-      const victims = this.#victimsOn(node, state, pod, trial, known);
-      if (victims instanceof Status) tried.set(node.name, victims);
-      else if (victims.pods.length > 0) {
-        candidates.push({ node: node.name, victims });
-        lawful ||= victims.violations === 0;
-      } else tried.set(node.name, Status.error(`expected at least one victim pod on node "${node.name}"`, NAME));
+    for (let i = 0; i < positions.length && (candidates.length < wanted || !lawful); i++) {
+      const position = positions[(offset + i) % positions.length] as number;
+      const node = snapshot.nodes[position] as NodeInfo;
+      const candidate =
+        known === undefined || position === own
+          ? this.#candidateAt(node, state, pod, trial)
+          : known.has(position)
+            ? known.get(position)
+            : known.set(position, this.#candidateAt(node, state, pod, trial));
+      if (candidate instanceof Status) tried.set(node, candidate);
+      else {
+        candidates.push(candidate);
+        lawful ||= candidate.victims.violations === 0;
+      }
     }
     return candidates;
   }
 
-  /** `known`: what was found for pods like this one. */
-  #victimsOn(
-    node: NodeInfo,
-    state: CycleState,
-    pod: PodInfo,
-    trial: Trial,
-    known: NodeAnswers<Victims | Status> | undefined,
-  ): Victims | Status {
+  /** The node with who would have to go from it; a status: nothing that goes from there would help. */
+  #candidateAt(node: NodeInfo, state: CycleState, pod: PodInfo, trial: Trial): Candidate | Status {
     if (!hasVictims(pod, node)) return NO_VICTIMS;
-    const find = (): Victims | Status => selectVictims(state.clone(), pod, node.clone(), trial, this.#budgets);
-    const { snapshot, nominator } = this.#handle;
-    const position = snapshot.positionOf(node.name);
-    const promises = nominator.version(node.name);
-    // What is promised to the pod itself does not stand in its way.
-    const own = promises !== 0 && nominator.nominatedNode(pod.uid) === node.name;
-    if (known === undefined || position === undefined || own) return find();
-    if (!known.has(position, promises)) known.set(position, find(), promises);
-    return known.get(position);
+    const victims = selectVictims(state.clone(), pod, node.clone(), trial, this.#budgets);
+    if (victims instanceof Status) return victims;
+    if (victims.pods.length > 0) return { node: node.name, victims };
+    return Status.error(`expected at least one victim pod on node "${node.name}"`, NAME);
   }
 
   /** Goes on behind the scheduler's back. Never rejects. */
