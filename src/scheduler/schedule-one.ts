@@ -168,8 +168,12 @@ export class SchedulingAlgorithm {
     const start = framework.now();
     const feasible: NodeInfo[] = [];
     const positions = this.#positions;
-    for (let i = 0; i < nodes.length && feasible.length < wanted; i++) {
-      const position = (this.#nextStart + i) % nodes.length;
+    const answers = filter?.answers;
+    const own = filter?.own ?? -1;
+    const first = this.#nextStart % nodes.length;
+    let looked = 0;
+    let known = 0;
+    for (let position = first; looked < nodes.length && feasible.length < wanted; looked++) {
       const node = nodes[position] as NodeInfo;
       const answer =
         filter === undefined
@@ -181,8 +185,12 @@ export class SchedulingAlgorithm {
       } else if (answer.code === 'Error') {
         framework.pointRan('Filter', answer.code, start);
         return answer;
-      } else if (filter === undefined) statuses.set(node, answer);
-      else statuses.set(node, answer, position);
+      } else if (answers !== undefined && position !== own && answers.get(position) === answer) known++;
+      else statuses.set(node, answer, filter === undefined ? undefined : position);
+      if (++position === nodes.length) position = 0;
+    }
+    if (answers !== undefined) {
+      statuses.setKnown({ snapshot: this.#snapshot, answers, start: first, count: looked, refused: known, own });
     }
     framework.pointRan('Filter', feasible.length === 0 ? 'Unschedulable' : 'Success', start);
     return feasible;
@@ -264,12 +272,7 @@ function preFilterRefusal(status: Status, statuses: NodeToStatus, nodeCount: num
 export function diagnosisOf(statuses: NodeToStatus, nodeCount: number, narrowedBy: ReadonlySet<string> = NO_PLUGINS): Diagnosis {
   const unschedulablePlugins = new Set(narrowedBy);
   const pendingPlugins = new Set<string>();
-  // Most nodes are refused with the same few statuses, one after the other.
-  let last: Status | undefined;
-  for (const status of statuses.statuses()) {
-    if (status === last) continue;
-    last = status;
-    const { plugin, code } = status;
+  for (const { plugin, code } of statuses.counts().keys()) {
     if (plugin !== undefined) (code === 'Pending' ? pendingPlugins : unschedulablePlugins).add(plugin);
   }
   return { nodeCount, statuses, unschedulablePlugins, pendingPlugins, preFilterMessage: '', postFilterMessage: '' };

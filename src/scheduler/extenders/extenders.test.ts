@@ -201,7 +201,7 @@ describe('SchedulingAlgorithm with extenders', () => {
     const result = await decide(make({ filterVerb: 'filter', nodeCacheCapable: true }));
     if (result.kind !== 'unfit') throw new Error(result.kind);
     expect(result.diagnosis.unschedulablePlugins).toEqual(new Set([EXTENDERS]));
-    expect(result.diagnosis.statuses.statuses().map(({ message }) => message)).toEqual(['no', 'no', 'never']);
+    expect(['a', 'b', 'c'].map((node) => result.diagnosis.statuses.get(node)?.message)).toEqual(['no', 'no', 'never']);
   });
 
   it('asks them about the promised node first', async () => {

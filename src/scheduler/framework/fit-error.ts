@@ -40,17 +40,7 @@ function reasonHistogram(diagnosis: Diagnosis): string[] {
   const count = (status: Status, times: number): void => {
     for (const reason of status.reasons) counts.set(reason, (counts.get(reason) ?? 0) + times);
   };
-  // Most nodes are refused with the same few statuses, one after the other.
-  let [last, times]: [Status | undefined, number] = [undefined, 0];
-  for (const status of diagnosis.statuses.statuses()) {
-    if (status === last) {
-      times++;
-      continue;
-    }
-    if (last !== undefined) count(last, times);
-    [last, times] = [status, 1];
-  }
-  if (last !== undefined) count(last, times);
+  for (const [status, times] of diagnosis.statuses.counts()) count(status, times);
   const { absent, size } = diagnosis.statuses;
   if (absent !== undefined && size < diagnosis.nodeCount) count(absent, diagnosis.nodeCount - size);
   return Array.from(counts, ([reason, times]) => `${times} ${reason}`).sort(byBytes);

@@ -33,11 +33,9 @@ export class NodeAnswers<T> {
     return this.#answers[position] as T;
   }
 
-  /** Answers the answer. */
-  set(position: number, answer: T): T {
+  set(position: number, answer: T): void {
     this.#versions[position] = this.#current[position] as number;
     this.#answers[position] = answer;
-    return answer;
   }
 }
 

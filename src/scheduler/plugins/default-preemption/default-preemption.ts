@@ -15,7 +15,7 @@ import { Status } from '../../framework/status.ts';
 import { readArgs } from '../args.ts';
 import { DisruptionBudgets } from './disruption-budgets.ts';
 import { evict } from './eviction.ts';
-import { bestCandidate, type Candidate, hasVictims, NO_VICTIMS, selectVictims } from './victims.ts';
+import { bestCandidate, type Candidate, candidateOf, hasVictims, NO_VICTIMS, selectVictims } from './victims.ts';
 
 const NAME = 'DefaultPreemption';
 
@@ -35,6 +35,9 @@ class DefaultPreemption implements PostFilterPlugin {
   readonly #handle: Handle;
   readonly #known = new NodeMemo<Candidate | Status>(NO_VICTIMS);
   readonly #budgets: DisruptionBudgets;
+  /** In this cycle: the positions of the nodes in question, and why those that were looked at are no candidates. Kept, so that a cycle allocates little. */
+  readonly #positions: number[] = [];
+  readonly #refused: (Status | undefined)[] = [];
   /** By UID, the pods whose victims are being deleted: whether they have been tried again meanwhile. */
   readonly #evicting = new Map<string, { triedAgain: boolean }>();
 
@@ -84,7 +87,7 @@ class DefaultPreemption implements PostFilterPlugin {
       if (left.size > 0)
         return this.#take(
           pod,
-          Array.from(left, ([node, victims]) => ({ node, victims })),
+          Array.from(left, ([node, victims]) => candidateOf(node, victims)),
         );
       return { status: refusal('no candidate node for preemption') };
     } catch (err) {
@@ -107,22 +110,20 @@ class DefaultPreemption implements PostFilterPlugin {
     return waits ? 'not eligible due to a terminating pod on the nominated node.' : undefined;
   }
 
-  /** Enough of them, from some node on, and if there are any one that breaks no budget. `tried`: why other nodes are none. */
+  /** Enough of them, from some node on, and if there are any one that breaks no budget. `tried`: if there are none, why. */
   #candidates(state: CycleState, pod: PodInfo, statuses: NodeToStatus, trial: Trial, tried: NodeToStatus): readonly Candidate[] {
     const { snapshot, nominator, random } = this.#handle;
-    // Of the nodes in question.
-    const positions =
-      statuses.absent?.code === 'Unschedulable'
-        ? snapshot.nodes.flatMap(({ name }, position) => (statuses.get(name)?.code === 'Unschedulable' ? position : []))
-        : statuses.positionsWith('Unschedulable', snapshot);
+    const positions = this.#positions;
+    const count = this.#inQuestion(statuses);
     const candidates: Candidate[] = [];
-    if (positions.length === 0) return candidates;
+    if (count === 0) return candidates;
     const { minCandidateNodesPercentage: percentage, minCandidateNodesAbsolute: absolute } = this.#args;
-    const wanted = Math.max(Math.trunc((positions.length * percentage) / 100), absolute);
+    const wanted = Math.max(Math.trunc((count * percentage) / 100), absolute);
     // From the node that it was promised, if there is one: between equals, what was begun there goes on (maybe by another scheduler).
     const { nominatedNodeName } = pod.pod.status;
-    const promised = nominatedNodeName ? positions.indexOf(snapshot.positionOf(nominatedNodeName) ?? -1) : -1;
-    const offset = promised < 0 ? random.int(positions.length) : promised;
+    const at = nominatedNodeName ? snapshot.positionOf(nominatedNodeName) : undefined;
+    const promised = at === undefined ? -1 : positions.indexOf(at);
+    const first = promised < 0 || promised >= count ? random.int(count) : promised;
     const template = trial.template(state, pod);
     const known =
       template === undefined
@@ -131,23 +132,45 @@ class DefaultPreemption implements PostFilterPlugin {
     // What is promised to the pod itself does not stand in its way: of that node, nothing is known from others.
     const ownNode = nominator.nominatedNode(pod.uid);
     const own = ownNode === undefined ? undefined : snapshot.positionOf(ownNode);
+    const refused = this.#refused;
+    let next = first;
     let lawful = false;
-    for (let i = 0; i < positions.length && (candidates.length < wanted || !lawful); i++) {
-      const position = positions[(offset + i) % positions.length] as number;
-      const node = snapshot.nodes[position] as NodeInfo;
-      const candidate =
-        known === undefined || position === own
-          ? this.#candidateAt(node, state, pod, trial)
-          : known.has(position)
-            ? known.get(position)
-            : known.set(position, this.#candidateAt(node, state, pod, trial));
-      if (candidate instanceof Status) tried.set(node, candidate);
-      else {
-        candidates.push(candidate);
-        lawful ||= candidate.victims.violations === 0;
+    for (let i = 0; i < count && (candidates.length < wanted || !lawful); i++) {
+      const position = positions[next] as number;
+      if (++next === count) next = 0;
+      let candidate: Candidate | Status;
+      if (known !== undefined && position !== own && known.has(position)) {
+        candidate = known.get(position);
+      } else {
+        candidate = this.#candidateAt(snapshot.nodes[position] as NodeInfo, state, pod, trial);
+        if (position !== own) known?.set(position, candidate);
+      }
+      refused[i] = candidate instanceof Status ? candidate : undefined;
+      if (candidate instanceof Status) continue;
+      candidates.push(candidate);
+      lawful ||= candidate.price.violations === 0;
+    }
+    // Otherwise nobody asks.
+    if (candidates.length === 0) {
+      for (let i = 0; i < count; i++) {
+        const position = positions[(first + i) % count] as number;
+        tried.set(snapshot.nodes[position] as NodeInfo, refused[i] as Status, position);
       }
     }
     return candidates;
+  }
+
+  /** Puts the positions of the nodes on which less important pods might be in the way into #positions; answers how many there are. */
+  #inQuestion(statuses: NodeToStatus): number {
+    const { snapshot } = this.#handle;
+    if (statuses.absent?.code !== 'Unschedulable') {
+      return statuses.positionsWith('Unschedulable', snapshot, this.#positions);
+    }
+    let count = 0;
+    snapshot.nodes.forEach(({ name }, position) => {
+      if (statuses.get(name)?.code === 'Unschedulable') this.#positions[count++] = position;
+    });
+    return count;
   }
 
   /** The node with who would have to go from it; a status: nothing that goes from there would help. */
@@ -155,7 +178,7 @@ class DefaultPreemption implements PostFilterPlugin {
     if (!hasVictims(pod, node)) return NO_VICTIMS;
     const victims = selectVictims(state.clone(), pod, node.clone(), trial, this.#budgets);
     if (victims instanceof Status) return victims;
-    if (victims.pods.length > 0) return { node: node.name, victims };
+    if (victims.pods.length > 0) return candidateOf(node.name, victims);
     return Status.error(`expected at least one victim pod on node "${node.name}"`, NAME);
   }
 

@@ -9,7 +9,7 @@ import { Status } from '../../framework/status.ts';
 import { TestInformers } from '../../testing/informers.ts';
 import { makeNodeInfo, makePodInfo } from '../../testing/objects.ts';
 import { DisruptionBudgets } from './disruption-budgets.ts';
-import { bestCandidate, byImportance, type Candidate, hasVictims, selectVictims } from './victims.ts';
+import { bestCandidate, byImportance, type Candidate, candidateOf, hasVictims, selectVictims } from './victims.ts';
 
 const FULL = new Status('Unschedulable', ['Insufficient cpu']);
 const fits = (pod: PodInfo, node: NodeInfo): boolean =>
@@ -144,14 +144,9 @@ describe('byImportance', () => {
 });
 
 describe('bestCandidate', () => {
-  const candidate = (node: string, ...victims: PodInfo[]): Candidate => ({
-    node,
-    victims: { pods: victims.sort(byImportance), violations: 0 },
-  });
-  const breaking = (violations: number, { node, victims }: Candidate): Candidate => ({
-    node,
-    victims: { ...victims, violations },
-  });
+  const candidate = (node: string, ...victims: PodInfo[]): Candidate =>
+    candidateOf(node, { pods: victims.sort(byImportance), violations: 0 });
+  const breaking = (violations: number, { node, victims }: Candidate): Candidate => candidateOf(node, { ...victims, violations });
   const [early, late] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'];
 
   it.each([

@@ -16,10 +16,16 @@ export interface Victims {
   readonly violations: number;
 }
 
+/** A node with who would have to go from it. Those of one node are found once, and compared for every pod that comes. */
 export interface Candidate {
   readonly node: string;
   /** At least one. */
   readonly victims: Victims;
+  readonly price: Price;
+}
+
+export function candidateOf(node: string, victims: Victims): Candidate {
+  return { node, victims, price: priceOf(victims) };
 }
 
 export const NO_VICTIMS = new Status('UnschedulableAndUnresolvable', ['No preemption victims found for incoming pod']);
@@ -95,12 +101,7 @@ interface Price {
   readonly earliest: string;
 }
 
-/** By the victims: those of one node are found once, and compared for every pod that comes. */
-const prices = new WeakMap<Victims, Price>();
-
-function priceOf({ victims }: Candidate): Price {
-  const known = prices.get(victims);
-  if (known !== undefined) return known;
+function priceOf(victims: Victims): Price {
   let [highest, sum, earliest] = [-Infinity, 0, startOf()];
   for (const { priority, pod } of victims.pods) {
     const start = startOf(pod);
@@ -109,9 +110,7 @@ function priceOf({ victims }: Candidate): Price {
     // Shifted, so that few pods of a negative priority are not worse than many.
     sum += priority + 2 ** 31;
   }
-  const price = { violations: victims.violations, highest, sum, count: victims.pods.length, earliest };
-  prices.set(victims, price);
-  return price;
+  return { violations: victims.violations, highest, sum, count: victims.pods.length, earliest };
 }
 
 /**
@@ -129,10 +128,8 @@ function comparePrices(a: Price, b: Price): number {
 /** The first of the best. `candidates` is not empty. */
 export function bestCandidate(candidates: readonly Candidate[]): Candidate {
   let best = candidates[0] as Candidate;
-  let least = priceOf(best);
   for (const candidate of candidates) {
-    const price = priceOf(candidate);
-    if (comparePrices(price, least) < 0) [best, least] = [candidate, price];
+    if (comparePrices(candidate.price, best.price) < 0) best = candidate;
   }
   return best;
 }
