@@ -1,10 +1,10 @@
 // A pod with all that scheduling asks of it again and again, computed once per version of the pod.
 
 import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { Container } from '../../api/core/v1/index.ts';
+import type { Container, Volume } from '../../api/core/v1/index.ts';
 import { affinityTermsOf, type AffinityTerms, hasAffinityTerms } from './affinity-terms.ts';
 import { type Pod, podKey } from './objects.ts';
-import { claimsOf, type ClaimUse, isExclusiveDisk } from './pod-volumes.ts';
+import { claimsOf, type ClaimUse, disksOf, isExclusiveDisk } from './pod-volumes.ts';
 import { podRequests } from './pod-requests.ts';
 import type { Resource } from './resource.ts';
 
@@ -31,7 +31,9 @@ export class PodInfo {
   readonly hasAffinity: boolean;
   /** The claims that it mounts. */
   readonly claims: readonly ClaimUse[];
-  /** Whether its volumes may keep other pods off its node: it has claims, or disks of which there is one. */
+  /** Those of its volumes that are disks of clouds. */
+  readonly disks: readonly Immutable<Volume>[];
+  /** Whether its volumes may keep other pods off its node: it has claims, or disks. */
   readonly hasVolumes: boolean;
   #group: string | undefined;
 
@@ -47,7 +49,8 @@ export class PodInfo {
     this.hostPorts = hostPortsOf(pod);
     this.hasAffinity = hasAffinityTerms(pod);
     this.claims = claimsOf(pod);
-    this.hasVolumes = this.claims.length > 0 || (pod.spec.volumes?.some(isExclusiveDisk) ?? false);
+    this.disks = disksOf(pod);
+    this.hasVolumes = this.claims.length > 0 || this.disks.length > 0 || (pod.spec.volumes?.some(isExclusiveDisk) ?? false);
   }
 
   /** Pods of the same group are the same for every selector: same namespace, same labels, and both or neither being deleted. */

@@ -1,5 +1,6 @@
 // Which claims a pod mounts, and whether its volumes say anything about where it can run.
 
+import { pluginOfSource } from '../../api/core/v1/csi-migration/index.ts';
 import type { Volume } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { Pod } from './objects.ts';
@@ -29,6 +30,14 @@ function claimOf({ metadata }: Pod, volume: Immutable<Volume>): ClaimUse | undef
   if (volume.persistentVolumeClaim !== undefined) return { name: volume.persistentVolumeClaim.claimName, ephemeral: false };
   if (volume.ephemeral !== undefined) return { name: `${metadata.name}-${volume.name}`, ephemeral: true };
   return undefined;
+}
+
+const NO_DISKS: readonly Immutable<Volume>[] = [];
+
+/** Disks of clouds that are named in the pod itself, which their CSI drivers attach. */
+export function disksOf({ spec: { volumes } }: Pod): readonly Immutable<Volume>[] {
+  const disks = volumes?.filter((volume) => pluginOfSource(volume) !== undefined) ?? NO_DISKS;
+  return disks.length === 0 ? NO_DISKS : disks;
 }
 
 /** A disk that is named in the pod itself and can only be attached in one place, or only by readers. */

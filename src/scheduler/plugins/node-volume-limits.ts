@@ -1,6 +1,7 @@
 // NodeVolumeLimits: a node can attach only so many volumes of a CSI driver; its CSINode says how many.
 
-import { persistentVolumeClaims, persistentVolumes } from '../../api/core/v1/index.ts';
+import { CsiMigrationError } from '../../api/core/v1/csi-migration/index.ts';
+import { persistentVolumeClaims, persistentVolumes, type Volume } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import { type CSINode, csiNodes, storageClasses, type VolumeAttachment, volumeAttachments } from '../../api/storage/v1/index.ts';
 import { type StateKey, stateKey } from '../framework/cycle-state.ts';
@@ -9,11 +10,13 @@ import type { Handle, PluginRegistration } from '../framework/handle.ts';
 import type { NodeInfo } from '../framework/node-info.ts';
 import type { Pod } from '../framework/objects.ts';
 import type { FilterPlugin, PreFilterPlugin } from '../framework/plugin.ts';
-import { claimsOf, type ClaimUse } from '../framework/pod-volumes.ts';
+import type { PodInfo } from '../framework/pod-info.ts';
+import { claimsOf, type ClaimUse, disksOf } from '../framework/pod-volumes.ts';
 import { Status } from '../framework/status.ts';
 import { noArgs } from './args.ts';
 import { podsOf } from './hints.ts';
 import { classOfClaim, concernsClaimOf, notFoundMessage, notOwnedBy, type PersistentVolumeClaim } from './volumes/claims.ts';
+import { type Attachable, attachableOf, attachableOfInline, driverOf } from './volumes/migration.ts';
 
 const NAME = 'NodeVolumeLimits';
 const SKIP = new Status('Skip', [], NAME);
@@ -37,8 +40,8 @@ export const nodeVolumeLimits: PluginRegistration = {
     return {
       name: NAME,
       preFilter(state, pod) {
-        if (pod.claims.length === 0) return SKIP;
-        const wanted = find.wantedBy(pod.pod, pod.claims);
+        if (!mayNeedVolumes(pod)) return SKIP;
+        const wanted = find.wantedBy(pod.pod, pod.claims, pod.disks);
         if (!(wanted instanceof Status) && wanted.size === 0) return SKIP;
         state.write(WANTED, wanted);
         return undefined;
@@ -68,12 +71,12 @@ export const nodeVolumeLimits: PluginRegistration = {
         }
         return undefined;
       },
-      filterTemplate: (pod) => (pod.claims.length === 0 ? '' : undefined),
+      filterTemplate: (pod) => (mayNeedVolumes(pod) ? undefined : ''),
       eventsToRegister: () => [
         // Without a CSINode there is no limit.
         { event: clusterEvent('CSINode', ActionType.Add | ActionType.Delete, 'CSINode') },
         { event: clusterEvent('CSINode', UPDATE, 'CSINodeUpdate'), hint: raisedLimit },
-        { event: clusterEvent('AssignedPod', ActionType.Delete, 'AssignedPodDelete'), hint: hadClaims },
+        { event: clusterEvent('AssignedPod', ActionType.Delete, 'AssignedPodDelete'), hint: hadVolumes },
         {
           event: clusterEvent('PersistentVolumeClaim', ActionType.Add, 'PersistentVolumeClaimAdd'),
           hint: concernsClaimOf(),
@@ -81,7 +84,7 @@ export const nodeVolumeLimits: PluginRegistration = {
         {
           event: clusterEvent('VolumeAttachment', ActionType.Delete, 'VolumeAttachmentDelete'),
           hint: (pod, { before }) => {
-            const wanted = find.wantedBy(pod, claimsOf(pod));
+            const wanted = find.wantedBy(pod, claimsOf(pod), disksOf(pod));
             const { attacher } = (before as Immutable<VolumeAttachment>).spec;
             return wanted instanceof Status || [...wanted.values()].includes(attacher);
           },
@@ -91,7 +94,11 @@ export const nodeVolumeLimits: PluginRegistration = {
   },
 };
 
-/** Finds the CSI volumes behind claims. */
+function mayNeedVolumes({ claims, disks }: PodInfo): boolean {
+  return claims.length > 0 || disks.length > 0;
+}
+
+/** Finds the volumes of CSI drivers behind claims, and those that were moved to them from in-tree plugins. */
 class VolumeFinder {
   readonly #claims;
   readonly #volumes;
@@ -108,7 +115,7 @@ class VolumeFinder {
   }
 
   /** What a pod would need attached, or why it cannot be scheduled. */
-  wantedBy(pod: Pod, uses: readonly ClaimUse[]): Volumes | Status {
+  wantedBy(pod: Pod, uses: readonly ClaimUse[], disks: readonly Immutable<Volume>[]): Volumes | Status {
     const volumes = new Map<string, string>();
     const { namespace = '' } = pod.metadata;
     for (const { name, ephemeral } of uses) {
@@ -122,20 +129,29 @@ class VolumeFinder {
       if (foreign !== undefined) return new Status('Error', [foreign], NAME);
       this.#add(claim, volumes);
     }
+    for (const disk of disks) {
+      try {
+        count(attachableOfInline(disk, namespace), volumes);
+      } catch (err) {
+        if (!(err instanceof CsiMigrationError)) throw err;
+        return new Status('Error', [`converting volume(${disk.name}) from inline to csi: ${err.message}`], NAME);
+      }
+    }
     return volumes;
   }
 
   /** No fewer than attachedTo finds, and found without looking at any. */
   mostAttachedTo({ name, podsWithVolumes }: NodeInfo): number {
     let most = this.#attachments.size === 0 ? 0 : this.#attachments.byIndex(BY_NODE, name).length;
-    for (const { claims } of podsWithVolumes) most += claims.length;
+    for (const { claims, disks } of podsWithVolumes) most += claims.length + disks.length;
     return most;
   }
 
   /** By the pods that are there, and by what was attached for others. */
   attachedTo({ name, podsWithVolumes }: NodeInfo): Volumes {
     const volumes = new Map<string, string>();
-    for (const { pod, claims } of podsWithVolumes) {
+    for (const { pod, claims, disks } of podsWithVolumes) {
+      for (const disk of disks) count(attachableOfRunning(disk, pod), volumes);
       for (const use of claims) {
         const claim = this.#claims.get(pod.metadata.namespace ?? '', use.name);
         if (claim !== undefined) this.#add(claim, volumes);
@@ -144,7 +160,7 @@ class VolumeFinder {
     for (const { spec } of this.#attachments.byIndex(BY_NODE, name)) {
       const { persistentVolumeName } = spec.source;
       const csi = persistentVolumeName === undefined ? undefined : this.#volumes.get('', persistentVolumeName)?.spec.csi;
-      if (csi !== undefined) volumes.set(`${csi.driver}/${csi.volumeHandle}`, csi.driver);
+      if (csi !== undefined) count({ driver: csi.driver, handle: csi.volumeHandle }, volumes);
     }
     return volumes;
   }
@@ -153,15 +169,29 @@ class VolumeFinder {
     const { volumeName } = claim.spec;
     const volume = volumeName ? this.#volumes.get('', volumeName) : undefined;
     if (volume !== undefined) {
-      const { csi } = volume.spec;
-      if (csi !== undefined) volumes.set(`${csi.driver}/${csi.volumeHandle}`, csi.driver);
+      count(attachableOf(volume), volumes);
       return;
     }
     // Not bound: its class says which driver it will be of. Without a class it is bound before it is of any use.
     const { metadata } = claim;
     const provisioner = this.#classes.get('', classOfClaim(claim))?.provisioner;
+    const driver = provisioner ? driverOf(provisioner) : undefined;
     // No handle has a NUL in it.
-    if (provisioner) volumes.set(`${provisioner}/\0${metadata.namespace}/${metadata.name}`, provisioner);
+    if (driver !== undefined) volumes.set(`${driver}/\0${metadata.namespace}/${metadata.name}`, driver);
+  }
+}
+
+function count(attachable: Attachable | undefined, volumes: Map<string, string>): void {
+  if (attachable !== undefined) volumes.set(`${attachable.driver}/${attachable.handle}`, attachable.driver);
+}
+
+/** What no driver understands is attached nowhere. */
+function attachableOfRunning(disk: Immutable<Volume>, { metadata }: Pod): Attachable | undefined {
+  try {
+    return attachableOfInline(disk, metadata.namespace ?? '');
+  } catch (err) {
+    if (err instanceof CsiMigrationError) return undefined;
+    throw err;
   }
 }
 
@@ -190,7 +220,7 @@ const raisedLimit: QueueingHint = (_pod, { before, after }) => {
   return false;
 };
 
-const hadClaims: QueueingHint = (_pod, objects) => {
+const hadVolumes: QueueingHint = (_pod, objects) => {
   const { before } = podsOf(objects);
-  return before !== undefined && claimsOf(before).length > 0;
+  return before !== undefined && (claimsOf(before).length > 0 || disksOf(before).length > 0);
 };

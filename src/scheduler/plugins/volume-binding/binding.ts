@@ -1,6 +1,7 @@
 // Carrying out what was decided for a pod: volumes are given to claims, claims are told for which node to make a volume, and
 // the pod waits until all of its claims are bound. The binder of volumes does the rest, elsewhere.
 
+import { CsiMigrationError } from '../../../api/core/v1/csi-migration/index.ts';
 import {
   nodes,
   type PersistentVolume as CoreVolume,
@@ -16,7 +17,7 @@ import type { PodInfo } from '../../framework/pod-info.ts';
 import { type AssumeCache, isOlder } from '../assume-cache.ts';
 import { claimKey, isFullyBound, type PersistentVolume, type PersistentVolumeClaim } from '../volumes/claims.ts';
 import { isAccessible, isBoundTo } from './matching.ts';
-import { type Decision, SELECTED_NODE } from './volumes.ts';
+import { type Decision, SELECTED_NODE, type View } from './volumes.ts';
 
 const BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller';
 /** Claims and volumes tell of their changes; what else matters (nodes, the pod) is looked at so often. */
@@ -41,6 +42,7 @@ export interface VolumeBinderConfig {
   readonly handle: Handle;
   readonly volumes: AssumeCache<PersistentVolume>;
   readonly claims: AssumeCache<PersistentVolumeClaim>;
+  readonly seenFrom: View;
   /** How long a pod waits for its claims to be bound. */
   readonly timeoutMs: number;
 }
@@ -119,7 +121,7 @@ export class VolumeBinder {
     const claimNow = this.#config.claims.getSeen(claimKey(claim));
     if (claimNow === undefined) throw failed(`failed to check binding: ${missingClaim(claim)}`);
     if (isOlder(now, volume)) return false;
-    checkAccess(now, node, failed);
+    this.#checkAccess(now, node, failed);
     if (!now.spec.claimRef?.uid) throw failed(`ClaimRef got reset for pv ${quote(objectKey(volume))}`);
     return isFullyBound(claimNow);
   }
@@ -135,8 +137,21 @@ export class VolumeBinder {
     if (!now.spec.volumeName) return false;
     const volume = this.#config.volumes.getSeen(now.spec.volumeName);
     if (volume === undefined) return false;
-    checkAccess(volume, node, failed);
+    this.#checkAccess(volume, node, failed);
     return isFullyBound(now);
+  }
+
+  #checkAccess(volume: PersistentVolume, node: Node, failed: (why: string) => BindingError): void {
+    let accessible: boolean;
+    try {
+      accessible = isAccessible(this.#config.seenFrom(volume, node), node);
+    } catch (err) {
+      if (err instanceof CsiMigrationError) throw failed(`failed to translate pv to csi: ${err.message}`);
+      throw err;
+    }
+    if (accessible) return;
+    const [name, at] = [quote(objectKey(volume)), quote(node.metadata.name)];
+    throw failed(`pv ${name} node affinity doesn't match node ${at}: no matching NodeSelectorTerms`);
   }
 
   async #nextChange({ volumes, claims }: Assumed, signal: AbortSignal): Promise<void> {
@@ -154,12 +169,6 @@ export class VolumeBinder {
     for (const key of volumeKeys) volumeCache.forget(key, changed);
     signal.throwIfAborted();
   }
-}
-
-function checkAccess(volume: PersistentVolume, node: Node, failed: (why: string) => BindingError): void {
-  if (isAccessible(volume, node)) return;
-  const [name, at] = [quote(objectKey(volume)), quote(node.metadata.name)];
-  throw failed(`pv ${name} node affinity doesn't match node ${at}: no matching NodeSelectorTerms`);
 }
 
 function missingClaim(claim: PersistentVolumeClaim): string {

@@ -6,6 +6,8 @@ import { persistentVolumeClaims, persistentVolumes } from '../../../api/core/v1/
 import {
   type CSIDriver,
   csiDrivers,
+  type CSINode,
+  csiNodes,
   csiStorageCapacities,
   type CSIStorageCapacity,
   storageClasses,
@@ -136,6 +138,62 @@ describe('VolumeBinding with bound claims', () => {
     const missing = 'node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)';
     expect(ask(plugin, pod('gone'), [a, b])).toEqual([refused(missing), refused(missing)]);
     expect(ask(plugin, makePodInfo('p'), [a, b])).toBe('skip');
+  });
+});
+
+describe('VolumeBinding with volumes of in-tree plugins', () => {
+  const csiNode = (name: string, plugins?: string): CSINode => ({
+    metadata: {
+      name,
+      uid: name,
+      resourceVersion: '1',
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      ...(plugins !== undefined && { annotations: { 'storage.alpha.kubernetes.io/migrated-plugins': plugins } }),
+    },
+    spec: { drivers: [] },
+  });
+  const inZone = (key: string) => ({
+    nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator: 'In' as const, values: ['z1'] }] }] } },
+  });
+  const ZONE = 'topology.kubernetes.io/zone';
+  const nodes = ['plain', 'migrated', 'elsewhere'].map((name) => {
+    const zone = name === 'elsewhere' ? 'z2' : 'z1';
+    return makeNodeInfo(name, { labels: name === 'plain' ? { [ZONE]: zone } : { 'topology.ebs.csi.aws.com/zone': zone } });
+  });
+
+  it('asks for the labels of the driver where the node leaves them to it', async () => {
+    const ebs = { awsElasticBlockStore: { volumeID: 'vol-1' } };
+    const put = (name: string, options: VolumeOptions): void => {
+      world.put(persistentVolumes, makeVolume(name, { phase: 'Bound', ...options }));
+      world.put(persistentVolumeClaims, makeClaim(name, { volume: name }));
+    };
+    put('by-affinity', { spec: { ...ebs, ...inZone(ZONE) } });
+    put('by-label', { spec: ebs, labels: { [ZONE]: 'z1' } });
+    put('other', { spec: { hostPath: { path: '/x' }, ...inZone(ZONE) } });
+    put('wrong', { spec: { awsElasticBlockStore: { volumeID: 'aws://z1/x' } } });
+    world.put(csiNodes, csiNode('plain', 'kubernetes.io/gce-pd'));
+    for (const name of ['migrated', 'elsewhere'])
+      world.put(csiNodes, csiNode(name, 'kubernetes.io/gce-pd,kubernetes.io/aws-ebs'));
+    const plugin = await make();
+    expect(ask(plugin, pod('by-affinity'), nodes)).toEqual(['ok', 'ok', NODE_CONFLICT]);
+    expect(ask(plugin, pod('by-label'), nodes)).toEqual(['ok', 'ok', NODE_CONFLICT]);
+    expect(ask(plugin, pod('other'), nodes)).toEqual(['ok', NODE_CONFLICT, NODE_CONFLICT]);
+    const why = 'failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://z1/x)';
+    const error = `Error: could not translate pv: ${why}`;
+    expect(ask(plugin, pod('wrong'), nodes)).toEqual(['ok', error, error]);
+  });
+
+  it('is woken by nodes that leave more of them to drivers', async () => {
+    const plugin = await make();
+    const wakes = (before: CSINode | undefined, after: CSINode): boolean =>
+      (plugin.eventsToRegister?.() ?? []).some(
+        ({ event, hint }) =>
+          matchesEvent(event, clusterEvent('CSINode', before === undefined ? ActionType.Add : UPDATE, '')) &&
+          (hint?.(pod('c').pod, { before, after }) ?? true),
+      );
+    expect(wakes(undefined, csiNode('n'))).toBe(true);
+    expect(wakes(csiNode('n'), csiNode('n', 'kubernetes.io/aws-ebs'))).toBe(true);
+    expect(wakes(csiNode('n'), csiNode('n'))).toBe(false);
   });
 });
 

@@ -1,7 +1,14 @@
 // VolumeBinding: a pod goes where its volumes can be used, and claims that have waited for their first pod get theirs there.
 
+import { CsiMigrationError } from '../../../api/core/v1/csi-migration/index.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../api/core/v1/index.ts';
-import { type CSIDriver, type CSIStorageCapacity, storageClasses } from '../../../api/storage/v1/index.ts';
+import {
+  type CSIDriver,
+  type CSINode,
+  csiNodes,
+  type CSIStorageCapacity,
+  storageClasses,
+} from '../../../api/storage/v1/index.ts';
 import type { Immutable } from '../../../api/meta/v1/index.ts';
 import { semanticEqual } from '../../../machinery/deep.ts';
 import * as field from '../../../machinery/field.ts';
@@ -27,10 +34,11 @@ import {
   type PersistentVolumeClaim,
   type StorageClass,
 } from '../volumes/claims.ts';
+import { isMigratable, migratedPluginsOf, seenFrom } from '../volumes/migration.ts';
 import { type Assumed, VolumeBinder } from './binding.ts';
 import { Matches } from './matching.ts';
 import { largestVolume, Provisioner } from './provisioning.ts';
-import { bySize, decide, type Decision, type OpenClaim, type PodClaims } from './volumes.ts';
+import { bySize, decide, type Decision, type OpenClaim, type PodClaims, type View } from './volumes.ts';
 
 const NAME = 'VolumeBinding';
 const SKIP = new Status('Skip', [], NAME);
@@ -56,6 +64,7 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
   readonly #classes;
   readonly #provisioner: Provisioner;
   readonly #binder: VolumeBinder;
+  readonly #seenFrom: View;
 
   constructor(handle: Handle, timeoutMs: number) {
     const { informers, ended } = handle;
@@ -65,7 +74,10 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
     this.#claims = new AssumeCache({ informer: informers.informerFor(persistentVolumeClaims), ended });
     this.#classes = informers.informerFor(storageClasses).lister;
     this.#provisioner = new Provisioner(handle);
-    this.#binder = new VolumeBinder({ handle, volumes: this.#volumes, claims: this.#claims, timeoutMs });
+    const drivers = informers.informerFor(csiNodes).lister;
+    this.#seenFrom = (volume, { metadata }) => seenFrom(volume, drivers.get('', metadata.name));
+    const [seen, claims] = [this.#seenFrom, this.#claims];
+    this.#binder = new VolumeBinder({ handle, volumes: this.#volumes, claims, seenFrom: seen, timeoutMs });
   }
 
   preFilter(state: Parameters<PreFilterPlugin['preFilter']>[0], pod: PodInfo): Status | undefined {
@@ -83,7 +95,13 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
   filter(state: Parameters<FilterPlugin['filter']>[0], _pod: PodInfo, { name, node }: NodeInfo): Answer {
     const volumes = state.read(VOLUMES);
     if (volumes === undefined || node === undefined) return undefined;
-    const decision = decide(volumes.claims, node);
+    let decision: Decision | Status;
+    try {
+      decision = decide(volumes.claims, node, this.#seenFrom);
+    } catch (err) {
+      if (err instanceof CsiMigrationError) return Status.error(err, NAME);
+      throw err;
+    }
     if (decision instanceof Status) return decision;
     if (volumes.claims.open.length > 0) volumes.decisions.set(name, decision);
     return undefined;
@@ -164,7 +182,7 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
       if (isFullyBound(claim)) {
         const volume = this.#volumes.get(claim.spec.volumeName ?? '');
         if (volume === undefined) volumeMissing = true;
-        else if (volume.spec.nodeAffinity?.required !== undefined) bound.push(volume);
+        else if (volume.spec.nodeAffinity?.required !== undefined || isMigratable(volume)) bound.push(volume);
         continue;
       }
       const className = classOfClaim(claim);
@@ -203,11 +221,16 @@ const moreSpace: QueueingHint = (_pod, { before, after }) => {
 const spaceUnasked: QueueingHint = (_pod, { before, after }) =>
   (before as Immutable<CSIDriver>).spec.storageCapacity === true && (after as Immutable<CSIDriver>).spec.storageCapacity !== true;
 
+/** Its kubelet leaves other plugins to drivers. */
+const migratesOthers: QueueingHint = (_pod, { before, after }) =>
+  before === undefined || migratedPluginsOf(before as Immutable<CSINode>) !== migratedPluginsOf(after as Immutable<CSINode>);
+
 const EVENTS: readonly ClusterEventWithHint[] = [
   { event: clusterEvent('StorageClass', ActionType.Add | UPDATE, 'StorageClass'), hint: classAllowsMore },
   { event: clusterEvent('PersistentVolumeClaim', ActionType.Add | UPDATE, 'PersistentVolumeClaim'), hint: concernsClaimOf() },
   { event: clusterEvent('PersistentVolume', ActionType.Add | UPDATE, 'PersistentVolume') },
   { event: clusterEvent('Node', ActionType.Add | ActionType.UpdateNodeLabel, 'Node') },
+  { event: clusterEvent('CSINode', ActionType.Add | UPDATE, 'CSINode'), hint: migratesOthers },
   { event: clusterEvent('CSIDriver', UPDATE, 'CSIDriverUpdate'), hint: spaceUnasked },
   { event: clusterEvent('CSIStorageCapacity', ActionType.Add | UPDATE, 'CSIStorageCapacity'), hint: moreSpace },
 ];

@@ -61,10 +61,13 @@ const statuses: readonly Status[] = Array.from({ length: 16 }, (_, bits) => {
 
 const NOTHING: Decision = { bind: [], provision: [] };
 
-/** What would have to be done, or why the pod cannot run on the node. */
-export function decide(claims: PodClaims, node: Node): Decision | Status {
+/** A volume as a node sees it: some are of a driver that knows nodes by other labels. */
+export type View = (volume: PersistentVolume, node: Node) => PersistentVolume;
+
+/** What would have to be done, or why the pod cannot run on the node. Throws CsiMigrationError, as `seenFrom` does. */
+export function decide(claims: PodClaims, node: Node, seenFrom: View): Decision | Status {
   let bits = claims.volumeMissing ? NO_VOLUME : 0;
-  if (!claims.bound.every((volume) => isAccessible(volume, node))) bits |= NODE_CONFLICT;
+  if (!claims.bound.every((volume) => isAccessible(seenFrom(volume, node), node))) bits |= NODE_CONFLICT;
   const decision = claims.open.length === 0 ? NOTHING : decideOpen(claims.open, node);
   if (typeof decision === 'number') bits |= decision;
   return bits === 0 ? (decision as Decision) : (statuses[bits] as Status);

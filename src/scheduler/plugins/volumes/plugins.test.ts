@@ -228,6 +228,41 @@ describe('NodeVolumeLimits', () => {
     expect(wakes(plugin, pod, deleted('VolumeAttachment'), { before: foreign })).toBe(false);
   });
 
+  it('counts volumes of in-tree plugins for the drivers that have replaced them', async () => {
+    const driver = 'ebs.csi.aws.com';
+    const ebs = (volumeID: string) => ({ awsElasticBlockStore: { volumeID } });
+    world.put(persistentVolumes, makeVolume('a', { phase: 'Bound', spec: ebs('aws://z/vol-a') }));
+    world.put(persistentVolumeClaims, makeClaim('a', { volume: 'a' }));
+    world.put(persistentVolumes, makeVolume('f', { spec: { vsphereVolume: { volumePath: 'p' } } }));
+    world.put(persistentVolumeClaims, makeClaim('f', { volume: 'f' }));
+    world.put(storageClasses, makeClass('late', 'kubernetes.io/aws-ebs'));
+    world.put(persistentVolumeClaims, makeClaim('new'));
+    world.put(csiNodes, csiNode('one', { [driver]: 1 }));
+    world.put(csiNodes, csiNode('two', { [driver]: 2 }));
+    const inline = (name: string, ...disks: object[]) =>
+      makePodInfo(name, { spec: { volumes: disks.map((disk, i) => ({ name: `v${i}`, ...disk })) as Volume[] } });
+    const there = [inline('x', ebs('vol-x'))];
+    const nodes = [makeNodeInfo('one', {}, there), makeNodeInfo('two', {}, there), makeNodeInfo('unknown', {}, there)];
+    const plugin = await make('NodeVolumeLimits', nodes);
+    for (const pod of [withClaims('p', 'a'), withClaims('p', 'new'), inline('p', ebs('vol-y'))]) {
+      expect(ask(plugin, pod, nodes)).toEqual([FULL, 'ok', 'ok']);
+    }
+    // The same disk.
+    expect(ask(plugin, inline('p', ebs('aws:///vol-x')), nodes)).toEqual(['ok', 'ok', 'ok']);
+    expect(ask(plugin, inline('p', { vsphereVolume: { volumePath: 'p' } }), nodes)).toBe('skip');
+    expect(ask(plugin, withClaims('p', 'f'), nodes)).toBe('skip');
+    const shared = { azureDisk: { diskName: 'd', diskURI: 'u', kind: 'Shared' } };
+    expect(ask(plugin, inline('p', shared), nodes)).toEqual(
+      nodes.map(() => 'Error: converting volume(v0) from inline to csi: kind(Shared) is not supported in csi migration'),
+    );
+    const { pod } = inline('p', ebs('vol-y'));
+    expect(wakes(plugin, pod, assignedPodDelete, { before: inline('x', ebs('vol-x')).pod })).toBe(true);
+    const gone = attachment('1', 'v', 'one');
+    expect(wakes(plugin, pod, deleted('VolumeAttachment'), { before: gone })).toBe(false);
+    const itsOwn = { ...gone, spec: { ...gone.spec, attacher: driver } };
+    expect(wakes(plugin, pod, deleted('VolumeAttachment'), { before: itsOwn })).toBe(true);
+  });
+
   it('is woken by room', async () => {
     const plugin = await make('NodeVolumeLimits');
     const { pod } = withClaims('p', 'c');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Immutable } from '../../../meta/v1/index.ts';
 import type { PersistentVolume, PersistentVolumeSpec, Volume } from '../index.ts';
-import { driverOfPlugin, migrated, migratedInline, pluginOfInline } from './index.ts';
+import { driverOfPlugin, migrated, migratedInline, pluginOfSource } from './index.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 const BETA_ZONE = 'failure-domain.beta.kubernetes.io/zone';
@@ -210,14 +210,14 @@ describe('volumes in pods', () => {
     [{ portworxVolume: { volumeID: 'p', readOnly: true } }, 'kubernetes.io/portworx-volume', 'p', 'ReadOnlyMany'],
   ])('%j', (said, plugin, volumeHandle, mode) => {
     const one: Volume = { name: 'v', ...said };
-    expect(pluginOfInline(one)).toBe(plugin);
+    expect(pluginOfSource(one)).toBe(plugin);
     const found = migratedInline(one, 'ns');
     expect([found?.csi.driver, found?.csi.volumeHandle]).toEqual([driverOfPlugin(plugin), volumeHandle]);
     expect(found?.accessModes).toEqual([mode]);
   });
 
   test('others are nobody’s', () => {
-    expect(pluginOfInline({ name: 'v', emptyDir: {} })).toBeUndefined();
+    expect(pluginOfSource({ name: 'v', emptyDir: {} })).toBeUndefined();
     expect(migratedInline({ name: 'v', emptyDir: {} }, 'ns')).toBeUndefined();
   });
 });

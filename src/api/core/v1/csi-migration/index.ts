@@ -60,9 +60,9 @@ function translated(
   return { ...volume, spec };
 }
 
-/** The plugin of a volume in a pod's spec, if it has been replaced, whatever the volume says. */
-export function pluginOfInline(volume: Immutable<Volume>): string | undefined {
-  return IN_TREE_PLUGINS.find(({ field }) => volume[field] !== undefined)?.name;
+/** Of which replaced plugin a volume is, by a pod's volume or the spec of the cluster's; undefined if of none. */
+export function pluginOfSource(source: Immutable<Volume> | ReadVolume['spec']): string | undefined {
+  return IN_TREE_PLUGINS.find(({ field }) => source[field] !== undefined)?.name;
 }
 
 /** A volume in a pod's spec, as its driver sees it. undefined, and throws, as `migrated` does. */

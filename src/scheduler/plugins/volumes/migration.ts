@@ -1,0 +1,84 @@
+// Volumes of in-tree plugins whose disks CSI drivers attach by now: how many of them fit on a node, and from which nodes they can be
+// used, is the driver's to say.
+
+import {
+  CsiMigrationError,
+  driverOfPlugin,
+  migrated,
+  migratedInline,
+  pluginOfSource,
+} from '../../../api/core/v1/csi-migration/index.ts';
+import type { Volume } from '../../../api/core/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type { CSINode } from '../../../api/storage/v1/index.ts';
+import type { PersistentVolume } from './claims.ts';
+
+/** On a CSINode: the plugins whose volumes its kubelet leaves to drivers. */
+const MIGRATED_PLUGINS = 'storage.alpha.kubernetes.io/migrated-plugins';
+
+/** Those that the scheduler asks about. Of the others nothing is attached, or drivers do not say where. */
+const PLUGINS: ReadonlySet<string> = new Set([
+  'kubernetes.io/aws-ebs',
+  'kubernetes.io/azure-disk',
+  'kubernetes.io/cinder',
+  'kubernetes.io/gce-pd',
+  'kubernetes.io/portworx-volume',
+]);
+
+/** What a driver attaches. */
+export interface Attachable {
+  readonly driver: string;
+  readonly handle: string;
+}
+
+/** undefined: nothing that counts, or nothing that its driver would understand. */
+export function attachableOf(volume: PersistentVolume): Attachable | undefined {
+  const { csi = ofMigrated(volume) } = volume.spec;
+  return csi === undefined ? undefined : { driver: csi.driver, handle: csi.volumeHandle };
+}
+
+function ofMigrated(volume: PersistentVolume) {
+  if (!PLUGINS.has(pluginOfSource(volume.spec) ?? '')) return undefined;
+  try {
+    return migrated(volume)?.volume.spec.csi;
+  } catch (err) {
+    if (err instanceof CsiMigrationError) return undefined;
+    throw err;
+  }
+}
+
+/** Of a volume in a pod's spec. Throws CsiMigrationError for one that its driver does not understand. */
+export function attachableOfInline(volume: Immutable<Volume>, namespace: string): Attachable | undefined {
+  if (!PLUGINS.has(pluginOfSource(volume) ?? '')) return undefined;
+  const csi = migratedInline(volume, namespace)?.csi;
+  return csi === undefined ? undefined : { driver: csi.driver, handle: csi.volumeHandle };
+}
+
+/** Of which driver volumes are going to be that this provisioner makes; undefined if they do not count. */
+export function driverOf(provisioner: string): string | undefined {
+  const driver = driverOfPlugin(provisioner);
+  if (driver === undefined) return provisioner;
+  return PLUGINS.has(provisioner) ? driver : undefined;
+}
+
+/** Whether nodes that leave its plugin to a driver see the volume differently. */
+export function isMigratable(volume: PersistentVolume): boolean {
+  return PLUGINS.has(pluginOfSource(volume.spec) ?? '');
+}
+
+/** The volume as a node sees it. Throws CsiMigrationError. */
+export function seenFrom(volume: PersistentVolume, node: Immutable<CSINode> | undefined): PersistentVolume {
+  if (volume.spec.csi !== undefined) return volume;
+  const plugin = pluginOfSource(volume.spec) ?? '';
+  if (!PLUGINS.has(plugin) || !migratedPluginsOf(node).split(',').includes(plugin)) return volume;
+  try {
+    return migrated(volume)?.volume ?? volume;
+  } catch (err) {
+    if (err instanceof CsiMigrationError) throw new CsiMigrationError(`could not translate pv: ${err.message}`, { cause: err });
+    throw err;
+  }
+}
+
+export function migratedPluginsOf(node: Immutable<CSINode> | undefined): string {
+  return node?.metadata.annotations?.[MIGRATED_PLUGINS] ?? '';
+}
