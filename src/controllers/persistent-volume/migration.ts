@@ -1,36 +1,47 @@
 // In-tree plugins of clouds that are gone: what names them is meant for the CSI drivers that have replaced them.
 
-import type { PersistentVolume } from '../../api/core/v1/index.ts';
+import { driverOfPlugin } from '../../api/core/v1/csi-migration/index.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
-import { MIGRATED_TO, PROVISIONED_BY } from './names.ts';
+import { BETA_STORAGE_PROVISIONER, IN_TREE_FINALIZER, MIGRATED_TO, PROVISIONED_BY, STORAGE_PROVISIONER } from './names.ts';
 
 type ReadVolume = Immutable<PersistentVolume>;
+type ReadClaim = Immutable<PersistentVolumeClaim>;
 
-const DRIVERS: ReadonlyMap<string, string> = new Map([
-  ['kubernetes.io/aws-ebs', 'ebs.csi.aws.com'],
-  ['kubernetes.io/azure-disk', 'disk.csi.azure.com'],
-  ['kubernetes.io/azure-file', 'file.csi.azure.com'],
-  ['kubernetes.io/cinder', 'cinder.csi.openstack.org'],
-  ['kubernetes.io/gce-pd', 'pd.csi.storage.gke.io'],
-  ['kubernetes.io/portworx-volume', 'pxd.portworx.com'],
-  ['kubernetes.io/vsphere-volume', 'csi.vsphere.vmware.com'],
-]);
 const IN_TREE = 'kubernetes.io/';
 
 /** Who provisions for a class that names this provisioner; undefined for plugins that there are none of. */
 export function provisionerOf(name: string): string | undefined {
-  return DRIVERS.get(name) ?? (name.startsWith(IN_TREE) ? undefined : name);
+  return driverOfPlugin(name) ?? (name.startsWith(IN_TREE) ? undefined : name);
 }
 
-/** A volume that an in-tree plugin has made says which driver it belongs to now. The very same volume if nothing is to change. */
+/**
+ * A volume that an in-tree plugin has made says which driver it belongs to now, and is not kept for the plugin any more. The very
+ * same volume if nothing is to change.
+ */
 export function migratedVolume(volume: ReadVolume): ReadVolume {
-  const { annotations = {} } = volume.metadata;
+  const { annotations = {}, finalizers } = volume.metadata;
   const provisioner = annotations[PROVISIONED_BY];
-  const driver = provisioner === undefined ? undefined : DRIVERS.get(provisioner);
-  if (provisioner === undefined || annotations[MIGRATED_TO] === driver) return volume;
-  const { [MIGRATED_TO]: _, ...others } = annotations;
-  const changed = driver === undefined ? others : { ...others, [MIGRATED_TO]: driver };
-  return { ...volume, metadata: { ...volume.metadata, annotations: changed } };
+  if (provisioner === undefined) return volume;
+  const driver = driverOfPlugin(provisioner);
+  const noted = noting(volume, driver);
+  if (driver === undefined || finalizers?.includes(IN_TREE_FINALIZER) !== true) return noted;
+  return { ...noted, metadata: { ...noted.metadata, finalizers: finalizers.filter((one) => one !== IN_TREE_FINALIZER) } };
+}
+
+/** A claim for which an in-tree plugin was to make a volume says which driver is to make it. As with volumes. */
+export function migratedClaim(claim: ReadClaim): ReadClaim {
+  const { [STORAGE_PROVISIONER]: today, [BETA_STORAGE_PROVISIONER]: before } = claim.metadata.annotations ?? {};
+  const provisioner = today ?? before;
+  return provisioner === undefined ? claim : noting(claim, driverOfPlugin(provisioner));
+}
+
+/** `driver`: undefined for what has not been taken over. */
+function noting<T extends ReadVolume | ReadClaim>(object: T, driver: string | undefined): T {
+  const { [MIGRATED_TO]: present, ...others } = object.metadata.annotations ?? {};
+  if (present === driver) return object;
+  const annotations = driver === undefined ? others : { ...others, [MIGRATED_TO]: driver };
+  return { ...object, metadata: { ...object.metadata, annotations } };
 }
 
 /** Somebody else has provisioned it, and deletes it. */

@@ -15,5 +15,9 @@ export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 export const BETA_STORAGE_CLASS = 'volume.beta.kubernetes.io/storage-class';
 /** On a volume that is resized: what claims still have of it until the node has grown the file system. */
 export const PRE_RESIZE_CAPACITY = 'volume.alpha.kubernetes.io/pre-resize-capacity';
-/** On a volume: the CSI driver that has taken it over from an in-tree plugin. */
+/** On a volume or claim: the CSI driver that has taken it over from an in-tree plugin. */
 export const MIGRATED_TO = 'pv.kubernetes.io/migrated-to';
+/** On a claim: who makes its volume larger. */
+export const STORAGE_RESIZER = 'volume.kubernetes.io/storage-resizer';
+/** Of a volume: it is kept until an in-tree plugin has deleted what it stands for. */
+export const IN_TREE_FINALIZER = 'kubernetes.io/pv-controller';

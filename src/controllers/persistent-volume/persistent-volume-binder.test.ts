@@ -193,15 +193,34 @@ describe('a claim of a class', () => {
     const { uid } = (await claims().get('c')).metadata;
     const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'default', name: 'c', uid };
     const annotations = { 'pv.kubernetes.io/provisioned-by': 'kubernetes.io/aws-ebs' };
-    await create(newVolume('v', { claimRef, storageClassName: 'x', persistentVolumeReclaimPolicy: 'Delete' }, { annotations }));
-    expect((await volumes().get('v')).metadata.annotations).toEqual({
-      ...annotations,
-      'pv.kubernetes.io/migrated-to': 'ebs.csi.aws.com',
-    });
+    const finalizers = ['kubernetes.io/pv-controller', 'example.com/keep'];
+    const spec = { claimRef, storageClassName: 'x', persistentVolumeReclaimPolicy: 'Delete' as const };
+    await create(newVolume('v', spec, { annotations, finalizers }));
+    const { metadata } = await volumes().get('v');
+    expect(metadata.annotations).toEqual({ ...annotations, 'pv.kubernetes.io/migrated-to': 'ebs.csi.aws.com' });
+    // The driver has a finalizer of its own.
+    expect(metadata.finalizers).not.toContain('kubernetes.io/pv-controller');
+    expect(metadata.finalizers).toContain('example.com/keep');
     await claims().patch('c', MERGE, { metadata: { finalizers: null } });
     await claims().delete('c');
     await settle();
     expect(await state()).toEqual(['v Released c']);
+  });
+
+  it('for which a plugin was to provision says who does so now', async () => {
+    for (const key of ['volume.kubernetes.io/storage-provisioner', 'volume.beta.kubernetes.io/storage-provisioner']) {
+      await claims().create(newClaim('c', {}, '1Gi', { annotations: { [key]: 'kubernetes.io/gce-pd' } }));
+      await settle();
+      expect((await claims().get('c')).metadata.annotations).toMatchObject({
+        'pv.kubernetes.io/migrated-to': 'pd.csi.storage.gke.io',
+      });
+      await claims().patch('c', MERGE, { metadata: { annotations: { [key]: 'example.com/disk' } } });
+      await settle();
+      expect((await claims().get('c')).metadata.annotations).toEqual({ [key]: 'example.com/disk' });
+      await claims().patch('c', MERGE, { metadata: { finalizers: null } });
+      await claims().delete('c');
+      await settle();
+    }
   });
 
   it('waits for its first consumer, then for the pod, then for the node', async () => {

@@ -21,7 +21,7 @@ import { BY_CLAIM, byClaim } from '../pod-claims.ts';
 import { isPodTerminal } from '../pod-state.ts';
 import { boundClaim, boundVolume, claimInPhase, isAnnotated, unboundVolume, volumeInPhase, withProvisioner } from './binding.ts';
 import { mismatch, refersTo, volumeMode } from './matching.ts';
-import { isExternal, migratedVolume, provisionerOf } from './migration.ts';
+import { isExternal, migratedClaim, migratedVolume, provisionerOf } from './migration.ts';
 import { VolumeMetrics } from './metrics.ts';
 import { BIND_COMPLETED, BOUND_BY_CONTROLLER, PROVISIONED_BY, SELECTED_NODE } from './names.ts';
 import { classOfClaim, classOfVolume, defaultClass, isDefaultClass, saysNoClass, waitsForConsumer } from './storage-classes.ts';
@@ -167,8 +167,12 @@ export class PersistentVolumeBinder implements Controller {
 
   async #reconcileClaim(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const claim = this.#claims.get(key);
-    if (claim === undefined) return reconciled;
-    return await settled(isAnnotated(claim, BIND_COMPLETED) ? this.#syncBound(claim, signal) : this.#syncUnbound(claim, signal));
+    return claim === undefined ? reconciled : await settled(this.#syncClaim(claim, signal));
+  }
+
+  async #syncClaim(found: ReadClaim, signal: AbortSignal): Promise<void> {
+    const claim = await this.#updateClaim(migratedClaim(found), signal, found);
+    await (isAnnotated(claim, BIND_COMPLETED) ? this.#syncBound(claim, signal) : this.#syncUnbound(claim, signal));
   }
 
   async #syncUnbound(claim: ReadClaim, signal: AbortSignal): Promise<void> {

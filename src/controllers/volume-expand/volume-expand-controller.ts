@@ -1,6 +1,7 @@
 // Claims that ask for more than they have: nothing here grows a volume itself, so that people are told who is waited for. What a
 // resizer has noted on a volume while its file system was still to be grown is taken off again when that is done.
 
+import { driverOfPlugin, pluginOfSource } from '../../api/core/v1/csi-migration/index.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../api/core/v1/index.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
@@ -14,7 +15,7 @@ import { parseQuantity } from '../../machinery/quantity.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isOurs } from '../local-provisioner/local-volume.ts';
 import { requestedSize, sizeOf } from '../persistent-volume/matching.ts';
-import { PRE_RESIZE_CAPACITY } from '../persistent-volume/names.ts';
+import { PRE_RESIZE_CAPACITY, STORAGE_RESIZER } from '../persistent-volume/names.ts';
 
 type ReadClaim = Immutable<PersistentVolumeClaim>;
 type ReadVolume = Immutable<PersistentVolume>;
@@ -60,7 +61,7 @@ export class VolumeExpandController implements Controller {
       if (volume.spec.claimRef === undefined || volume.spec.claimRef.uid !== claim.metadata.uid) return reconciled;
       const isNoted = volume.metadata.annotations?.[PRE_RESIZE_CAPACITY] !== undefined;
       if (isNoted && isDone(claim, volume)) await client.update(withoutNote(volume), { signal });
-      else if (isNoted || wantsMore(claim)) this.#tell(claim, volume);
+      else if (isNoted || wantsMore(claim)) await this.#leave(claim, volume, signal);
     } catch (err) {
       if (apierrors.isConflict(err)) return requeue;
       if (apierrors.isNotFound(err)) return reconciled;
@@ -69,11 +70,27 @@ export class VolumeExpandController implements Controller {
     return reconciled;
   }
 
-  #tell({ metadata }: ReadClaim, volume: ReadVolume): void {
+  /** To whoever grows such volumes. */
+  async #leave(claim: ReadClaim, volume: ReadVolume, signal: AbortSignal): Promise<void> {
+    const plugin = pluginOfSource(volume.spec);
+    const driver = plugin === undefined ? undefined : driverOfPlugin(plugin);
+    if (driver === undefined) {
+      // Nobody is known to grow volumes of the other kinds.
+      const isKnown = volume.spec.csi !== undefined || isOurs(volume);
+      this.#tell(claim, isKnown ? 'Normal' : 'Warning', 'waiting for an external controller to expand this PVC');
+      return;
+    }
+    this.#tell(claim, 'Normal', `CSI migration enabled for ${plugin}; waiting for external resizer to expand the pvc`);
+    const { name, namespace = '', annotations, resourceVersion } = claim.metadata;
+    if (annotations?.[STORAGE_RESIZER] === driver) return;
+    const patch = { metadata: { resourceVersion, annotations: { [STORAGE_RESIZER]: driver } } };
+    const client = this.#config.client.resource(persistentVolumeClaims).namespace(namespace);
+    await client.patch(name, 'application/merge-patch+json', patch, { subresource: 'status', signal });
+  }
+
+  #tell({ metadata }: ReadClaim, type: 'Normal' | 'Warning', message: string): void {
     const regarding = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata };
-    // Nobody is known to grow volumes of the other kinds.
-    const type = volume.spec.csi !== undefined || isOurs(volume) ? 'Normal' : 'Warning';
-    this.#recorder.event(regarding, type, 'ExternalExpanding', 'waiting for an external controller to expand this PVC');
+    this.#recorder.event(regarding, type, 'ExternalExpanding', message);
   }
 }
 

@@ -56,6 +56,18 @@ describe('a claim that asks for more', () => {
     expect(await said()).toHaveLength(1);
   });
 
+  it('of a plugin that is gone is for the driver that has replaced it', async () => {
+    await createBound(cluster.client, { hostPath: null, awsElasticBlockStore: { volumeID: 'vol-1' } });
+    await cluster.clock.advance('1s');
+    await ask(cluster.client, '2Gi');
+    await cluster.clock.advance('1s');
+    expect(await said()).toEqual([
+      'Normal ExternalExpanding: CSI migration enabled for kubernetes.io/aws-ebs; waiting for external resizer to expand the pvc',
+    ]);
+    const claim = await cluster.client.resource(persistentVolumeClaims).namespace('default').get('c');
+    expect(claim.metadata.annotations).toMatchObject({ 'volume.kubernetes.io/storage-resizer': 'ebs.csi.aws.com' });
+  });
+
   it('has its volume rid of the note when it is as large', async () => {
     await createBound(cluster.client, {});
     await cluster.clock.advance('1s');
