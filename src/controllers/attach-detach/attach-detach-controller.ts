@@ -33,6 +33,7 @@ import {
   pluginOf,
   uniqueName,
 } from './attachment.ts';
+import { asDriverSees, inlineVolumeOf, inlineVolumesOf, isInline, shownName } from './migrated-volumes.ts';
 
 type ReadAttachment = Immutable<VolumeAttachment>;
 type ReadClaim = Immutable<PersistentVolumeClaim>;
@@ -46,6 +47,7 @@ export interface AttachDetachConfig extends ControllerConfig {
 }
 
 const BY_VOLUME = 'volume-name';
+const BY_INLINE = 'inline-volume';
 
 export class AttachDetachController implements Controller {
   readonly name = 'persistentvolume-attach-detach-controller';
@@ -91,7 +93,11 @@ export class AttachDetachController implements Controller {
     this.#attachments = informers.informerFor(volumeAttachments);
     this.#drivers = informers.informerFor(csiDrivers);
     this.#forced = this.#tellOf(config.instruments ?? new Instruments());
-    this.#pods.addIndexers({ [BY_CLAIM]: byClaim, [BY_NODE]: byNode });
+    this.#pods.addIndexers({
+      [BY_CLAIM]: byClaim,
+      [BY_NODE]: byNode,
+      [BY_INLINE]: (pod) => inlineVolumesOf(pod).map(({ metadata }) => metadata.name),
+    });
     this.#attachments.addIndexers({
       [BY_NODE]: ({ spec }) => [spec.nodeName],
       [BY_VOLUME]: (attachment) => [volumeOf(attachment)],
@@ -107,25 +113,27 @@ export class AttachDetachController implements Controller {
     });
     const claimChanged = (claim: ReadClaim): void => {
       const { volumeName } = claim.spec;
-      if (volumeName !== undefined) this.#wakeVolume(this.#volumes.lister.get('', volumeName));
+      if (volumeName !== undefined) this.#wakeVolume(this.#volume(volumeName));
     };
     this.#claims.addEventHandler({ onAdd: claimChanged, onUpdate: (_, claim) => claimChanged(claim), onDelete: claimChanged });
-    const volumeChanged = (volume: ReadVolume): void => this.#wakeVolume(volume);
+    const volumeChanged = (volume: ReadVolume): void => this.#wakeVolume(asDriverSees(volume));
     this.#volumes.addEventHandler({
       onAdd: volumeChanged,
       onUpdate: (_, volume) => volumeChanged(volume),
-      onDelete: (volume) => {
+      onDelete: (deleted) => {
+        const volume = asDriverSees(deleted);
         const { name } = volume.metadata;
         if (this.#attachments.lister.byIndex(BY_VOLUME, name).length > 0) this.#removed.set(name, volume);
         volumeChanged(volume);
       },
     });
-    const attachmentChanged = ({ spec }: ReadAttachment): void => {
-      this.#nodeQueue.add(spec.nodeName);
-      const { persistentVolumeName } = spec.source;
-      if (persistentVolumeName === undefined) return;
-      const volume = this.#volumes.lister.get('', persistentVolumeName);
-      if (volume === undefined) this.#queue.add(`${spec.nodeName}/${persistentVolumeName}`);
+    const attachmentChanged = (attachment: ReadAttachment): void => {
+      const { nodeName } = attachment.spec;
+      this.#nodeQueue.add(nodeName);
+      const name = volumeOf(attachment);
+      if (name === '') return;
+      const volume = this.#volume(name);
+      if (volume === undefined) this.#queue.add(`${nodeName}/${name}`);
       else this.#wakeVolume(volume);
     };
     this.#attachments.addEventHandler({
@@ -148,7 +156,10 @@ export class AttachDetachController implements Controller {
       onDelete: nodeChanged,
     });
     const driverChanged = ({ metadata }: Immutable<CSIDriver>): void => {
-      for (const volume of this.#volumes.lister.list()) if (volume.spec.csi?.driver === metadata.name) this.#wakeVolume(volume);
+      const inline = this.#pods.lister.list().flatMap(inlineVolumesOf);
+      for (const volume of [...this.#volumes.lister.list().map(asDriverSees), ...inline]) {
+        if (volume.spec.csi?.driver === metadata.name) this.#wakeVolume(volume);
+      }
     };
     this.#drivers.addEventHandler({
       onAdd: driverChanged,
@@ -181,7 +192,7 @@ export class AttachDetachController implements Controller {
       });
       const attached = this.#attachments.lister.list().filter(({ status }) => status.attached);
       const plugin = (name: string): string => {
-        const volume = this.#volumes.lister.get('', name) ?? this.#removed.get(name);
+        const volume = this.#volume(name) ?? this.#removed.get(name);
         return volume === undefined ? 'N/A' : pluginOf(volume);
       };
       return [
@@ -226,13 +237,25 @@ export class AttachDetachController implements Controller {
     this.#told.delete(pod.metadata.uid);
   }
 
-  /** Those of CSI drivers that it has through its claims. */
+  /** Those of CSI drivers that it has through its claims, or names itself. */
   #volumesOf(pod: ReadPod): readonly ReadVolume[] {
-    return byClaim(pod).flatMap((key) => {
+    const claimed = byClaim(pod).flatMap((key) => {
       const claim = this.#claims.lister.getByKey(key);
-      const volume = claim?.spec.volumeName === undefined ? undefined : this.#volumes.lister.get('', claim.spec.volumeName);
+      const volume = claim?.spec.volumeName === undefined ? undefined : this.#volume(claim.spec.volumeName);
       return volume?.spec.csi === undefined ? [] : [volume];
     });
+    return [...claimed, ...inlineVolumesOf(pod)];
+  }
+
+  /** As its driver sees it. One that has no object is there for as long as a pod names it, or it is attached. */
+  #volume(name: string): ReadVolume | undefined {
+    const volume = this.#volumes.lister.get('', name);
+    if (volume !== undefined) return asDriverSees(volume);
+    const [pod] = this.#pods.lister.byIndex(BY_INLINE, name);
+    const named = pod === undefined ? undefined : inlineVolumesOf(pod).find(({ metadata }) => metadata.name === name);
+    if (named !== undefined) return named;
+    const [attachment] = this.#attachments.lister.byIndex(BY_VOLUME, name);
+    return attachment === undefined ? undefined : inlineVolumeOf(attachment);
   }
 
   /** Wherever it is wanted, or attached. */
@@ -250,8 +273,12 @@ export class AttachDetachController implements Controller {
     for (const pod of this.#pods.lister.byIndex(BY_NODE, name)) this.#podChanged(pod);
   }
 
-  /** Pods that have a node and, through the claim to which it is bound, the volume. */
-  #podsWith({ metadata, spec }: ReadVolume): readonly ReadPod[] {
+  /** Pods that have a node and the volume: through the claim to which it is bound, or because they name it. */
+  #podsWith(volume: ReadVolume): readonly ReadPod[] {
+    const { metadata, spec } = volume;
+    if (isInline(volume)) {
+      return this.#pods.lister.byIndex(BY_INLINE, metadata.name).filter(({ spec: { nodeName } }) => nodeName !== undefined);
+    }
     const { namespace = '', name = '', uid } = spec.claimRef ?? {};
     const key = `${namespace}/${name}`;
     const claim = this.#claims.lister.getByKey(key);
@@ -268,7 +295,7 @@ export class AttachDetachController implements Controller {
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const slash = key.indexOf('/');
     const [nodeName, volumeName] = [key.slice(0, slash), key.slice(slash + 1)];
-    const present = this.#volumes.lister.get('', volumeName);
+    const present = this.#volume(volumeName);
     const volume = present ?? this.#removed.get(volumeName);
     const name = volume === undefined ? undefined : attachmentNameOf(volume, nodeName);
     // Attachments of what nobody knows, or by another name, are somebody else's.
@@ -312,13 +339,13 @@ export class AttachDetachController implements Controller {
       // When it is detached there, its turn comes here.
       const others = this.#podsWith(volume).filter(({ spec }) => spec.nodeName !== node.metadata.name);
       for (const pod of wanting) {
-        const message = multiAttachMessage(name, pod.metadata.namespace ?? '', others);
+        const message = multiAttachMessage(shownName(volume), pod.metadata.namespace ?? '', others);
         this.#tell(pod, name, 'Warning', 'FailedAttachVolume', message);
       }
       return reconciled;
     }
     const nodeName = node.metadata.name;
-    const spec = { attacher: csi.driver, nodeName, source: { persistentVolumeName: name } };
+    const spec = { attacher: csi.driver, nodeName, source: sourceOf(volume) };
     const wanted = { metadata: { name: attachmentNameOf(volume, nodeName) }, spec };
     this.#attaching.add(name);
     try {
@@ -336,12 +363,13 @@ export class AttachDetachController implements Controller {
   #tellHow(volume: ReadVolume, { metadata, status }: ReadAttachment, wanting: readonly ReadPod[]): void {
     if (metadata.deletionTimestamp !== undefined) return;
     const { name } = volume.metadata;
+    const shown = shownName(volume);
     for (const pod of wanting) {
       if (status.attached) {
-        this.#tell(pod, name, 'Normal', 'SuccessfulAttachVolume', `AttachVolume.Attach succeeded for volume "${name}" `);
+        this.#tell(pod, name, 'Normal', 'SuccessfulAttachVolume', `AttachVolume.Attach succeeded for volume "${shown}" `);
       } else if (status.attachError !== undefined) {
         const why = status.attachError.message ?? '';
-        this.#tell(pod, name, 'Warning', 'FailedAttachVolume', `AttachVolume.Attach failed for volume "${name}" : ${why}`);
+        this.#tell(pod, name, 'Warning', 'FailedAttachVolume', `AttachVolume.Attach failed for volume "${shown}" : ${why}`);
       }
     }
   }
@@ -407,9 +435,10 @@ export class AttachDetachController implements Controller {
 
   #attachedTo(nodeName: string, { status }: ReadNode): readonly { readonly name: string; readonly devicePath: string }[] {
     const attached = new Set<string>();
-    for (const { metadata, spec, status: state } of this.#attachments.lister.byIndex(BY_NODE, nodeName)) {
-      const volumeName = spec.source.persistentVolumeName ?? '';
-      const volume = this.#volumes.lister.get('', volumeName) ?? this.#removed.get(volumeName);
+    for (const attachment of this.#attachments.lister.byIndex(BY_NODE, nodeName)) {
+      const { metadata, status: state } = attachment;
+      const volumeName = volumeOf(attachment);
+      const volume = this.#volume(volumeName) ?? this.#removed.get(volumeName);
       const unique = volume === undefined ? undefined : uniqueName(volume);
       const stays =
         state.attached && metadata.deletionTimestamp === undefined && !this.#detaching.has(`${nodeName}/${volumeName}`);
@@ -433,9 +462,16 @@ export class AttachDetachController implements Controller {
   }
 }
 
-/** '' for one that is not a volume of the cluster. */
-function volumeOf({ spec }: ReadAttachment): string {
-  return spec.source.persistentVolumeName ?? '';
+/** '' for one that is not of a CSI driver. */
+function volumeOf(attachment: ReadAttachment): string {
+  return attachment.spec.source.persistentVolumeName ?? inlineVolumeOf(attachment)?.metadata.name ?? '';
+}
+
+/** Of one without an object the attachment says all. */
+function sourceOf(volume: ReadVolume): VolumeAttachment['spec']['source'] {
+  return isInline(volume)
+    ? { inlineVolumeSpec: volume.spec as PersistentVolume['spec'] }
+    : { persistentVolumeName: volume.metadata.name };
 }
 
 /** What of a node changes anything here. */

@@ -87,6 +87,67 @@ describe('a volume of a CSI driver', () => {
     expect(await said()).toEqual(['p Normal SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "v" ']);
   });
 
+  it('of a plugin that has been replaced is attached by the driver in its place', async () => {
+    const awsElasticBlockStore = { volumeID: 'aws://z/vol-1' };
+    await client.resource(persistentVolumes).create(newVolume('v', { hostPath: null, awsElasticBlockStore } as object));
+    await client.resource(persistentVolumeClaims).create(newClaim('c'));
+    await addPod(client, 'p', 'n1');
+    await settle();
+    expect((await attachmentsOf(client)).map(({ spec }) => spec)).toEqual([
+      { attacher: 'ebs.csi.aws.com', nodeName: 'n1', source: { persistentVolumeName: 'v' } },
+    ]);
+    await answer(client);
+    await settle();
+    expect(await told('n1')).toEqual([{ name: 'kubernetes.io/csi/ebs.csi.aws.com^vol-1', devicePath: '' }]);
+    await removePod(client, 'p');
+    await settle();
+    expect([await where(), await told('n1')]).toEqual([[], undefined]);
+  });
+
+  it('that pods name themselves is attached without an object', async () => {
+    const add = (name: string, nodeName: string) =>
+      client.resource(pods).create({
+        metadata: { name, namespace: 'default' },
+        spec: {
+          nodeName,
+          containers: [{ name: 'c', image: 'i' }],
+          volumes: [
+            { name: 'v', gcePersistentDisk: { pdName: 'pd', fsType: 'ext4' } },
+            {
+              name: 'w',
+              azureDisk: { diskName: 'd', diskURI: 'https://a.blob.core.windows.net/c/d.vhd', kind: 'Shared' as const },
+            },
+          ],
+        },
+      });
+    await add('p', 'n1');
+    await settle();
+    const csi = {
+      driver: 'pd.csi.storage.gke.io',
+      volumeHandle: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/pd',
+      fsType: 'ext4',
+      volumeAttributes: { partition: '' },
+    };
+    const inlineVolumeSpec = { accessModes: ['ReadWriteOnce'], csi, volumeMode: 'Filesystem' };
+    expect((await attachmentsOf(client)).map(({ spec }) => spec)).toEqual([
+      { attacher: csi.driver, nodeName: 'n1', source: { inlineVolumeSpec } },
+    ]);
+    await answer(client);
+    await add('q', 'n2');
+    await settle();
+    expect(await told('n1')).toEqual([{ name: `kubernetes.io/csi/${csi.driver}^${csi.volumeHandle}`, devicePath: '' }]);
+    expect(await said()).toEqual([
+      `p Normal SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "${csi.driver}-pd" `,
+      `q Warning FailedAttachVolume: Multi-Attach error for volume "${csi.driver}-pd" Volume is already used by pod(s) p`,
+    ]);
+    await removePod(client, 'p');
+    await settle();
+    expect(await where()).toEqual(['n2']);
+    await removePod(client, 'q');
+    await settle();
+    expect([await where(), await told('n1')]).toEqual([[], undefined]);
+  });
+
   it('that cannot be attached is told to the pod', async () => {
     await addVolume(client);
     await addPod(client, 'p', 'n1');
