@@ -193,6 +193,16 @@ describe('systemClock', () => {
     await expect(sleep).rejects.toThrow('enough');
   });
 
+  it('lets others have their turn without delay', async () => {
+    const fired: string[] = [];
+    systemClock.setTimer(0, () => fired.push('turn'));
+    const cancelled = systemClock.setTimer(0, () => fired.push('cancelled'));
+    cancelled.cancel();
+    expect(fired).toEqual([]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(fired).toEqual(['turn']);
+  });
+
   it('takes delays that the platform does not', () => {
     vi.useFakeTimers();
     const month = 30 * 24 * 3_600_000;
