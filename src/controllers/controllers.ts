@@ -10,6 +10,7 @@ import type { Controller, ControllerConfig } from './controller.ts';
 import { CronJobController } from './cronjob/index.ts';
 import { DaemonSetController } from './daemonset/index.ts';
 import { DeploymentController } from './deployment/index.ts';
+import { DeviceTaintEvictionController } from './device-taint-eviction/index.ts';
 import { DisruptionController } from './disruption/index.ts';
 import { EndpointsController } from './endpoints/index.ts';
 import { EndpointSliceMirroringController } from './endpointslice-mirroring/index.ts';
@@ -67,6 +68,7 @@ export interface ControllerSettings {
   readonly serviceaccount?: { readonly serviceAccounts?: readonly string[] };
   readonly 'node-lifecycle'?: Omit<NodeLifecycleConfig, keyof ControllerConfig>;
   readonly 'taint-eviction'?: { readonly workers?: number };
+  readonly 'device-taint-eviction'?: { readonly workers?: number };
   readonly 'pod-gc'?: Omit<PodGcConfig, keyof ControllerConfig>;
   readonly 'node-ipam'?: Pick<NodeIpamConfig, 'serviceCidrs' | 'nodeMaskSizeIPv4' | 'nodeMaskSizeIPv6'>;
 }
@@ -208,6 +210,10 @@ export const CONTROLLERS = {
     account: 'resource-claim-controller',
     alias: 'resource-claim-controller',
     make: (config) => new ResourceClaimController(config),
+  },
+  'device-taint-eviction-controller': {
+    account: 'device-taint-eviction-controller',
+    make: (config, { settings }) => new DeviceTaintEvictionController({ ...config, ...settings?.['device-taint-eviction'] }),
   },
   'resourcequota-controller': {
     account: 'resourcequota-controller',

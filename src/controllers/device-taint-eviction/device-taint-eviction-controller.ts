@@ -1,0 +1,217 @@
+// Deletes pods that use devices with a NoExecute taint which their claims do not tolerate, or not any longer. Drivers taint their
+// devices in ResourceSlices.
+
+import { pods } from '../../api/core/v1/index.ts';
+import type { Pod } from '../../api/core/v1/index.ts';
+import type { Immutable } from '../../api/meta/v1/index.ts';
+import { resourceClaims, resourceSlices } from '../../api/resource/v1/index.ts';
+import type { DeviceTaint, ResourceClaim, ResourceSlice } from '../../api/resource/v1/index.ts';
+import { EventRecorder } from '../../client/events/index.ts';
+import { objectKey } from '../../client/informers/index.ts';
+import type { SharedInformer } from '../../client/informers/index.ts';
+import { formatTime } from '../../client/time.ts';
+import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
+import type { ReconcileResult } from '../../client/workqueue/index.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import { semanticEqual } from '../../machinery/deep.ts';
+import { Instruments } from '../../machinery/instruments.ts';
+import type { Counter, Histogram } from '../../machinery/instruments.ts';
+import type { Controller, ControllerConfig } from '../controller.ts';
+import { controllerOf } from '../controller-ref.ts';
+import { isPodTerminal } from '../pod-state.ts';
+import { claimEvictionTime } from './decision.ts';
+import type { AllocatedDevice } from './decision.ts';
+
+type ReadPod = Immutable<Pod>;
+type ReadClaim = Immutable<ResourceClaim>;
+type ReadSlice = Immutable<ResourceSlice>;
+type ReadTaint = Immutable<DeviceTaint>;
+
+export interface DeviceTaintEvictionConfig extends ControllerConfig {
+  /** Pods that are looked at at once. Default: 10. */
+  readonly workers?: number;
+}
+
+const NAME = 'device-taint-eviction-controller';
+const BY_POOL = 'device-pool';
+const LATENCY_BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240];
+const NONE: readonly ReadTaint[] = [];
+
+const poolKey = (driver: string, pool: string): string => `${driver}/${pool}`;
+const poolOf = ({ spec }: ReadSlice): string => poolKey(spec.driver, spec.pool.name);
+
+export class DeviceTaintEvictionController implements Controller {
+  readonly name = NAME;
+  readonly #config: DeviceTaintEvictionConfig;
+  readonly #pods: SharedInformer<ReadPod>;
+  readonly #claims: SharedInformer<ReadClaim>;
+  readonly #slices: SharedInformer<ReadSlice>;
+  readonly #queue: RateLimitingQueue;
+  readonly #recorder: EventRecorder;
+  readonly #deletions: Counter;
+  /** From when a pod had to go to when it was deleted. */
+  readonly #latency: Histogram;
+  /** By key: UIDs of pods whose time will come. */
+  readonly #due = new Map<string, string>();
+
+  constructor(config: DeviceTaintEvictionConfig) {
+    const { client, clock, random, logger, informers } = config;
+    this.#config = config;
+    this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.(NAME) });
+    this.#recorder = new EventRecorder({ client, clock, random, logger, component: NAME });
+    const instruments = config.instruments ?? new Instruments();
+    const names = 'device_taint_eviction_controller_pod_deletion';
+    this.#deletions = instruments.counter({ name: `${names}s_total`, help: 'Pods deleted.' }).with();
+    const duration = { name: `${names}_duration_seconds`, help: 'From when a pod had to leave its devices to its deletion.' };
+    this.#latency = instruments.histogram(duration, LATENCY_BUCKETS_SECONDS).with();
+    this.#pods = informers.informerFor(pods);
+    this.#claims = informers.informerFor(resourceClaims);
+    this.#slices = informers.informerFor(resourceSlices);
+    this.#claims.addIndexers({
+      [BY_POOL]: ({ status }) => [
+        ...new Set(status.allocation?.devices?.results?.map(({ driver, pool }) => poolKey(driver, pool))),
+      ],
+    });
+    this.#slices.addIndexers({ [BY_POOL]: (slice) => [poolOf(slice)] });
+    this.#pods.addEventHandler({
+      onAdd: (pod) => this.#wake(pod),
+      onUpdate: (before, pod) => {
+        const isSame =
+          before.metadata.uid === pod.metadata.uid &&
+          before.spec.nodeName === pod.spec.nodeName &&
+          semanticEqual(before.status.resourceClaimStatuses, pod.status.resourceClaimStatuses);
+        if (!isSame) this.#wake(pod);
+      },
+      onDelete: (pod) => void this.#due.delete(objectKey(pod)),
+    });
+    this.#claims.addEventHandler({
+      onAdd: (claim) => this.#wakeUsers(claim),
+      onUpdate: (before, claim) => {
+        this.#wakeUsers(before);
+        this.#wakeUsers(claim);
+      },
+      onDelete: (claim) => this.#wakeUsers(claim),
+    });
+    this.#slices.addEventHandler({
+      onAdd: (slice) => this.#wakePool(slice),
+      onUpdate: (before, slice) => {
+        const isSame = poolOf(before) === poolOf(slice) && before.spec.pool.generation === slice.spec.pool.generation;
+        if (isSame && semanticEqual(taintsIn(before), taintsIn(slice))) return;
+        this.#wakePool(before);
+        this.#wakePool(slice);
+      },
+      onDelete: (slice) => this.#wakePool(slice),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { workers = 10, logger } = this.#config;
+    await Promise.all([this.#pods, this.#claims, this.#slices].map((informer) => informer.waitForSync(signal)));
+    await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
+    this.#recorder.stop();
+  }
+
+  #wake(pod: ReadPod): void {
+    if ((pod.spec.resourceClaims ?? []).length > 0) this.#queue.add(objectKey(pod));
+  }
+
+  #wakeUsers({ metadata, status }: ReadClaim): void {
+    if (status.allocation === undefined) return;
+    for (const { apiGroup = '', resource, name } of status.reservedFor ?? []) {
+      if (apiGroup === '' && resource === 'pods') this.#queue.add(`${metadata.namespace}/${name}`);
+    }
+  }
+
+  #wakePool(slice: ReadSlice): void {
+    for (const claim of this.#claims.lister.byIndex(BY_POOL, poolOf(slice))) this.#wakeUsers(claim);
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const pod = this.#pods.lister.getByKey(key);
+    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)) {
+      this.#due.delete(key);
+      return reconciled;
+    }
+    const at = this.#evictionTime(pod);
+    const isDue = this.#due.get(key) === pod.metadata.uid;
+    if (at === undefined) {
+      this.#due.delete(key);
+      if (isDue) this.#event(pod, 'Cancelling deletion');
+      return reconciled;
+    }
+    const leftMs = at - this.#config.clock.now();
+    if (leftMs <= 0) return await this.#evict(key, pod, at, signal);
+    this.#due.set(key, pod.metadata.uid);
+    return requeueAfter(leftMs);
+  }
+
+  /** Milliseconds since the epoch, by all claims that the pod uses; undefined: never. */
+  #evictionTime(pod: ReadPod): number | undefined {
+    if ((pod.spec.nodeName ?? '') === '') return undefined;
+    const times = this.#claimsOf(pod).flatMap((claim) => claimEvictionTime(claim, (device) => this.#taintsOf(device)) ?? []);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  /** Those that it may use now. */
+  #claimsOf({ metadata, spec, status }: ReadPod): readonly ReadClaim[] {
+    return (spec.resourceClaims ?? []).flatMap(({ name, resourceClaimName }) => {
+      const made = status.resourceClaimStatuses?.find((one) => one.name === name)?.resourceClaimName;
+      const claimName = resourceClaimName ?? made;
+      const claim = claimName === undefined ? undefined : this.#claims.lister.get(metadata.namespace ?? '', claimName);
+      if (claim === undefined) return [];
+      // One made from a template has to be the pod's own.
+      const isOwn = resourceClaimName !== undefined || controllerOf(claim)?.uid === metadata.uid;
+      return isOwn && claim.status.reservedFor?.some(({ uid }) => uid === metadata.uid) === true ? [claim] : [];
+    });
+  }
+
+  /** Slices of former generations say nothing any more. */
+  #taintsOf({ driver, pool, device }: AllocatedDevice): readonly ReadTaint[] {
+    const slices = this.#slices.lister.byIndex(BY_POOL, poolKey(driver, pool));
+    const newest = Math.max(...slices.map(({ spec }) => spec.pool.generation));
+    for (const { spec } of slices) {
+      if (spec.pool.generation !== newest) continue;
+      const found = spec.devices?.find(({ name }) => name === device);
+      if (found !== undefined) return found.taints ?? NONE;
+    }
+    return NONE;
+  }
+
+  /** `dueMs`: since when, milliseconds since the epoch. */
+  async #evict(key: string, pod: ReadPod, dueMs: number, signal: AbortSignal): Promise<ReconcileResult> {
+    const { client, clock, logger } = this.#config;
+    const { name, namespace = '', uid } = pod.metadata;
+    const scoped = client.resource(pods).namespace(namespace);
+    const condition = {
+      type: 'DisruptionTarget',
+      status: 'True',
+      lastTransitionTime: formatTime(clock.now()),
+      reason: 'DeletionByDeviceTaintManager',
+      message: 'Device Taint manager: deleting due to NoExecute taint',
+    };
+    this.#event(pod, 'Marking for deletion');
+    try {
+      const patch = { metadata: { uid }, status: { conditions: [condition] } };
+      await scoped.patch(name, 'application/strategic-merge-patch+json', patch, { subresource: 'status', signal });
+      await scoped.delete(name, { preconditions: { uid }, signal });
+      this.#deletions.value++;
+      this.#latency.observe((clock.now() - dueMs) / 1000);
+    } catch (err) {
+      // Another by that name, or somebody has changed it: look again.
+      if (apierrors.isConflict(err)) return requeue;
+      if (!apierrors.isNotFound(err)) throw err;
+    }
+    this.#due.delete(key);
+    logger.info('a pod was evicted from a tainted device', { pod: key });
+    return reconciled;
+  }
+
+  #event({ metadata }: ReadPod, message: string): void {
+    this.#recorder.event({ apiVersion: 'v1', kind: 'Pod', metadata }, 'Normal', 'DeviceTaintManagerEviction', message);
+  }
+}
+
+/** By device. */
+function taintsIn({ spec }: ReadSlice): unknown {
+  return (spec.devices ?? []).map(({ name, taints }) => [name, taints ?? []]);
+}
