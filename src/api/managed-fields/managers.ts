@@ -49,16 +49,24 @@ export function managerId({ manager, operation, apiVersion, subresource }: Omit<
   return JSON.stringify([manager, operation, operation === 'Apply' ? '' : apiVersion, subresource]);
 }
 
-/** The JSON of managers that are as they were read or written before. */
+/** The JSON of managers that are as they were read or written before, and who they are of such JSON. */
 const encoded = new WeakMap<Manager, ManagedFieldsEntry>();
+const decoded = new WeakMap<ManagedFieldsEntry, { readonly id: string; readonly manager: Manager }>();
 
 /** `canonical`: they were written by `encodeManagers`. Throws ManagedFieldsError. */
 export function decodeManagers(entries: readonly ManagedFieldsEntry[] | undefined, canonical = false): Managers {
   if (entries === undefined || entries.length === 0) return noManagers;
   const managers = new Map<string, Manager>();
   for (const [index, entry] of entries.entries()) {
+    const known = canonical ? decoded.get(entry) : undefined;
+    if (known !== undefined) {
+      managers.set(known.id, known.manager);
+      continue;
+    }
     const manager = decodeEntry(entry, index, canonical);
-    managers.set(managerId(manager), manager);
+    const id = managerId(manager);
+    managers.set(id, manager);
+    if (canonical) remember(entry, id, manager);
   }
   return managers;
 }
@@ -73,9 +81,7 @@ function decodeEntry(entry: ManagedFieldsEntry, index: number, canonical: boolea
   }
   try {
     const fields = setOfFields(fieldsV1, canonical);
-    const decoded: Manager = { manager, operation, apiVersion, subresource, time: time ?? undefined, fields };
-    if (canonical) encoded.set(decoded, entry);
-    return decoded;
+    return { manager, operation, apiVersion, subresource, time: time ?? undefined, fields };
   } catch (error) {
     if (!(error instanceof PathElementError)) throw error;
     throw new ManagedFieldsError(`error decoding set: ${error.message}`);
@@ -85,11 +91,16 @@ function decodeEntry(entry: ManagedFieldsEntry, index: number, canonical: boolea
 /** Undefined: there are none. Sorted: appliers first, each by time, then by name. */
 export function encodeManagers(managers: Managers): readonly ManagedFieldsEntry[] | undefined {
   if (managers.size === 0) return undefined;
-  return [...managers.values()].sort(compareManagers).map(encodeEntry);
+  return [...managers].sort(([, a], [, b]) => compareManagers(a, b)).map(([id, manager]) => encodeEntry(id, manager));
+}
+
+function remember(entry: ManagedFieldsEntry, id: string, manager: Manager): void {
+  encoded.set(manager, entry);
+  decoded.set(entry, { id, manager });
 }
 
 /** The fields in the order of the schema. */
-function encodeEntry(owner: Manager): ManagedFieldsEntry {
+function encodeEntry(id: string, owner: Manager): ManagedFieldsEntry {
   const known = encoded.get(owner);
   if (known !== undefined) return known;
   const { manager, operation, apiVersion, subresource, time, fields } = owner;
@@ -101,7 +112,7 @@ function encodeEntry(owner: Manager): ManagedFieldsEntry {
   entry['fieldsType'] = 'FieldsV1';
   entry['fieldsV1'] = fieldsOfSet(fields);
   if (subresource !== '') entry['subresource'] = subresource;
-  encoded.set(owner, entry);
+  remember(entry, id, owner);
   return entry;
 }
 

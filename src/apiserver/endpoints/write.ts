@@ -96,7 +96,7 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
       // Warnings of an attempt that met a conflict are not repeated.
       request.warnings.length = warnings;
       const raw = patch.apply(current as unknown as Record<string, unknown>);
-      const decoded = decodePatched(scope, request, query, raw, patch);
+      const decoded = decodePatched(scope, request, query, raw, current, patch);
       const patched = withNamespace(scope, request, checkName(request, decoded));
       const object = managed(scope, request, query, current, patched, emptiesManagedFields(raw));
       return admitUpdate(scope, request, query, object, current);
@@ -122,7 +122,7 @@ async function handleApply(scope: Scope, request: ApiRequest, negotiated: Negoti
         }
         if (query.fieldValidation === 'Warn') request.warnings.push(config.strictError);
       }
-      const decoded = decodePatched(scope, request, query, raw);
+      const decoded = decodePatched(scope, request, query, raw, current);
       const { uid } = decoded.metadata;
       // Before its name: whoever means one object in particular need not say its name again.
       if (current === undefined && uid !== undefined && uid !== '') {
@@ -166,15 +166,20 @@ function withoutDeletion(object: KubeObject): KubeObject {
   return { ...object, metadata };
 }
 
-/** A patched object is decoded like a body: it may have unknown fields, and values of wrong types. */
+/**
+ * A patched object is decoded like a body: it may have unknown fields, and values of wrong types. Metadata that are those of
+ * `current` still have been decoded before.
+ */
 function decodePatched(
   scope: Scope,
   request: ApiRequest,
   query: WriteQuery,
   patched: Record<string, unknown>,
+  current: KubeObject | undefined,
   patch?: Patch,
 ): KubeObject {
   const { kind } = scope;
+  const keepsMetadata = current !== undefined && patched['metadata'] === current.metadata;
   const refuse = (why: string): apierrors.StatusError => {
     if (patch === undefined) return apierrors.badRequest(why);
     const shown = patch.document === undefined ? JSON.stringify(patched) : goValueText(patch.document);
@@ -183,7 +188,7 @@ function decodePatched(
   let decoded;
   try {
     if (patch !== undefined) checkKind(patched, kind);
-    decoded = decodeObject(messageOf(scope), patched);
+    decoded = decodeObject(messageOf(scope), keepsMetadata ? { ...patched, metadata: undefined } : patched);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw refuse(error.message);
@@ -194,7 +199,8 @@ function decodePatched(
   ];
   if (query.fieldValidation === 'Strict' && problems.length > 0) throw refuse(`strict decoding error: ${problems.join(', ')}`);
   if (query.fieldValidation === 'Warn') request.warnings.push(...problems);
-  return identified(decoded.object, kind, scope.services.scheme);
+  const object = keepsMetadata ? { ...decoded.object, metadata: { ...current.metadata } } : decoded.object;
+  return identified(object, kind, scope.services.scheme);
 }
 
 /** Throws DecodeError: a patch makes nothing else of an object. */

@@ -4,15 +4,15 @@ import { withoutDisabledPodFields, withoutDisabledStatusFields } from '../../../
 import type * as core from '../../../../api/core/v1/index.ts';
 import { warningsForIP } from '../../../../api/core/v1/ip-warnings.ts';
 import { podQosClass } from '../../../../api/core/v1/qos.ts';
-import { validatePod, validatePodStatusUpdate, validatePodUpdate } from '../../../../api/core/v1/validation/index.ts';
+import { validatePodStatusUpdate, validatePodUpdate } from '../../../../api/core/v1/validation/index.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
-import { podWarnings } from '../../../../api/core/v1/warnings.ts';
 import * as field from '../../../../machinery/field.ts';
 import { isDNS1123Label } from '../../../../machinery/validation.ts';
 import type { ResourceStrategy, SubresourceStrategy } from '../../strategy.ts';
 import { withAppArmorFields } from './app-armor.ts';
 import { withCondition, withObservedGenerations } from './conditions.ts';
 import { withLabelKeys } from './label-keys.ts';
+import { reviewPod } from './review.ts';
 
 export type Pod = Immutable<core.Pod>;
 
@@ -42,10 +42,10 @@ export const podStrategy: ResourceStrategy<Pod> = {
     if ((pod.spec.schedulingGates ?? []).length === 0) return prepared;
     return { ...prepared, status: { ...status, conditions: withCondition([], GATED, now) } };
   },
-  validate: (pod) => validatePod(pod),
+  validate: (pod) => [...reviewPod(pod).errors],
   warningsOnCreate(pod) {
     const problems = isDNS1123Label(pod.metadata.name);
-    return [...(problems.length > 0 ? [`${HOST_NAME}: [${problems.join(' ')}]`] : []), ...podWarnings(pod)];
+    return [...(problems.length > 0 ? [`${HOST_NAME}: [${problems.join(' ')}]`] : []), ...reviewPod(pod).warnings];
   },
 
   prepareForUpdate: (pod, old) => ({
