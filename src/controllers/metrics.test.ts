@@ -94,6 +94,44 @@ test('the binder: volumes and claims, and classes given later', async () => {
   expect(told('retroactive_storageclass_total')).toEqual(['retroactive_storageclass_total 1']);
 });
 
+test('the binder: how long volumes take to be made and deleted, and what fails', async () => {
+  const { client, clock } = cluster;
+  await run((config) => new PersistentVolumeBinder(config));
+  await client.resource(storageClasses).create({ metadata: { name: 'x' }, provisioner: 'example.com/p' });
+  await client.resource(persistentVolumeClaims).create(newClaim('c', { storageClassName: 'x' }));
+  await clock.advance('3s');
+  const { uid } = (await client.resource(persistentVolumeClaims).namespace('default').get('c')).metadata;
+  const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'default', name: 'c', uid };
+  const annotations = { 'pv.kubernetes.io/provisioned-by': 'example.com/p' };
+  const spec = { storageClassName: 'x', claimRef, persistentVolumeReclaimPolicy: 'Delete' as const };
+  await client.resource(persistentVolumes).create(newVolume('v', spec, { annotations }));
+  await clock.advance('1s');
+  const taken = (): readonly string[] =>
+    instruments
+      .text()
+      .split('\n')
+      .filter((line) => /^volume_operation_(total_seconds_sum|errors_total|total_errors)/.test(line));
+  const sum = (operation: string): string =>
+    `volume_operation_total_seconds_sum{plugin_name="example.com/p",operation_name="${operation}"}`;
+  expect(taken()).toEqual([expect.stringMatching(/provision"\} 3(\.\d+)?$/)]);
+  const unprotected = { metadata: { finalizers: null } };
+  await client.resource(persistentVolumeClaims).namespace('default').patch('c', MERGE, unprotected);
+  await client.resource(persistentVolumeClaims).namespace('default').delete('c');
+  await clock.advance('7s');
+  await client.resource(persistentVolumes).patch('v', MERGE, unprotected);
+  await client.resource(persistentVolumes).delete('v');
+  await clock.advance('1s');
+  expect(taken().map((line) => line.replace(/\d+(\.\d+)?$/, ''))).toEqual([`${sum('provision')} `, `${sum('delete')} `]);
+  expect(Number(taken()[1]?.split(' ')[1])).toBeCloseTo(7, 0);
+  // Nobody is left who would delete it.
+  await client.resource(persistentVolumes).create(newVolume('w', { ...spec, claimRef: { ...claimRef, uid: 'gone' } }));
+  await clock.advance('1s');
+  expect(taken().filter((line) => !line.includes('seconds'))).toEqual([
+    'volume_operation_errors_total{plugin_name="N/A",operation_name="delete"} 1',
+    'volume_operation_total_errors{plugin_name="N/A",operation_name="delete"} 1',
+  ]);
+});
+
 test('attaching: volumes in use, wanted and attached, and those taken by force', async () => {
   const { client } = cluster;
   await run((config) => new PersistentVolumeBinder(config));

@@ -44,9 +44,14 @@ function noting<T extends ReadVolume | ReadClaim>(object: T, driver: string | un
   return { ...object, metadata: { ...object.metadata, annotations } };
 }
 
+/** A driver has taken it over, and does all that is to be done with it. */
+export function isMigrated({ metadata }: Pick<ReadVolume, 'metadata'>): boolean {
+  return (metadata.annotations?.[MIGRATED_TO] ?? '') !== '';
+}
+
 /** Somebody else has provisioned it, and deletes it. */
 export function isExternal({ metadata, spec }: ReadVolume): boolean {
-  const { [PROVISIONED_BY]: provisioner = '', [MIGRATED_TO]: driver = '' } = metadata.annotations ?? {};
-  if (driver !== '') return true;
+  if (isMigrated({ metadata })) return true;
+  const provisioner = metadata.annotations?.[PROVISIONED_BY] ?? '';
   return provisioner === '' ? spec.csi !== undefined : !provisioner.startsWith(IN_TREE);
 }

@@ -21,8 +21,9 @@ import { BY_CLAIM, byClaim } from '../pod-claims.ts';
 import { isPodTerminal } from '../pod-state.ts';
 import { boundClaim, boundVolume, claimInPhase, isAnnotated, unboundVolume, volumeInPhase, withProvisioner } from './binding.ts';
 import { mismatch, refersTo, volumeMode } from './matching.ts';
-import { isExternal, migratedClaim, migratedVolume, provisionerOf } from './migration.ts';
+import { isExternal, isMigrated, migratedClaim, migratedVolume, provisionerOf } from './migration.ts';
 import { VolumeMetrics } from './metrics.ts';
+import { OperationTimes } from './operation-times.ts';
 import { BIND_COMPLETED, BOUND_BY_CONTROLLER, PROVISIONED_BY, SELECTED_NODE } from './names.ts';
 import { classOfClaim, classOfVolume, defaultClass, isDefaultClass, saysNoClass, waitsForConsumer } from './storage-classes.ts';
 import { isFree, VolumeIndex } from './volume-index.ts';
@@ -56,6 +57,7 @@ export class PersistentVolumeBinder implements Controller {
   readonly #classQueue: RateLimitingQueue;
   readonly #recorder: EventRecorder;
   readonly #metrics: VolumeMetrics;
+  readonly #times: OperationTimes;
   /** By UID: why a claim waits, as it was last told. */
   readonly #told = new Map<string, string>();
 
@@ -74,7 +76,9 @@ export class PersistentVolumeBinder implements Controller {
     this.#claimInformer.addIndexers({
       [BY_VOLUME]: ({ spec }) => (spec.volumeName === undefined ? [] : [spec.volumeName]),
     });
-    this.#metrics = new VolumeMetrics(config.instruments ?? new Instruments(), {
+    const instruments = config.instruments ?? new Instruments();
+    this.#times = new OperationTimes(instruments, clock);
+    this.#metrics = new VolumeMetrics(instruments, {
       volumes: () => this.#volumeInformer.lister.list(),
       claims: () => this.#claimInformer.lister.list(),
     });
@@ -114,7 +118,10 @@ export class PersistentVolumeBinder implements Controller {
     if (claim === undefined) return;
     const key = objectKey(claim);
     if (after !== undefined) this.#claimQueue.add(key);
-    else this.#told.delete(claim.metadata.uid);
+    else {
+      this.#told.delete(claim.metadata.uid);
+      this.#times.forget(key);
+    }
     for (const { metadata } of this.#index.referringTo(key)) this.#volumeQueue.add(metadata.name);
     const left = this.#waiting.replace(before, after);
     if (left !== undefined) {
@@ -131,7 +138,7 @@ export class PersistentVolumeBinder implements Controller {
     if (after !== undefined) {
       this.#volumeQueue.add(name);
       if (isFree(after)) this.#classQueue.add(classOfVolume(after));
-    }
+    } else this.#times.done(name);
     for (const claim of this.#claimInformer.lister.byIndex(BY_VOLUME, name)) this.#claimQueue.add(objectKey(claim));
     const reference = after?.spec.claimRef ?? before?.spec.claimRef;
     if (reference !== undefined) this.#claimQueue.add(`${reference.namespace ?? ''}/${reference.name ?? ''}`);
@@ -248,9 +255,12 @@ export class PersistentVolumeBinder implements Controller {
       this.#tell(claim, 'Warning', 'ProvisioningFailed', `no volume plugin matched name: ${storageClass.provisioner}`);
       return;
     }
+    const key = objectKey(claim);
+    this.#times.begin(key, provisioner, 'provision');
     try {
       await this.#updateClaim(withProvisioner(claim, provisioner), signal, claim);
     } catch (err) {
+      this.#times.failed(key);
       if (!signal.aborted && !apierrors.isConflict(err) && !apierrors.isNotFound(err)) {
         this.#tell(claim, 'Warning', 'ProvisioningFailed', `Error saving claim: ${(err as Error).message}`);
       }
@@ -301,6 +311,10 @@ export class PersistentVolumeBinder implements Controller {
       await this.#setVolumePhase(bound, 'Bound', signal);
       const updated = await this.#updateClaim(boundClaim(claim, bound), signal, claim);
       await this.#setClaimPhase(updated, 'Bound', bound, signal);
+      this.#times.done(objectKey(claim));
+    } catch (err) {
+      this.#times.failed(objectKey(claim));
+      throw err;
     } finally {
       release();
       // Whoever was not offered the volume meanwhile is, if it is still free.
@@ -356,9 +370,13 @@ export class PersistentVolumeBinder implements Controller {
     const released = isGivenBack(volume) ? volume : await this.#setVolumePhase(volume, 'Released', signal);
     switch (released.spec.persistentVolumeReclaimPolicy) {
       case 'Delete':
+        if (isMigrated(released)) return;
+        this.#times.begin(released.metadata.name, this.#deleterOf(released), 'delete');
         // Else whoever has made it deletes it.
         if (!isExternal(released)) {
           const { name } = released.metadata;
+          // Known as failed, it is not tried again.
+          if (released.status.phase !== 'Failed') this.#times.failed(name);
           const why = `error getting deleter volume plugin for volume "${name}": no deletable volume plugin matched`;
           await this.#fail(released, 'VolumeFailedDelete', why, signal);
         }
@@ -367,6 +385,13 @@ export class PersistentVolumeBinder implements Controller {
         return await this.#fail(released, 'VolumeFailedRecycle', 'No recycler plugin found for the volume!', signal);
       default:
     }
+  }
+
+  /** Who makes volumes of its class. */
+  #deleterOf(volume: ReadVolume): string {
+    if (!isExternal(volume)) return 'N/A';
+    const provisioner = this.#classes.lister.get('', classOfVolume(volume))?.provisioner;
+    return provisioner === undefined ? 'N/A' : (provisionerOf(provisioner) ?? provisioner);
   }
 
   async #fail(volume: ReadVolume, reason: string, message: string, signal: AbortSignal): Promise<void> {
