@@ -119,6 +119,14 @@ describe('a cron job', () => {
     expect(await jobTimes()).toHaveLength(1);
   });
 
+  it('says when its time never comes', async () => {
+    await create({ schedule: '59 23 31 2 *' });
+    await cluster.clock.advance('1m');
+    expect(await messages()).toEqual([
+      'InvalidSchedule: invalid schedule: 59 23 31 2 * : time difference between two schedules is less than 1 second',
+    ]);
+  });
+
   it('says when an active job has gone missing', async () => {
     await create();
     await cluster.clock.advance('61m');

@@ -17,6 +17,7 @@ import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { semanticEqual } from '../../machinery/deep.ts';
+import { quote } from '../../machinery/go-format.ts';
 import { exponentialBuckets, Instruments } from '../../machinery/instruments.ts';
 import type { Histogram } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
@@ -115,7 +116,13 @@ export class CronJobController implements Controller {
     const due = this.#dueTime(current, schedule, nowMs);
     if (due !== undefined) current = await this.#start(key, current, due, nowMs, signal);
     const next = nextTime(schedule, nowMs, spec.timeZone);
-    return next === undefined ? reconciled : requeueAfter(next - nowMs + LATE_MS);
+    if (next === undefined) {
+      // The 31st of February.
+      const why = 'time difference between two schedules is less than 1 second';
+      this.#event(current, 'Warning', 'InvalidSchedule', `invalid schedule: ${spec.schedule} : ${why}`);
+      return reconciled;
+    }
+    return requeueAfter(next - nowMs + LATE_MS);
   }
 
   #event(cronJob: ReadCronJob, type: EventType, reason: string, message: string): void {
@@ -128,6 +135,11 @@ export class CronJobController implements Controller {
     if (timeZone !== undefined && !isTimeZone(timeZone)) {
       this.#event(cronJob, 'Warning', 'UnknownTimeZone', `invalid timeZone: "${timeZone}": unknown time zone ${timeZone}`);
       return undefined;
+    }
+    if (schedule.includes('TZ')) {
+      const where = 'https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/';
+      const message = `CRON_TZ or TZ used in schedule ${quote(schedule)} is not officially supported, see ${where} for more details`;
+      this.#event(cronJob, 'Warning', 'UnsupportedSchedule', message);
     }
     try {
       return parseSchedule(schedule);
@@ -150,7 +162,7 @@ export class CronJobController implements Controller {
       this.#event(cronJob, 'Warning', 'TooManyMissedTimes', message);
     }
     if (deadlineMs !== undefined && last + deadlineMs < nowMs) {
-      this.#event(cronJob, 'Warning', 'MissSchedule', `Missed scheduled time to start a job: ${new Date(last).toUTCString()}`);
+      this.#event(cronJob, 'Warning', 'MissSchedule', `Missed scheduled time to start a job: ${rfc1123(last)}`);
       return undefined;
     }
     return last;
@@ -283,6 +295,11 @@ export class CronJobController implements Controller {
     this.#writes.wrote(key, updated, this.#cronJobs.lister.getByKey(key));
     return updated;
   }
+}
+
+/** As events tell times: with the zone as a number. */
+function rfc1123(ms: number): string {
+  return new Date(ms).toUTCString().replace('GMT', '+0000');
 }
 
 /** One name for each minute, so that no time is served twice. */

@@ -294,8 +294,14 @@ export class JobController implements Controller {
 
   #announce(job: ReadJob, { outcome, reason, message }: Verdict): void {
     this.#metrics.finished(job, outcome, reason);
-    if (outcome === 'Complete') this.#recorder.event(claimantOf(job), 'Normal', 'Completed', 'Job completed');
-    else this.#recorder.event(claimantOf(job), 'Warning', reason, message);
+    if (outcome === 'Complete') {
+      const { completions } = job.spec;
+      if (completions !== undefined && (job.status.succeeded ?? 0) > completions) {
+        const message = 'Too many succeeded pods running after completion count reached';
+        this.#recorder.event(claimantOf(job), 'Warning', 'TooManySucceededPods', message);
+      }
+      this.#recorder.event(claimantOf(job), 'Normal', 'Completed', 'Job completed');
+    } else this.#recorder.event(claimantOf(job), 'Warning', reason, message);
   }
 
   /** Creates and deletes pods; or deletes all that are active, if the job is over or suspended. */

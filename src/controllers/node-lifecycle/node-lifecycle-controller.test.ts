@@ -175,6 +175,25 @@ describe('NodeLifecycleController', () => {
     expect(await taints('b')).toEqual([]);
   });
 
+  it('leaves nodes out of account that are labelled so, but not alone', async () => {
+    await start();
+    await addNode('up');
+    for (const name of ['a', 'b', 'c', 'd']) await addNode(name);
+    for (const name of ['a', 'b', 'c', 'd']) await report(name, 'False');
+    await pass(60, ['up', 'a', 'b', 'c', 'd']);
+    const evicting = async () =>
+      (await Promise.all(['a', 'b', 'c', 'd'].map(taints))).filter((list) => list.includes('not-ready:NoExecute')).length;
+    // A small zone in which most have failed.
+    const begun = await evicting();
+    expect(begun).toBeLessThan(4);
+    await pass(60, ['up', 'a', 'b', 'c', 'd']);
+    expect(await evicting()).toBe(begun);
+    const labels = { 'node.kubernetes.io/exclude-disruption': '' };
+    for (const name of ['c', 'd']) await nodeClient().patch(name, 'application/merge-patch+json', { metadata: { labels } });
+    await pass(60, ['up', 'a', 'b', 'c', 'd']);
+    expect(await evicting()).toBe(4);
+  });
+
   it('gives nodes the whole grace again after a restart', async () => {
     const stop = await start();
     await addNode('a');

@@ -23,7 +23,7 @@ import { conditionsOfSilentNode, heartbeatAfter, readyCondition } from './node-h
 import type { Heartbeat } from './node-health.ts';
 import { readyStatus, wantedNoExecute, wantedTaints } from './node-taints.ts';
 import type { Eviction } from './node-taints.ts';
-import { evictionRates, zoneOf } from './zone-state.ts';
+import { countsForZone, evictionRates, NORMAL_PER_SECOND, zoneOf } from './zone-state.ts';
 import type { EvictionRates } from './zone-state.ts';
 
 type ReadNode = Immutable<Node>;
@@ -238,7 +238,8 @@ export class NodeLifecycleController implements Controller {
   }
 
   #bucket(zone: string): TokenBucket | undefined {
-    const perSecond = this.#rates?.get(zone) ?? 0;
+    const { perSecond: normal = NORMAL_PER_SECOND } = this.#config.evictionRates ?? {};
+    const perSecond = this.#rates === undefined ? 0 : (this.#rates.get(zone) ?? normal);
     if (perSecond === 0) return undefined;
     const present = this.#buckets.get(zone);
     if (present?.perSecond === perSecond) return present.bucket;
@@ -251,7 +252,8 @@ export class NodeLifecycleController implements Controller {
     const zones = new Map<string, ReadNode[]>();
     for (const node of this.#nodes.lister.list()) {
       // One that has never reported says nothing about its zone.
-      if (readyCondition(node) === undefined && readyStatus(node) === 'Unknown') continue;
+      const isSilent = readyCondition(node) === undefined && readyStatus(node) === 'Unknown';
+      if (isSilent || !countsForZone(node)) continue;
       const zone = zoneOf(node);
       const others = zones.get(zone);
       if (others === undefined) zones.set(zone, [node]);

@@ -26,6 +26,14 @@ export function zoneOf(node: ReadNode): string {
   return `${labels['topology.kubernetes.io/region'] ?? ''}:${labels['topology.kubernetes.io/zone'] ?? ''}`;
 }
 
+/** A node with this label, whatever its value, says nothing about its zone. */
+const EXCLUDED = 'node.kubernetes.io/exclude-disruption';
+
+/** Whether how it does counts for its zone. */
+export function countsForZone({ metadata }: ReadNode): boolean {
+  return !Object.hasOwn(metadata.labels ?? {}, EXCLUDED);
+}
+
 export function zoneState(nodes: readonly ReadNode[], { unhealthyThreshold = 0.55 }: EvictionRates = {}): ZoneState {
   const ready = nodes.filter((node) => readyStatus(node) === 'True').length;
   const notReady = nodes.length - ready;
@@ -34,12 +42,15 @@ export function zoneState(nodes: readonly ReadNode[], { unhealthyThreshold = 0.5
   return 'Normal';
 }
 
+/** Of zones of which nothing is known, too. */
+export const NORMAL_PER_SECOND = 0.1;
+
 /** Nodes a second from which pods may be evicted, per zone; 0: none. Undefined for all: not even those begun go on. */
 export function evictionRates(
   zones: ReadonlyMap<string, readonly ReadNode[]>,
   rates: EvictionRates = {},
 ): ReadonlyMap<string, number> | undefined {
-  const { perSecond = 0.1, secondaryPerSecond = 0.01, largeClusterSize = 50 } = rates;
+  const { perSecond = NORMAL_PER_SECOND, secondaryPerSecond = 0.01, largeClusterSize = 50 } = rates;
   const states = new Map([...zones].map(([zone, nodes]) => [zone, zoneState(nodes, rates)]));
   if (states.size > 0 && [...states.values()].every((state) => state === 'FullDisruption')) return undefined;
   return new Map(

@@ -8,7 +8,7 @@ import type { Immutable } from '../../api/meta/v1/index.ts';
 import { isPodTerminal } from '../pod-state.ts';
 import { claimsOf, firstOrdinal, ordinalOf, podName, podRevision, replicasOf, withIdentity } from './identity.ts';
 import type { ReadPod, ReadStatefulSet } from './identity.ts';
-import { isStale, withOwners } from './retention.ts';
+import { isStale, ownershipOf } from './retention.ts';
 import { isAvailable, isTerminating, isUnavailable } from './status.ts';
 
 type ReadClaim = Immutable<PersistentVolumeClaim>;
@@ -33,6 +33,8 @@ export interface Plan {
   /** Pods and claims as they should be. */
   readonly relabel: readonly ReadPod[];
   readonly reclaim: readonly ReadClaim[];
+  /** Names of claims that have to be given up: somebody else controls them. */
+  readonly foreign: readonly string[];
   readonly remove: readonly ReadPod[];
 }
 
@@ -41,11 +43,12 @@ interface Draft {
   readonly create: number[];
   readonly relabel: ReadPod[];
   readonly reclaim: ReadClaim[];
+  readonly foreign: string[];
   readonly remove: ReadPod[];
 }
 
 export function plan(situation: Situation): Plan {
-  const draft: Draft = { provide: [], create: [], relabel: [], reclaim: [], remove: [] };
+  const draft: Draft = { provide: [], create: [], relabel: [], reclaim: [], foreign: [], remove: [] };
   const { set, pods } = situation;
   if (set.metadata.deletionTimestamp !== undefined) return draft;
   const inOrder = set.spec.podManagementPolicy !== 'Parallel';
@@ -102,8 +105,11 @@ function planWanted(draft: Draft, situation: Situation, ordinal: number, pod: Re
 function reclaim(draft: Draft, { set, claim }: Situation, pod: ReadPod): void {
   for (const { claim: wanted } of claimsOf(set, ordinalOf(set, pod) ?? 0)) {
     const present = claim(wanted.metadata.name);
-    const changed = present === undefined ? undefined : withOwners(set, pod, present);
-    if (changed !== undefined) draft.reclaim.push(changed);
+    if (present === undefined) continue;
+    const { changed, isForeign } = ownershipOf(set, pod, present);
+    if (changed === undefined) continue;
+    draft.reclaim.push(changed);
+    if (isForeign) draft.foreign.push(present.metadata.name);
   }
 }
 

@@ -3,7 +3,8 @@
 
 import type { PersistentVolumeClaim } from '../../api/core/v1/index.ts';
 import type { Immutable, OwnerReference } from '../../api/meta/v1/index.ts';
-import { controllerOf, newControllerRef } from '../controller-ref.ts';
+import { newControllerRef } from '../controller-ref.ts';
+import type { TypeName } from '../controller-ref.ts';
 import { isOrdinalWanted, ordinalOf, STATEFUL_SET } from './identity.ts';
 import type { ReadPod, ReadStatefulSet } from './identity.ts';
 
@@ -17,31 +18,44 @@ function policyOf({ spec }: ReadStatefulSet): { readonly whenDeleted: boolean; r
   return { whenDeleted: whenDeleted === 'Delete', whenScaled: whenScaled === 'Delete' };
 }
 
-/** The claim with the owners that it should have; undefined if it has them, or belongs to somebody else. */
-export function withOwners(set: ReadStatefulSet, pod: ReadPod, claim: ReadClaim): ReadClaim | undefined {
-  const controller = controllerOf(claim);
-  if (controller !== undefined && controller.uid !== set.metadata.uid && controller.uid !== pod.metadata.uid) return undefined;
-  const { whenDeleted, whenScaled } = policyOf(set);
-  const isWanted = isOrdinalWanted(set, ordinalOf(set, pod) ?? -1);
-  const ofPod = whenScaled && !isWanted;
-  const ofSet = whenDeleted && !ofPod;
-  const present = claim.metadata.ownerReferences ?? [];
-  const references = owned(owned(present, set.metadata, STATEFUL_SET, ofSet), pod.metadata, POD, ofPod);
-  if (references === present) return undefined;
-  const { ownerReferences: _, ...metadata } = claim.metadata;
-  return { ...claim, metadata: { ...metadata, ...(references.length > 0 && { ownerReferences: references }) } };
+export interface Ownership {
+  /** The claim with the owners that it should have; undefined if it has them. */
+  readonly changed: ReadClaim | undefined;
+  /** Somebody else controls the claim, so that it is not the set's to delete. */
+  readonly isForeign: boolean;
 }
 
-/** The references with or without the owner; the very same if nothing changes. */
-function owned(
-  references: readonly Reference[],
-  owner: ReadPod['metadata'],
-  type: { readonly apiVersion: string; readonly kind: string },
-  wanted: boolean,
-): readonly Reference[] {
-  const present = references.some(({ uid }) => uid === owner.uid);
-  if (present === wanted) return references;
-  return wanted ? [...references, newControllerRef(owner, type)] : references.filter(({ uid }) => uid !== owner.uid);
+export function ownershipOf(set: ReadStatefulSet, pod: ReadPod, claim: ReadClaim): Ownership {
+  const { whenDeleted, whenScaled } = policyOf(set);
+  const present = claim.metadata.ownerReferences ?? [];
+  const ofSet = (reference: Reference): boolean => refersTo(reference, set.metadata, STATEFUL_SET);
+  const ofPod = (reference: Reference): boolean => refersTo(reference, pod.metadata, POD);
+  const formers = present.filter(
+    (reference) =>
+      (ofSet(reference) && reference.uid !== set.metadata.uid) || (ofPod(reference) && reference.uid !== pod.metadata.uid),
+  );
+  const others = present.filter((reference) => !ofSet(reference) && !ofPod(reference));
+  // Who only wants to keep claims does not mind who else has them.
+  const isForeign = (whenDeleted || whenScaled) && (formers.length > 0 || others.some(({ controller }) => controller === true));
+  // What a former set or pod of that name owns goes with it.
+  if (formers.length > 0) return { changed: undefined, isForeign };
+  const isWanted = isOrdinalWanted(set, ordinalOf(set, pod) ?? -1);
+  const wanted: OwnerReference[] = [];
+  if (!isForeign && whenScaled && !isWanted) wanted.push(newControllerRef(pod.metadata, POD));
+  else if (!isForeign && whenDeleted) wanted.push(newControllerRef(set.metadata, STATEFUL_SET));
+  const own = present.filter((reference) => ofSet(reference) || ofPod(reference));
+  const isSame =
+    own.length === wanted.length && own.every(({ uid, controller }) => uid === wanted[0]?.uid && controller === true);
+  if (isSame) return { changed: undefined, isForeign };
+  const { ownerReferences: _, ...metadata } = claim.metadata;
+  const references = [...others, ...wanted];
+  const changed = { ...claim, metadata: { ...metadata, ...(references.length > 0 && { ownerReferences: references }) } };
+  return { changed, isForeign };
+}
+
+/** By what it is called: whether it is that very one, its UID says. */
+function refersTo(reference: Reference, { name }: ReadPod['metadata'], type: TypeName): boolean {
+  return reference.apiVersion === type.apiVersion && reference.kind === type.kind && reference.name === name;
 }
 
 /** The claim is about to go with an earlier pod of that name: who needs it has to wait until it is gone, or free. */

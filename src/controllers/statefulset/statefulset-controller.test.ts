@@ -224,6 +224,36 @@ describe('StatefulSetController', () => {
     expect(await owners()).toEqual(['data-db-0: db', 'data-db-1: db']);
   });
 
+  it('gives up claims that somebody else controls, and leaves those of its former self', async () => {
+    await start();
+    await create({
+      ...volumes,
+      replicas: 1,
+      persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete', whenScaled: 'Retain' },
+    });
+    expect(await owners()).toEqual(['data-db-0: db']);
+    const reference = { apiVersion: 'example.com/v1', kind: 'Backup', name: 'other', uid: 'u' };
+    const [mine] = (await claims().get('data-db-0')).metadata.ownerReferences ?? [];
+    const set = async (...ownerReferences: object[]) => {
+      await claims().patch('data-db-0', 'application/merge-patch+json', { metadata: { ownerReferences } });
+      await settle();
+    };
+    // One that only owns it does no harm; one that is no controller is made one.
+    await set(reference, { ...mine, controller: false });
+    const controllers = async () =>
+      ((await claims().get('data-db-0')).metadata.ownerReferences ?? []).map(({ name, controller }) => `${name} ${controller}`);
+    expect(await controllers()).toEqual(['other undefined', 'db true']);
+    await set({ ...reference, controller: true }, { ...mine, controller: false });
+    expect(await controllers()).toEqual(['other true']);
+    const { items } = await cluster.client.resource(events).namespace('default').list();
+    expect(items.filter(({ reason }) => reason === 'ConflictingController').map(({ message }) => message)).toEqual([
+      'PersistentVolumeClaim data-db-0 has a conflicting OwnerReference that acts as a manging controller, the retention policy is ignored for this claim',
+    ]);
+    await set({ ...mine, uid: 'former' });
+    expect(await controllers()).toEqual(['db true']);
+    expect((await claims().get('data-db-0')).metadata.ownerReferences?.[0]?.uid).toBe('former');
+  });
+
   it('adopts what is its own by name and labels, and nothing else', async () => {
     const spec = { containers: [{ name: 'c', image: 'old' }] };
     for (const name of ['db-1', 'db-x']) await podsOf().create({ metadata: { name, labels: { app: 'db' } }, spec });

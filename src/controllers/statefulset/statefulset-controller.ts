@@ -230,7 +230,7 @@ export class StatefulSetController implements Controller {
   async #carryOut(
     key: string,
     set: ReadStatefulSet,
-    { provide, create, relabel, reclaim, remove }: Plan,
+    { provide, create, relabel, reclaim, foreign, remove }: Plan,
     revisions: { readonly current: ReadRevision; readonly update: ReadRevision },
     doomed: Set<ReadPod>,
     signal: AbortSignal,
@@ -249,6 +249,11 @@ export class StatefulSetController implements Controller {
         const updated = await client.resource(pods).update(pod, { signal });
         this.#writes.wrote(key, updated, cachedAs(this.#pods, updated));
       });
+    }
+    for (const name of foreign) {
+      const why =
+        'has a conflicting OwnerReference that acts as a manging controller, the retention policy is ignored for this claim';
+      this.#recorder.event(claimantOf(set), 'Warning', 'ConflictingController', `PersistentVolumeClaim ${name} ${why}`);
     }
     for (const volumeClaim of reclaim) {
       const updated = await client.resource(persistentVolumeClaims).update(volumeClaim, { signal });
