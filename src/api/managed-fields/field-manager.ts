@@ -180,18 +180,19 @@ export class FieldManager {
     before: Managers,
     name: string,
   ): { readonly managers: Managers } {
+    const manager = this.#manager(name, 'Update');
+    const id = managerId(manager);
     const { managers, changed } = updateManagers(
       this.#merging,
       unmanaged(live ?? this.#emptyObject()),
       unmanaged(object),
       before,
+      id,
     );
     const owned = changed.difference(NEVER_OWNED);
     if (owned.isEmpty) return { managers };
-    const manager = this.#manager(name, 'Update');
-    const id = managerId(manager);
     const previous = managers.get(id);
-    const fields = previous === undefined ? owned : owned.union(previous.fields);
+    const fields = previous === undefined ? owned : previous.fields.union(owned).difference(NEVER_OWNED);
     return { managers: new Map(managers).set(id, { ...manager, fields, time: this.#time() }) };
   }
 

@@ -17,6 +17,14 @@ export interface FieldNode {
 
 const LEAF: FieldNode = { member: true, children: undefined };
 
+/** `a` itself if it has all of `b`. */
+function unionOfNodes(a: FieldNode, b: FieldNode): FieldNode {
+  const member = a.member || b.member;
+  const children =
+    a.children === undefined ? b.children : b.children === undefined ? a.children : a.children.union(b.children);
+  return member === a.member && children === a.children ? a : { member, children };
+}
+
 export class FieldSet {
   static readonly empty: FieldSet = new FieldSet();
 
@@ -104,24 +112,20 @@ export class FieldSet {
     return this.#nodes.get(element)?.children ?? FieldSet.empty;
   }
 
+  /** This very set if it has all members of the other. */
   union(other: FieldSet): FieldSet {
     if (this === other || other.isEmpty) return this;
     if (this.isEmpty) return other;
-    const result = this.#copy();
-    for (const [element, node] of other.#nodes) {
+    let result: FieldSet | undefined;
+    for (const element of other.#nodes.keys()) {
       const mine = this.#nodes.get(element);
-      if (mine === undefined) result.#nodes.set(element, node);
-      else {
-        const children =
-          mine.children === undefined
-            ? node.children
-            : node.children === undefined
-              ? mine.children
-              : mine.children.union(node.children);
-        result.put(element, mine.member || node.member, children);
-      }
+      const theirs = other.#nodes.get(element) as FieldNode;
+      const together = mine === undefined ? theirs : unionOfNodes(mine, theirs);
+      if (together === mine) continue;
+      result ??= this.#copy();
+      result.#nodes.set(element, together);
     }
-    return result;
+    return result ?? this;
   }
 
   /** The members of both. */

@@ -140,11 +140,18 @@ function isPlainField(element: PathElement): boolean {
   return element.startsWith('f:') && !/[\ud800-\uffff]/.test(element);
 }
 
+/** The text of one key whose value is a text: sorted as it is written, for the quote behind a text comes before all that is in it. */
+const PLAIN_KEY = /^k:\{"[A-Za-z]+":"[#-[\]-~]*"\}$/;
+
+function isPlainKey(element: PathElement): boolean {
+  return PLAIN_KEY.test(element);
+}
+
 const KIND_ORDER: Readonly<Record<string, number>> = { f: 0, k: 1, v: 2, i: 3 };
 
 /** Sorts in place, as FieldsV1 is written: fields by name, then keys, values, indices. */
 export function sortElements(elements: PathElement[]): PathElement[] {
-  if (elements.every(isPlainField)) return elements.sort();
+  if (elements.every(isPlainField) || elements.every(isPlainKey)) return elements.sort();
   const sortable = elements.map((element) => ({
     element,
     content: element.startsWith('f:') ? element : (JSON.parse(element.slice(2)) as unknown),

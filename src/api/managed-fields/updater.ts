@@ -37,7 +37,14 @@ export interface Updated {
   readonly changed: FieldSet;
 }
 
-export function updateManagers(merging: Merging, live: unknown, updated: unknown, managers: Managers): Updated {
+/** `updater`: by its id, if it is one of them. It keeps what it had of the fields that are `changed`. */
+export function updateManagers(
+  merging: Merging,
+  live: unknown,
+  updated: unknown,
+  managers: Managers,
+  updater?: string,
+): Updated {
   const { apiVersion, versions, reset } = merging;
   const comparison = compare(typeIn(merging, apiVersion), live, updated, reset);
   const changed = comparison.modified.union(comparison.added);
@@ -49,7 +56,8 @@ export function updateManagers(merging: Merging, live: unknown, updated: unknown
   for (const [id, owner] of managers) {
     const seen = comparisonIn(owner.apiVersion, comparisons, merging, live, updated);
     if (seen === undefined || versions.typeOf(owner.apiVersion) === undefined) continue;
-    const fields = owner.fields.difference(seen.modified).difference(seen.added).difference(seen.removed);
+    const kept = id === updater ? owner.fields : owner.fields.difference(seen.modified).difference(seen.added);
+    const fields = kept.difference(seen.removed);
     if (!fields.isEmpty) remaining.set(id, fields === owner.fields ? owner : { ...owner, fields });
   }
   return { managers: remaining, changed };
