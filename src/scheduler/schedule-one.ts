@@ -63,7 +63,8 @@ export class SchedulingAlgorithm {
   readonly #percentageOfNodesToScore: number;
   /** Where to begin looking, so that all nodes get their turn although not all are looked at. */
   #nextStart = 0;
-  /** Of the nodes that passed, in this cycle; what is behind them is of earlier ones. Kept, so that a cycle allocates only its result. */
+  /** The nodes that passed in this cycle, and where they are; what is behind those is of earlier cycles. Kept, so that a cycle allocates neither. */
+  readonly #feasible: NodeInfo[] = [];
   readonly #positions: number[] = [];
 
   constructor(config: SchedulingAlgorithmConfig) {
@@ -166,22 +167,23 @@ export class SchedulingAlgorithm {
     const filters = framework.activeFilters(state);
     const filter = nodes === this.#snapshot.nodes ? framework.nodeFilter(state, pod, this.#snapshot) : undefined;
     const start = framework.now();
-    const feasible: NodeInfo[] = [];
+    const feasible = this.#feasible;
     const positions = this.#positions;
+    let passed = 0;
     const answers = filter?.answers;
     const own = filter?.own ?? -1;
     const first = this.#nextStart % nodes.length;
     let looked = 0;
     let known = 0;
-    for (let position = first; looked < nodes.length && feasible.length < wanted; looked++) {
+    for (let position = first; looked < nodes.length && passed < wanted; looked++) {
       const node = nodes[position] as NodeInfo;
       const answer =
         filter === undefined
           ? framework.runFiltersWithNominatedPods(filters, state, pod, node)
           : framework.runNodeFilter(filter, state, pod, node, position);
       if (answer === undefined) {
-        positions[feasible.length] = position;
-        feasible.push(node);
+        positions[passed] = position;
+        feasible[passed++] = node;
       } else if (answer.code === 'Error') {
         framework.pointRan('Filter', answer.code, start);
         return answer;
@@ -192,7 +194,8 @@ export class SchedulingAlgorithm {
     if (answers !== undefined) {
       statuses.setKnown({ snapshot: this.#snapshot, answers, start: first, count: looked, refused: known, own });
     }
-    framework.pointRan('Filter', feasible.length === 0 ? 'Unschedulable' : 'Success', start);
+    feasible.length = passed;
+    framework.pointRan('Filter', passed === 0 ? 'Unschedulable' : 'Success', start);
     return feasible;
   }
 
@@ -235,14 +238,16 @@ export class SchedulingAlgorithm {
   #highest(feasible: readonly NodeInfo[], scores: readonly number[]): NodeInfo {
     let highest = -Infinity;
     let ties = 0;
-    for (const score of scores) {
+    for (let i = 0; i < scores.length; i++) {
+      const score = scores[i] as number;
       if (score > highest) {
         highest = score;
         ties = 1;
       } else if (score === highest) ties++;
     }
     let skip = ties === 1 ? 0 : this.#random.int(ties);
-    const index = scores.findIndex((score) => score === highest && skip-- === 0);
+    let index = 0;
+    while (scores[index] !== highest || skip-- > 0) index++;
     return feasible[index] as NodeInfo;
   }
 }

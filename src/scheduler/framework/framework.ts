@@ -25,6 +25,7 @@ import {
 import type { SchedulerMetrics } from '../metrics/scheduler-metrics.ts';
 import { timedPlugins } from '../metrics/timed-plugins.ts';
 import type { PodInfo } from './pod-info.ts';
+import { Remainder } from './skipped.ts';
 import { type Code, codeOf, Status } from './status.ts';
 import { WaitingPod, type WaitingPods } from './waiting-pods.ts';
 
@@ -64,10 +65,21 @@ export interface PreFilterOutcome {
   readonly narrowedBy: ReadonlySet<string>;
 }
 
-/** What is left of the profile's Filter and Score plugins for the pod of this cycle. */
-const ACTIVE_FILTERS: StateKey<readonly FilterPlugin[]> = stateKey('framework/filters');
-const ACTIVE_PRE_FILTERS: StateKey<readonly PreFilterPlugin[]> = stateKey('framework/preFilters');
-const ACTIVE_SCORES: StateKey<readonly WeightedScorePlugin[]> = stateKey('framework/scores');
+/** What is left of the profile's plugins for the pod of this cycle. */
+interface Filters {
+  readonly filter: readonly FilterPlugin[];
+  readonly preFilter: readonly PreFilterPlugin[];
+}
+
+interface Scores {
+  readonly all: readonly WeightedScorePlugin[];
+  /** Those whose scores of a node may be the same for all pods of a template. */
+  readonly remembered: readonly WeightedScorePlugin[];
+  readonly others: readonly WeightedScorePlugin[];
+}
+
+const ACTIVE_FILTERS: StateKey<Filters> = stateKey('framework/filters');
+const ACTIVE_SCORES: StateKey<Scores> = stateKey('framework/scores');
 
 const NONE: ReadonlySet<string> = new Set();
 const NO_PRE_BINDS: readonly PreBindPlugin[] = [];
@@ -103,8 +115,12 @@ export class Framework {
     removePod: (state, pod, removed, node) => this.runRemovePod(state, pod, removed, node),
     filter: (state, pod, node) => this.runFiltersWithNominatedPods(this.activeFilters(state), state, pod, node),
   };
-  /** One plugin's scores, before they are added up. Kept, so that a cycle allocates only its result. */
+  /** Of `plugins` and of #timedPlugins. */
+  readonly #active: Active;
+  readonly #timedActive: Active;
+  /** One plugin's scores, before they are added up, and the sums. Kept, so that a cycle allocates nothing for them. */
   readonly #scores: number[] = [];
+  readonly #totals: number[] = [];
   readonly #filterMemo = new NodeMemo<Answer>(undefined);
   readonly #scoreMemo = new NodeMemo<number>(0);
 
@@ -117,11 +133,17 @@ export class Framework {
     this.#waitingPods = config.waitingPods;
     this.#metrics = config.metrics;
     this.#timedPlugins = config.metrics === undefined ? config.plugins : timedPlugins(config.plugins, config.metrics);
+    this.#active = new Active(this.plugins);
+    this.#timedActive = new Active(this.#timedPlugins);
   }
 
   /** Those for this cycle. */
   #pluginsOf(state: CycleState): PluginsByPoint {
     return state.timed ? this.#timedPlugins : this.plugins;
+  }
+
+  #activeOf(state: CycleState): Active {
+    return state.timed ? this.#timedActive : this.#active;
   }
 
   /** Milliseconds, for `pointRan`. */
@@ -156,15 +178,14 @@ export class Framework {
     const plugins = this.#pluginsOf(state);
     let nodeNames: Set<string> | undefined;
     let narrowedBy: Set<string> | undefined;
-    let skipped: Set<string> | undefined;
+    const skipped: string[] = [];
     let refusal: Status | undefined;
     for (const plugin of plugins.preFilter) {
       const answer = plugin.preFilter(state, pod, nodes);
       if (answer === undefined) continue;
       if (answer instanceof Status) {
         if (answer.code === 'Skip') {
-          skipped ??= new Set();
-          skipped.add(plugin.name);
+          skipped.push(plugin.name);
         } else if (!answer.rejected) {
           return { status: asError(answer, plugin, 'PreFilter'), nodeNames: undefined, narrowedBy: NONE };
         } else {
@@ -190,17 +211,17 @@ export class Framework {
         return { status, nodeNames, narrowedBy };
       }
     }
-    const passing = skipped;
-    const filters = plugins.filter;
-    state.write(ACTIVE_FILTERS, passing === undefined ? filters : filters.filter((plugin) => !passing.has(plugin.name)));
-    const preFilters = plugins.preFilter;
-    state.write(ACTIVE_PRE_FILTERS, passing === undefined ? preFilters : preFilters.filter((p) => !passing.has(p.name)));
+    state.write(ACTIVE_FILTERS, this.#activeOf(state).filters.of(skipped));
     return { status: refusal, nodeNames, narrowedBy: narrowedBy ?? NONE };
   }
 
   /** The Filter plugins that have something to say about the pod of this cycle. After runPreFilter. */
   activeFilters(state: CycleState): readonly FilterPlugin[] {
-    return state.read(ACTIVE_FILTERS) ?? this.plugins.filter;
+    return state.read(ACTIVE_FILTERS)?.filter ?? this.plugins.filter;
+  }
+
+  #activePreFilters(state: CycleState): readonly PreFilterPlugin[] {
+    return state.read(ACTIVE_FILTERS)?.preFilter ?? this.plugins.preFilter;
   }
 
   /** The first plugin that refuses the node decides. `filters`: as activeFilters answers. */
@@ -234,7 +255,7 @@ export class Framework {
   }
 
   #wholeTemplate(state: CycleState, pod: PodInfo): string | undefined {
-    const preFilters = state.read(ACTIVE_PRE_FILTERS) ?? this.plugins.preFilter;
+    const preFilters = this.#activePreFilters(state);
     if (preFilters.some((plugin) => plugin.addPod !== undefined)) return undefined;
     let template = '';
     for (const plugin of this.activeFilters(state)) {
@@ -291,7 +312,7 @@ export class Framework {
 
   /** Tells the PreFilter plugins' notes of a pod that is now on the node (`nodeInfo` has it already). */
   runAddPod(state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo): Answer {
-    for (const plugin of state.read(ACTIVE_PRE_FILTERS) ?? this.plugins.preFilter) {
+    for (const plugin of this.#activePreFilters(state)) {
       const answer = plugin.addPod?.(state, pod, added, node);
       if (answer !== undefined) return asError(answer, plugin, 'PreFilter AddPod');
     }
@@ -299,7 +320,7 @@ export class Framework {
   }
 
   runRemovePod(state: CycleState, pod: PodInfo, removed: PodInfo, node: NodeInfo): Answer {
-    for (const plugin of state.read(ACTIVE_PRE_FILTERS) ?? this.plugins.preFilter) {
+    for (const plugin of this.#activePreFilters(state)) {
       const answer = plugin.removePod?.(state, pod, removed, node);
       if (answer !== undefined) return asError(answer, plugin, 'PreFilter RemovePod');
     }
@@ -352,24 +373,20 @@ export class Framework {
   }
 
   #preScore(state: CycleState, pod: PodInfo, nodes: readonly NodeInfo[]): Answer {
-    const plugins = this.#pluginsOf(state);
-    let skipped: Set<string> | undefined;
-    for (const plugin of plugins.preScore) {
+    const skipped: string[] = [];
+    for (const plugin of this.#pluginsOf(state).preScore) {
       const answer = plugin.preScore(state, pod, nodes);
       if (answer === undefined) continue;
       if (answer.code !== 'Skip') return asError(answer, plugin, 'PreScore');
-      skipped ??= new Set();
-      skipped.add(plugin.name);
+      skipped.push(plugin.name);
     }
-    const passing = skipped;
-    const { score } = plugins;
-    state.write(ACTIVE_SCORES, passing === undefined ? score : score.filter(({ plugin }) => !passing.has(plugin.name)));
+    state.write(ACTIVE_SCORES, this.#activeOf(state).scores.of(skipped));
     return undefined;
   }
 
   /**
    * The weighted sum of all plugins' scores for each node, in the order of `nodes`; or an Error status. `positions`: those of the
-   * nodes in the snapshot with that layout.
+   * nodes in the snapshot with that layout. The next call changes what this one has answered.
    */
   runScore(
     state: CycleState,
@@ -391,26 +408,25 @@ export class Framework {
     positions?: readonly number[],
     layout?: Layout,
   ): number[] | Status {
-    const totals = nodes.map(() => 0);
-    let asked = state.read(ACTIVE_SCORES) ?? this.#pluginsOf(state).score;
-    if (positions !== undefined && layout !== undefined) {
-      const { remembered, template } = rememberedScores(asked, pod);
-      const answers = remembered.length === 0 ? undefined : this.#scoreMemo.of(template, layout);
-      if (answers !== undefined) {
-        asked = asked.filter((plugin) => !remembered.includes(plugin));
-        for (let i = 0; i < nodes.length; i++) {
-          const position = positions[i] as number;
-          if (!answers.has(position)) {
-            const scores = [0];
-            const failure = this.#addScores(remembered, state, pod, [nodes[i] as NodeInfo], scores);
-            if (failure !== undefined) return failure;
-            answers.set(position, scores[0] as number);
-          }
-          totals[i] = answers.get(position);
-        }
-      }
+    const totals = this.#totals;
+    totals.length = nodes.length;
+    const { all, remembered, others } = state.read(ACTIVE_SCORES) ?? this.#activeOf(state).scores.of([]);
+    const template = positions === undefined || layout === undefined ? undefined : templateOf(remembered, pod);
+    const answers = template === undefined || layout === undefined ? undefined : this.#scoreMemo.of(template, layout);
+    if (positions === undefined || answers === undefined) {
+      totals.fill(0);
+      return this.#addScores(all, state, pod, nodes, totals) ?? totals;
     }
-    return this.#addScores(asked, state, pod, nodes, totals) ?? totals;
+    for (let i = 0; i < nodes.length; i++) {
+      const position = positions[i] as number;
+      if (!answers.has(position)) {
+        const score = scoreBy(remembered, state, pod, nodes[i] as NodeInfo);
+        if (score instanceof Status) return score;
+        answers.set(position, score);
+      }
+      totals[i] = answers.get(position);
+    }
+    return this.#addScores(others, state, pod, nodes, totals) ?? totals;
   }
 
   #addScores(
@@ -421,8 +437,8 @@ export class Framework {
     totals: number[],
   ): Status | undefined {
     const scores = this.#scores;
-    scores.length = nodes.length;
     for (const { plugin, weight } of plugins) {
+      scores.length = nodes.length;
       for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score(state, pod, nodes[i] as NodeInfo);
       if (plugin.normalizeScore !== undefined) {
         const answer = plugin.normalizeScore(state, pod, scores, nodes);
@@ -430,12 +446,7 @@ export class Framework {
       }
       for (let i = 0; i < nodes.length; i++) {
         const score = scores[i] as number;
-        if (!(score >= MIN_NODE_SCORE && score <= MAX_NODE_SCORE)) {
-          return Status.error(
-            `plugin "${plugin.name}" returns an invalid score ${score}, it should in the range of [${MIN_NODE_SCORE}, ${MAX_NODE_SCORE}] after normalizing`,
-            plugin.name,
-          );
-        }
+        if (!isScore(score)) return invalidScore(plugin, score);
         totals[i] = (totals[i] as number) + score * weight;
       }
     }
@@ -555,22 +566,58 @@ export class Framework {
   }
 }
 
-/** The plugins whose scores of a node are the same for all pods of a template. */
-function rememberedScores(
-  plugins: readonly WeightedScorePlugin[],
-  pod: PodInfo,
-): { readonly remembered: readonly WeightedScorePlugin[]; readonly template: string } {
-  let template = '';
-  const remembered: WeightedScorePlugin[] = [];
-  for (const weighted of plugins) {
-    const { plugin } = weighted;
-    if (plugin.normalizeScore !== undefined) continue;
-    const own = plugin.scoreTemplate?.(pod);
-    if (own === undefined) continue;
-    template += plugin.name + SEPARATOR + own + SEPARATOR;
-    remembered.push(weighted);
+/** What is left of a profile's plugins when some skip. */
+class Active {
+  readonly filters: Remainder<Filters>;
+  readonly scores: Remainder<Scores>;
+
+  constructor({ filter, preFilter, score }: PluginsByPoint) {
+    this.filters = new Remainder((skipped) => ({
+      filter: filter.filter(({ name }) => !skipped.has(name)),
+      preFilter: preFilter.filter(({ name }) => !skipped.has(name)),
+    }));
+    this.scores = new Remainder((skipped) => {
+      const all = score.filter(({ plugin }) => !skipped.has(plugin.name));
+      const mayRemember = ({ plugin }: WeightedScorePlugin): boolean =>
+        plugin.normalizeScore === undefined && plugin.scoreTemplate !== undefined;
+      return { all, remembered: all.filter(mayRemember), others: all.filter((plugin) => !mayRemember(plugin)) };
+    });
   }
-  return { remembered, template };
+}
+
+/** Of pods for which these plugins score nodes the same; undefined if one of them cannot say that of this pod. */
+function templateOf(plugins: readonly WeightedScorePlugin[], pod: PodInfo): string | undefined {
+  if (plugins.length === 0) return undefined;
+  let template = '';
+  for (const { plugin } of plugins) {
+    const own = plugin.scoreTemplate?.(pod);
+    if (own === undefined) return undefined;
+    template += plugin.name + SEPARATOR + own + SEPARATOR;
+  }
+  return template;
+}
+
+/** The weighted sum of scores that need no normalizing. */
+function scoreBy(plugins: readonly WeightedScorePlugin[], state: CycleState, pod: PodInfo, node: NodeInfo): number | Status {
+  let total = 0;
+  for (const { plugin, weight } of plugins) {
+    const score = plugin.score(state, pod, node);
+    if (!isScore(score)) return invalidScore(plugin, score);
+    total += score * weight;
+  }
+  return total;
+}
+
+function isScore(score: number): boolean {
+  return score >= MIN_NODE_SCORE && score <= MAX_NODE_SCORE;
+}
+
+function invalidScore({ name }: ScorePlugin, score: number): Status {
+  const range = `[${MIN_NODE_SCORE}, ${MAX_NODE_SCORE}]`;
+  return Status.error(
+    `plugin "${name}" returns an invalid score ${score}, it should in the range of ${range} after normalizing`,
+    name,
+  );
 }
 
 export const EVERY_EVENT: readonly ClusterEventWithHint[] = [{ event: clusterEvent('*', ALL_ACTIONS, 'every event') }];
