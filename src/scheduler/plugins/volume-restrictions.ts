@@ -20,7 +20,7 @@ const SKIP = new Status('Skip', [], NAME);
 const DISK_CONFLICT = new Status('Unschedulable', ['node(s) had no available disk'], NAME);
 const CLAIM_CONFLICT = new Status(
   'Unschedulable',
-  ['node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode'],
+  ['node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod'],
   NAME,
 );
 
