@@ -224,10 +224,10 @@ export class Framework {
     return state.read(ACTIVE_FILTERS)?.preFilter ?? this.plugins.preFilter;
   }
 
-  /** The first plugin that refuses the node decides. `filters`: as activeFilters answers. */
-  runFilters(filters: readonly FilterPlugin[], state: CycleState, pod: PodInfo, node: NodeInfo): Answer {
+  /** The first plugin that refuses the node decides. `filters`: as activeFilters answers. `position`: as FilterPlugin.filter has it. */
+  runFilters(filters: readonly FilterPlugin[], state: CycleState, pod: PodInfo, node: NodeInfo, position?: number): Answer {
     for (const plugin of filters) {
-      const answer = plugin.filter(state, pod, node);
+      const answer = plugin.filter(state, pod, node, position);
       if (answer !== undefined) return answer.rejected ? answer.withPlugin(plugin.name) : asError(answer, plugin, 'Filter');
     }
     return undefined;
@@ -271,29 +271,35 @@ export class Framework {
     const { answers, asked } = filter;
     // What is promised to the pod itself does not stand in its way.
     if (answers === undefined || position === filter.own) {
-      return this.runFiltersWithNominatedPods(filter.filters, state, pod, node);
+      return this.runFiltersWithNominatedPods(filter.filters, state, pod, node, position);
     }
     // Where there are answers, the node itself is not looked at: each look at one of thousands is waited for.
     let answer: Answer;
     if (answers.has(position)) {
       answer = answers.get(position);
     } else {
-      answer = this.runFiltersWithNominatedPods(filter.remembered, state, pod, node);
+      answer = this.runFiltersWithNominatedPods(filter.remembered, state, pod, node, position);
       if (answer?.code !== 'Error') answers.set(position, answer);
     }
     if (answer !== undefined || asked.length === 0) return answer;
     // What asks each time has to be asked with those there who were promised the node.
     const promised = filter.promises && this.#nominator.nominatedPodsForNode(node.name).length > 0;
     return promised
-      ? this.runFiltersWithNominatedPods(filter.filters, state, pod, node)
-      : this.runFilters(asked, state, pod, node);
+      ? this.runFiltersWithNominatedPods(filter.filters, state, pod, node, position)
+      : this.runFilters(asked, state, pod, node, position);
   }
 
   /**
    * As runFilters, but the node also has to have room for the pods of the same or a higher priority that are nominated to it.
    * It must pass without them too: they may still go elsewhere, and this pod may only be welcome beside pods that are there.
    */
-  runFiltersWithNominatedPods(filters: readonly FilterPlugin[], state: CycleState, pod: PodInfo, node: NodeInfo): Answer {
+  runFiltersWithNominatedPods(
+    filters: readonly FilterPlugin[],
+    state: CycleState,
+    pod: PodInfo,
+    node: NodeInfo,
+    position?: number,
+  ): Answer {
     const nominated = this.#nominator.nominatedPodsForNode(node.name);
     const ahead = nominated.length === 0 ? nominated : nominated.filter((p) => p.priority >= pod.priority && p.uid !== pod.uid);
     if (ahead.length > 0) {
@@ -307,7 +313,7 @@ export class Framework {
       const answer = this.runFilters(filters, stateWith, pod, nodeWith);
       if (answer !== undefined) return answer;
     }
-    return this.runFilters(filters, state, pod, node);
+    return this.runFilters(filters, state, pod, node, position);
   }
 
   /** Tells the PreFilter plugins' notes of a pod that is now on the node (`nodeInfo` has it already). */

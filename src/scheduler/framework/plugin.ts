@@ -63,8 +63,11 @@ export interface PreFilterPlugin extends Plugin {
 }
 
 export interface FilterPlugin extends Plugin {
-  /** Whether the pod could run on the node. Called for very many nodes: answer statuses made beforehand. */
-  filter(state: CycleState, pod: PodInfo, node: NodeInfo): Answer;
+  /**
+   * Whether the pod could run on the node. Called for very many nodes: answer statuses made beforehand. `position`: the node is
+   * the one at that position of the snapshot; it is not told of all of these, and of none on which something is tried out.
+   */
+  filter(state: CycleState, pod: PodInfo, node: NodeInfo, position?: number): Answer;
   /**
    * All of the pod that `filter` looks at, if beside it it looks at nothing but the node: pods of one text get the same answer
    * from a node that has not changed, so not each of them asks. Absent, or undefined: it looks at more than that.

@@ -19,14 +19,30 @@ type Counts = ReadonlyMap<string, number>;
 /** By topology key: the domains from which pods that are there keep the pod away. */
 type Forbidden = ReadonlyMap<string, readonly Counts[]>;
 
-/** Beyond so many different terms for one topology, they are summed up once rather than at each node. */
+/** Beyond so many different terms, they are summed up once rather than at each node. */
 const FEW_TERMS = 4;
+
+/** The terms of pods that are there which keep the pod away. */
+export class Existing {
+  readonly terms: readonly IndexedTerm[];
+  #forbidden: Forbidden | undefined;
+
+  constructor(terms: readonly IndexedTerm[]) {
+    this.terms = terms;
+  }
+
+  /** Made when it is needed: for nodes of which the position is not known. */
+  get forbidden(): Forbidden {
+    this.#forbidden ??= byTopology(this.terms);
+    return this.#forbidden;
+  }
+}
 
 export class AffinityState {
   readonly #affinity: readonly OwnTerm[];
   readonly #antiAffinity: readonly OwnTerm[];
-  readonly #forbidden: Forbidden;
-  /** What pods added and removed on trial change in #forbidden. */
+  readonly #existing: Existing;
+  /** What pods added and removed on trial change in #existing. */
   readonly #trial: Map<string, Map<string, number>>;
   /** The pod meets its own affinity: as long as no pod does, it may begin anywhere. */
   readonly #firstOfItsKind: boolean;
@@ -34,13 +50,13 @@ export class AffinityState {
   constructor(
     affinity: readonly OwnTerm[],
     antiAffinity: readonly OwnTerm[],
-    forbidden: readonly IndexedTerm[] | Forbidden,
+    existing: Existing,
     firstOfItsKind: boolean,
     trial: Map<string, Map<string, number>> = new Map(),
   ) {
     this.#affinity = affinity;
     this.#antiAffinity = antiAffinity;
-    this.#forbidden = isForbidden(forbidden) ? forbidden : byTopology(forbidden);
+    this.#existing = existing;
     this.#firstOfItsKind = firstOfItsKind;
     this.#trial = trial;
   }
@@ -50,7 +66,7 @@ export class AffinityState {
     return new AffinityState(
       this.#affinity.map(copy),
       this.#antiAffinity.map(copy),
-      this.#forbidden,
+      this.#existing,
       this.#firstOfItsKind,
       new Map(Array.from(this.#trial, ([key, counts]) => [key, new Map(counts)])),
     );
@@ -91,9 +107,15 @@ export class AffinityState {
     return true;
   }
 
-  /** No pod in one of the node's domains demands that this one stays away. */
-  meetsExisting({ node }: NodeInfo): boolean {
-    for (const [topologyKey, all] of this.#forbidden) {
+  /** No pod in one of the node's domains demands that this one stays away. `position`: that of the node in the snapshot. */
+  meetsExisting({ node }: NodeInfo, position: number | undefined): boolean {
+    const { terms } = this.#existing;
+    if (position !== undefined && this.#trial.size === 0 && terms.length <= FEW_TERMS) {
+      for (const term of terms) if (term.countAt(position) > 0) return false;
+      return true;
+    }
+    const { forbidden } = this.#existing;
+    for (const [topologyKey, all] of forbidden) {
       const domain = topologyValue(node, topologyKey);
       if (domain === undefined) continue;
       let count = this.#trial.get(topologyKey)?.get(domain) ?? 0;
@@ -101,16 +123,12 @@ export class AffinityState {
       if (count > 0) return false;
     }
     for (const [topologyKey, counts] of this.#trial) {
-      if (this.#forbidden.has(topologyKey)) continue;
+      if (forbidden.has(topologyKey)) continue;
       const domain = topologyValue(node, topologyKey);
       if (domain !== undefined && (counts.get(domain) ?? 0) > 0) return false;
     }
     return true;
   }
-}
-
-function isForbidden(value: readonly IndexedTerm[] | Forbidden): value is Forbidden {
-  return value instanceof Map;
 }
 
 function byTopology(terms: readonly IndexedTerm[]): Forbidden {

@@ -26,7 +26,7 @@ import { readArgs } from '../args.ts';
 import { topologyValue } from '../topology/labels.ts';
 import { DomainCounts, DomainTally } from '../topology/tally.ts';
 import { TallyCache } from '../topology/tally-cache.ts';
-import { AffinityState, type OwnTerm } from './affinity-state.ts';
+import { AffinityState, Existing, type OwnTerm } from './affinity-state.ts';
 import { affinityEvents } from './hints.ts';
 import { Namespaces } from './namespaces.ts';
 import { TermIndex } from './term-index.ts';
@@ -83,7 +83,7 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
     const affinity = requiredAffinity.map((term) => this.#own(term, requiredAffinity));
     const antiAffinity = requiredAntiAffinity.map((term) => this.#own(term, [term]));
     const firstOfItsKind = allTermsMatch(requiredAffinity, pod.pod, this.#namespaces.labelsOf);
-    state.write(REQUIRED, new AffinityState(affinity, antiAffinity, existing, firstOfItsKind));
+    state.write(REQUIRED, new AffinityState(affinity, antiAffinity, new Existing(existing), firstOfItsKind));
     return undefined;
   }
 
@@ -97,12 +97,12 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
     return undefined;
   }
 
-  filter(state: CycleState, _pod: PodInfo, node: NodeInfo): Answer {
+  filter(state: CycleState, _pod: PodInfo, node: NodeInfo, position?: number): Answer {
     const required = state.read(REQUIRED);
     if (required === undefined) return undefined;
     if (!required.meetsAffinity(node)) return AFFINITY;
     if (!required.meetsAntiAffinity(node)) return ANTI_AFFINITY;
-    return required.meetsExisting(node) ? undefined : EXISTING_ANTI_AFFINITY;
+    return required.meetsExisting(node, position) ? undefined : EXISTING_ANTI_AFFINITY;
   }
 
   preScore(state: CycleState, pod: PodInfo): Answer {

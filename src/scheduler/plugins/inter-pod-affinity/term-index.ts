@@ -13,6 +13,7 @@ import {
 import type { NodeInfo } from '../../framework/node-info.ts';
 import type { Pod } from '../../framework/objects.ts';
 import type { PodInfo } from '../../framework/pod-info.ts';
+import { DomainNumbers, NumberedCounts } from '../topology/domain-numbers.ts';
 import { topologyValue } from '../topology/labels.ts';
 
 /** A term with where the pods are that have it. */
@@ -21,11 +22,35 @@ export interface IndexedTerm {
   readonly weight: number;
   /** Value of the term's topology → how many times pods there have the term. No entry is 0. */
   readonly counts: ReadonlyMap<string, number>;
+  /** The same for the node at a position of the snapshot. */
+  countAt(position: number): number;
 }
 
-interface Entry extends IndexedTerm {
-  readonly counts: Map<string, number>;
+class Entry implements IndexedTerm {
   readonly identity: string;
+  readonly term: AffinityTerm;
+  readonly weight: number;
+  readonly counts = new Map<string, number>();
+  readonly #domains: DomainNumbers;
+  readonly #numbered = new NumberedCounts();
+
+  constructor(identity: string, { term, weight }: WeightedAffinityTerm, domains: DomainNumbers) {
+    this.identity = identity;
+    this.term = term;
+    this.weight = weight;
+    this.#domains = domains;
+  }
+
+  countAt(position: number): number {
+    return this.#domains.count(position, this.#numbered);
+  }
+
+  add(domain: string, by: number): void {
+    const count = (this.counts.get(domain) ?? 0) + by;
+    if (count !== 0) this.counts.set(domain, count);
+    else this.counts.delete(domain);
+    this.#numbered.add(this.#domains.of(domain), by);
+  }
 }
 
 export class TermIndex {
@@ -34,6 +59,8 @@ export class TermIndex {
   readonly #termsOf: (pod: PodInfo) => readonly WeightedAffinityTerm[];
   /** By position: the node as it is counted. */
   #seen: NodeInfo[] = [];
+  /** By topology key: of all terms that there were since positions mean these nodes. */
+  readonly #domains = new Map<string, DomainNumbers>();
   /** By identity and weight. Each has a count somewhere. */
   readonly #entries = new Map<string, Entry>();
   /** Label → value → entries whose selector demands it. An entry is here or in #unsorted, once. */
@@ -69,6 +96,7 @@ export class TermIndex {
     this.#follower.follow(
       () => {
         this.#entries.clear();
+        this.#domains.clear();
         this.#byLabel.clear();
         this.#unsorted.clear();
         this.#seen = [...nodes];
@@ -77,6 +105,9 @@ export class TermIndex {
       (position) => {
         const [before, after] = [this.#seen[position] as NodeInfo, nodes[position] as NodeInfo];
         this.#seen[position] = after;
+        if (before.node !== after.node) {
+          for (const [key, domains] of this.#domains) domains.put(position, topologyValue(after.node, key));
+        }
         this.#replace(before, after);
       },
     );
@@ -99,15 +130,25 @@ export class TermIndex {
       const value = topologyValue(node, term.topologyKey);
       if (value === undefined) continue;
       const identity = `${weight} ${term.identity}`;
-      const entry = this.#entries.get(identity) ?? this.#add(identity, term, weight);
-      const count = (entry.counts.get(value) ?? 0) + by;
-      if (count !== 0) entry.counts.set(value, count);
-      else if (entry.counts.delete(value) && entry.counts.size === 0) this.#remove(entry);
+      const entry = this.#entries.get(identity) ?? this.#add(identity, { term, weight });
+      entry.add(value, by);
+      if (entry.counts.size === 0) this.#remove(entry);
     }
   }
 
-  #add(identity: string, term: AffinityTerm, weight: number): Entry {
-    const entry: Entry = { identity, term, weight, counts: new Map() };
+  #domainsOf(key: string): DomainNumbers {
+    let domains = this.#domains.get(key);
+    if (domains === undefined) {
+      const made = new DomainNumbers(this.#seen.length);
+      this.#seen.forEach(({ node }, position) => made.put(position, topologyValue(node, key)));
+      this.#domains.set(key, (domains = made));
+    }
+    return domains;
+  }
+
+  #add(identity: string, weighted: WeightedAffinityTerm): Entry {
+    const { term } = weighted;
+    const entry = new Entry(identity, weighted, this.#domainsOf(term.topologyKey));
     this.#entries.set(identity, entry);
     const label = demandedLabel(term.selector);
     if (label === undefined) {
