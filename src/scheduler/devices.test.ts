@@ -1,7 +1,7 @@
 // Claims to devices through an API server: found, promised, written, waited for, given back.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { pods, type PodSpec } from '../api/core/v1/index.ts';
+import { events, nodes, pods, type PodSpec } from '../api/core/v1/index.ts';
 import {
   type AllocatedDeviceStatus,
   type Device,
@@ -356,7 +356,7 @@ describe('claims to devices', () => {
     };
     await addSlice('on-a', 'a', attached);
     await addClaim('c');
-    cluster.startScheduler();
+    const { metricsText } = cluster.startScheduler();
     await addPod('p', using('c'));
     await cluster.clock.advance('3s');
     const { status } = await claims().get('c');
@@ -367,9 +367,14 @@ describe('claims to devices', () => {
     expect((await cluster.condition('p'))?.message).toBe(
       'running PreBind plugin "DynamicResources": claim default/c binding failed: reason=Because, message="so"',
     );
+    // Nothing but chance would keep it from the same device otherwise.
+    const cordon = (unschedulable: boolean) =>
+      cluster.client.resource(nodes).patch('a', 'application/merge-patch+json', { spec: { unschedulable } });
+    await cordon(true);
     await addSlice('on-b', 'b', { name: 'gpu-0' });
     await cluster.untilBound('p');
     expect(await cluster.nodeOf('p')).toBe('b');
+    await cordon(false);
     await addClaim('d');
     await addPod('q', using('d'));
     await cluster.clock.advance('3s');
@@ -377,5 +382,20 @@ describe('claims to devices', () => {
     await tell('d', 'Attached');
     await cluster.untilBound('q');
     expect(await cluster.nodeOf('q')).toBe('a');
+    await cluster.clock.advance('5s');
+    const { items } = await cluster.client.resource(events).list();
+    expect(items.filter(({ reason }) => reason === 'BindingConditionsPending').map(({ message }) => message)).toEqual([
+      'waiting for binding conditions for device on node a',
+      'waiting for binding conditions for device on node a',
+    ]);
+    const counted = metricsText()
+      .split('\n')
+      .filter((line) => /^scheduler_dra_bindingconditions_(allocations_total|wait_duration_seconds_count)/.test(line));
+    const labels = (status: string): string => `{profile="default-scheduler",driver="${DRIVER}",status="${status}"} 1`;
+    expect(counted).toEqual(
+      ['allocations_total', 'wait_duration_seconds_count'].flatMap((name) =>
+        ['failure', 'success'].map((status) => `scheduler_dra_bindingconditions_${name}${labels(status)}`),
+      ),
+    );
   });
 });

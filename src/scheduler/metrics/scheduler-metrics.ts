@@ -11,6 +11,7 @@ import {
   gaugeText,
   Histogram,
   histogramText,
+  Instruments,
   type Sample,
 } from '../../machinery/instruments.ts';
 
@@ -43,6 +44,8 @@ const CYCLE_BUCKETS = exponentialBuckets(0.001, 2, 15);
 const POINT_BUCKETS = exponentialBuckets(0.0001, 2, 12);
 
 export class SchedulerMetrics {
+  /** What single plugins tell, under names of their own. */
+  readonly instruments = new Instruments();
   readonly #clock: Clock;
   readonly #attempts = counters('schedule_attempts_total', 'Attempts to schedule pods, by how they ended.', 'result', 'profile');
   readonly #attemptDuration = histograms(
@@ -196,6 +199,7 @@ export class SchedulerMetrics {
         this.#events,
       ].map(histogramText),
       ...(gauges === undefined ? [] : gaugeTexts(gauges)),
+      this.instruments.text(),
     ].join('');
   }
 }

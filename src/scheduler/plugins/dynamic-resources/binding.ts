@@ -10,6 +10,7 @@ import type { Pod } from '../../framework/objects.ts';
 import { certainlyRefused } from '../../outcome.ts';
 import type { Claims } from './claims.ts';
 import { hasBindingConditions, readiness } from './conditions.ts';
+import type { BindingOutcome } from './metrics.ts';
 import { type Allocation, canBeReserved, claimText, isReservedFor, type ResourceClaim } from './objects.ts';
 
 /** Keeps a claim that has devices until they are given back. */
@@ -24,9 +25,13 @@ type ApiAccess = Pick<Handle, 'client' | 'clock' | 'random'>;
 
 /** The pod has to be scheduled anew. */
 export class ClaimBindingError extends Error {
-  constructor(message: string) {
+  /** Of devices that were to be made ready: their driver has said no, or has taken too long. */
+  readonly outcome: Exclude<BindingOutcome, 'success'>;
+
+  constructor(message: string, outcome: Exclude<BindingOutcome, 'success'> = 'error') {
     super(message);
     this.name = 'ClaimBindingError';
+    this.outcome = outcome;
   }
 }
 
@@ -148,11 +153,11 @@ export async function untilReady(
         throw new ClaimBindingError(`claim ${claimText(claim)} got deallocated elsewhere in the meantime`);
       }
       const is = readiness(now);
-      if (typeof is === 'string') throw new ClaimBindingError(is);
+      if (typeof is === 'string') throw new ClaimBindingError(is, 'failure');
       ready &&= is;
     }
     if (ready) return;
-    if (clock.monotonic() >= deadline) throw new ClaimBindingError('device binding timeout');
+    if (clock.monotonic() >= deadline) throw new ClaimBindingError('device binding timeout', 'timeout');
     const enough = new AbortController();
     const changed = (): void => enough.abort();
     const forget = waiting.map((claim) => claims.onChange(claim, changed));

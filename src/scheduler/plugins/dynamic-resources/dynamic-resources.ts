@@ -27,9 +27,10 @@ import { compileNodeSelector, type NodeMatcher } from '../node-selector.ts';
 import { normalizeByGreatest } from '../normalize.ts';
 import { AllocationError, AllocationTimeout, Allocator } from './allocator.ts';
 import { readDynamicResourcesArgs, type DynamicResourcesArgs } from './args.ts';
-import { bindClaim, deleteClaim, untilReady } from './binding.ts';
+import { type BindingOutcome, DeviceMetrics } from './metrics.ts';
+import { bindClaim, ClaimBindingError, deleteClaim, untilReady } from './binding.ts';
 import { Claims } from './claims.ts';
-import { isOverdue, readiness } from './conditions.ts';
+import { hasBindingConditions, isOverdue, readiness } from './conditions.ts';
 import { extendedClaim, type ExtendedClaim, isExtendedClaimOf } from './extended-claim.ts';
 import { claimEvents } from './hints.ts';
 import { type Allocation, canBeReserved, claimsOfPod, claimText, isReservedFor, type ResourceClaim } from './objects.ts';
@@ -99,6 +100,7 @@ class DynamicResources implements Plugins {
   readonly #pools: Pools;
   readonly #classes;
   readonly #extended: ExtendedResources;
+  readonly #metrics: DeviceMetrics;
 
   constructor(args: DynamicResourcesArgs, handle: Handle) {
     this.#args = args;
@@ -107,6 +109,7 @@ class DynamicResources implements Plugins {
     this.#pools = new Pools(handle);
     this.#classes = handle.informers.informerFor(deviceClasses).lister;
     this.#extended = new ExtendedResources(handle);
+    this.#metrics = new DeviceMetrics(handle.metrics?.instruments);
   }
 
   eventsToRegister(): readonly ClusterEventWithHint[] {
@@ -280,10 +283,30 @@ class DynamicResources implements Plugins {
       }
       const extended = state.read(CLAIMS)?.found.get(node)?.extended;
       if (extended !== undefined) bound.push(await this.#makeExtended(state, pod, extended, signal));
-      await untilReady(this.#handle, this.#claims, bound, this.#args.bindingTimeoutMs, signal);
+      await this.#untilReady(bound, pod, node, signal);
       return undefined;
     } catch (err) {
       return Status.error(err, NAME);
+    }
+  }
+
+  /** Waits until the devices of the pod's claims are ready, if they have to be made so. */
+  async #untilReady(claims: readonly ResourceClaim[], pod: Pod, node: string, signal: AbortSignal): Promise<void> {
+    if (!claims.some(hasBindingConditions)) return;
+    const { clock } = this.#handle;
+    const profile = pod.spec.schedulerName ?? '';
+    const message = `waiting for binding conditions for device on node ${node}`;
+    this.#handle.recorderOf(profile)?.event(pod, 'Normal', 'BindingConditionsPending', message, { action: 'Scheduling' });
+    const begun = clock.monotonic();
+    let outcome: BindingOutcome = 'error';
+    try {
+      await untilReady(this.#handle, this.#claims, claims, this.#args.bindingTimeoutMs, signal);
+      outcome = 'success';
+    } catch (err) {
+      if (err instanceof ClaimBindingError) outcome = err.outcome;
+      throw err;
+    } finally {
+      this.#metrics.waited(profile, claims, outcome, (clock.monotonic() - begun) / 1000);
     }
   }
 
@@ -350,7 +373,14 @@ class DynamicResources implements Plugins {
     const { namespace = '', generateName, annotations, ownerReferences } = claim.metadata;
     const resource = client.resource(resourceClaims).namespace(namespace);
     const metadata = { generateName, annotations, ownerReferences };
-    const made = await resource.create({ metadata, spec: claim.spec }, { signal });
+    let made: ResourceClaim;
+    try {
+      made = await resource.create({ metadata, spec: claim.spec }, { signal });
+    } catch (err) {
+      this.#metrics.claimMade('failure');
+      throw err;
+    }
+    this.#metrics.claimMade('success');
     state.write(MADE, made);
     this.#claims.setPending(made, allocation);
     this.#claims.clearPending(claim);
