@@ -66,6 +66,8 @@ const NEVER_OWNED = FieldSet.of(
   ].map((name) => ['f:metadata', `f:${name}`]),
 );
 
+const MANAGED_FIELDS = FieldSet.of(['f:metadata', 'f:managedFields']);
+
 /** What whoever has made an object of a shape owns of it, and the entries that were written last. */
 interface Made {
   readonly fields: FieldSet;
@@ -86,6 +88,8 @@ export class FieldManager {
   readonly #apiVersion: string;
   readonly #type: MergeType;
   readonly #merging: Merging;
+  /** Of an update, where who owns what is no change of the object. */
+  readonly #updating: Merging;
   #empty: ManagedObject | undefined;
   #second = { at: Number.NaN, text: '' };
   /** By manager and shape: what those own who have made objects lately. */
@@ -105,6 +109,7 @@ export class FieldManager {
       },
       reset: config.reset ?? FieldSet.empty,
     };
+    this.#updating = { ...this.#merging, reset: this.#merging.reset.union(MANAGED_FIELDS) };
   }
 
   /**
@@ -182,13 +187,7 @@ export class FieldManager {
   ): { readonly managers: Managers } {
     const manager = this.#manager(name, 'Update');
     const id = managerId(manager);
-    const { managers, changed } = updateManagers(
-      this.#merging,
-      unmanaged(live ?? this.#emptyObject()),
-      unmanaged(object),
-      before,
-      id,
-    );
+    const { managers, changed } = updateManagers(this.#updating, live ?? this.#emptyObject(), object, before, id);
     const owned = changed.difference(NEVER_OWNED);
     if (owned.isEmpty) return { managers };
     const previous = managers.get(id);

@@ -20,8 +20,7 @@ const LEAF: FieldNode = { member: true, children: undefined };
 /** `a` itself if it has all of `b`. */
 function unionOfNodes(a: FieldNode, b: FieldNode): FieldNode {
   const member = a.member || b.member;
-  const children =
-    a.children === undefined ? b.children : b.children === undefined ? a.children : a.children.union(b.children);
+  const children = a.children === undefined ? b.children : b.children === undefined ? a.children : a.children.union(b.children);
   return member === a.member && children === a.children ? a : { member, children };
 }
 

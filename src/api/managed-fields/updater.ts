@@ -38,13 +38,7 @@ export interface Updated {
 }
 
 /** `updater`: by its id, if it is one of them. It keeps what it had of the fields that are `changed`. */
-export function updateManagers(
-  merging: Merging,
-  live: unknown,
-  updated: unknown,
-  managers: Managers,
-  updater?: string,
-): Updated {
+export function updateManagers(merging: Merging, live: unknown, updated: unknown, managers: Managers, updater?: string): Updated {
   const { apiVersion, versions, reset } = merging;
   const comparison = compare(typeIn(merging, apiVersion), live, updated, reset);
   const changed = comparison.modified.union(comparison.added);

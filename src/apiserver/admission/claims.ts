@@ -2,14 +2,14 @@
 
 import type { PersistentVolumeClaim } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { AdmissionAttributes } from './plugin.ts';
+import type { AdmissionTarget } from './plugin.ts';
 
 export type ImmutableClaim = Immutable<PersistentVolumeClaim>;
 
 const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
 
 /** A claim itself is written, not its status. */
-export function isClaimWrite({ resource, subresource, operation }: AdmissionAttributes): boolean {
+export function isClaimWrite({ resource, subresource, operation }: AdmissionTarget): boolean {
   return (
     resource.resource === 'persistentvolumeclaims' &&
     resource.group === '' &&

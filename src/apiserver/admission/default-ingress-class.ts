@@ -4,7 +4,7 @@ import type { Ingress, IngressClass } from '../../api/networking/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import type { AdmissionServices } from './defaults.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from './plugin.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 
 const MARK = 'ingressclass.kubernetes.io/is-default-class';
 /** What said the class before there was a field for it. */
@@ -18,7 +18,7 @@ export class DefaultIngressClass implements AdmissionPlugin {
     this.#services = services;
   }
 
-  handles({ operation, resource, subresource }: AdmissionAttributes): boolean {
+  concerns({ operation, resource, subresource }: AdmissionTarget): boolean {
     return (
       operation === 'CREATE' && resource.group === 'networking.k8s.io' && resource.resource === 'ingresses' && subresource === ''
     );

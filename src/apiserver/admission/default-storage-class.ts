@@ -5,7 +5,7 @@ import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import { classOfClaim, isClaimWrite, type ImmutableClaim } from './claims.ts';
 import type { AdmissionServices } from './defaults.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from './plugin.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 
 const MARKS = ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'];
 
@@ -17,8 +17,8 @@ export class DefaultStorageClass implements AdmissionPlugin {
     this.#services = services;
   }
 
-  handles(attributes: AdmissionAttributes): boolean {
-    return attributes.operation === 'CREATE' && isClaimWrite(attributes);
+  concerns(target: AdmissionTarget): boolean {
+    return target.operation === 'CREATE' && isClaimWrite(target);
   }
 
   async admit({ object }: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {

@@ -1,7 +1,7 @@
 // A pod that says nothing about it stays five minutes on a node that is not ready or cannot be reached.
 
 import type { KubeObject } from '../../client/client.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from './plugin.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 import { isPodWrite } from './pod-defaults.ts';
 import type { ImmutablePod } from './pod-defaults.ts';
 
@@ -13,8 +13,8 @@ type Toleration = NonNullable<ImmutablePod['spec']['tolerations']>[number];
 export class DefaultTolerationSeconds implements AdmissionPlugin {
   readonly name = 'DefaultTolerationSeconds';
 
-  handles(attributes: AdmissionAttributes): boolean {
-    return isPodWrite(attributes);
+  concerns(target: AdmissionTarget): boolean {
+    return isPodWrite(target);
   }
 
   admit({ object }: AdmissionAttributes & { readonly object: KubeObject }): KubeObject {

@@ -10,7 +10,7 @@ import { aggregateContainerResources } from '../../api/core/v1/pod-resources.ts'
 import { isClaimWrite, type ImmutableClaim } from './claims.ts';
 import type { AdmissionServices } from './defaults.ts';
 import { isPodWrite, type ImmutablePod } from './pod-defaults.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from './plugin.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 
 type LimitRange = Immutable<core.LimitRange>;
 type LimitRangeItem = LimitRange['spec']['limits'][number];
@@ -31,9 +31,12 @@ export class LimitRanger implements AdmissionPlugin {
   }
 
   /** What a pod's containers take is said when it is created; a claim may grow. */
-  handles(attributes: AdmissionAttributes): boolean {
-    if (attributes.oldObject?.metadata.deletionTimestamp !== undefined) return false;
-    return isClaimWrite(attributes) || (attributes.operation === 'CREATE' && isPodWrite(attributes));
+  concerns(target: AdmissionTarget): boolean {
+    return isClaimWrite(target) || (target.operation === 'CREATE' && isPodWrite(target));
+  }
+
+  handles({ oldObject }: AdmissionAttributes): boolean {
+    return oldObject?.metadata.deletionTimestamp === undefined;
   }
 
   async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {

@@ -4,7 +4,7 @@ import type { Namespace } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { AdmissionServices } from './defaults.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from './plugin.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 
 const UNDELETABLE: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
 
@@ -19,7 +19,7 @@ export class NamespaceLifecycle implements AdmissionPlugin {
     this.#services = services;
   }
 
-  handles({ operation }: AdmissionAttributes): boolean {
+  concerns({ operation }: AdmissionTarget): boolean {
     return operation !== 'CONNECT';
   }
 

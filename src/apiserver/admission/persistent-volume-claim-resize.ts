@@ -6,7 +6,7 @@ import * as apierrors from '../../machinery/apierrors.ts';
 import { parseQuantity } from '../../machinery/quantity.ts';
 import { classOfClaim, isClaimWrite, type ImmutableClaim } from './claims.ts';
 import type { AdmissionServices } from './defaults.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from './plugin.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 
 export class PersistentVolumeClaimResize implements AdmissionPlugin {
   readonly name = 'PersistentVolumeClaimResize';
@@ -16,8 +16,8 @@ export class PersistentVolumeClaimResize implements AdmissionPlugin {
     this.#services = services;
   }
 
-  handles(attributes: AdmissionAttributes): boolean {
-    return attributes.operation === 'UPDATE' && isClaimWrite(attributes);
+  concerns(target: AdmissionTarget): boolean {
+    return target.operation === 'UPDATE' && isClaimWrite(target);
   }
 
   async validate({ object, oldObject, resource, name }: AdmissionAttributes): Promise<void> {

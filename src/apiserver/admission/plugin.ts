@@ -35,11 +35,16 @@ export interface AdmissionAttributes {
   readonly reinvocation?: Reinvocation;
 }
 
+/** What many writes have in common. */
+export type AdmissionTarget = Pick<AdmissionAttributes, 'operation' | 'resource' | 'subresource'>;
+
 export interface AdmissionPlugin {
   /** As Kubernetes names it: 'NamespaceLifecycle'. */
   readonly name: string;
-  /** Whether it has anything to say about this; asked before each call, so it should be quick. */
-  handles(attributes: AdmissionAttributes): boolean;
+  /** Whether it can have anything to say about such writes; asked once for all of them. Default: it can. */
+  concerns?(target: AdmissionTarget): boolean;
+  /** Whether it has about this one, which concerns it; asked before each call, so it should be quick. Default: it has. */
+  handles?(attributes: AdmissionAttributes): boolean;
   /** The object as it shall be (the very same if nothing is to change). Throws StatusError to refuse it. */
   admit?(attributes: AdmissionAttributes & { readonly object: KubeObject }): KubeObject | Promise<KubeObject>;
   /** Throws StatusError to refuse it. */

@@ -2,12 +2,12 @@
 
 import type { Pod } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
-import type { AdmissionAttributes } from './plugin.ts';
+import type { AdmissionTarget } from './plugin.ts';
 
 export type ImmutablePod = Immutable<Pod>;
 
 /** A pod itself is written, not one of its subresources. */
-export function isPodWrite({ resource, subresource, operation }: AdmissionAttributes): boolean {
+export function isPodWrite({ resource, subresource, operation }: AdmissionTarget): boolean {
   return (
     resource.resource === 'pods' &&
     resource.group === '' &&

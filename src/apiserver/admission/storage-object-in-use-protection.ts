@@ -1,7 +1,7 @@
 // Volumes, claims and attributes classes are made with the finalizer that keeps them for as long as something uses them.
 
 import type { KubeObject } from '../../client/client.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from './plugin.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 
 const FINALIZERS: ReadonlyMap<string, string> = new Map([
   ['/persistentvolumes', 'kubernetes.io/pv-protection'],
@@ -12,8 +12,8 @@ const FINALIZERS: ReadonlyMap<string, string> = new Map([
 export class StorageObjectInUseProtection implements AdmissionPlugin {
   readonly name = 'StorageObjectInUseProtection';
 
-  handles(attributes: AdmissionAttributes): boolean {
-    return attributes.operation === 'CREATE' && attributes.subresource === '' && finalizerOf(attributes) !== undefined;
+  concerns(target: AdmissionTarget): boolean {
+    return target.operation === 'CREATE' && target.subresource === '' && finalizerOf(target) !== undefined;
   }
 
   admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): KubeObject {
@@ -25,6 +25,6 @@ export class StorageObjectInUseProtection implements AdmissionPlugin {
   }
 }
 
-function finalizerOf({ resource: { group, resource } }: AdmissionAttributes): string | undefined {
+function finalizerOf({ resource: { group, resource } }: AdmissionTarget): string | undefined {
   return FINALIZERS.get(`${group}/${resource}`);
 }

@@ -4,14 +4,14 @@
 import type { Node } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../client/client.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from './plugin.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 
 const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' } as const;
 
 export class TaintNodesByCondition implements AdmissionPlugin {
   readonly name = 'TaintNodesByCondition';
 
-  handles({ operation, resource, subresource }: AdmissionAttributes): boolean {
+  concerns({ operation, resource, subresource }: AdmissionTarget): boolean {
     return operation === 'CREATE' && resource.group === '' && resource.resource === 'nodes' && subresource === '';
   }
 

@@ -158,12 +158,27 @@ function decodeEnvelope(envelope: Envelope, message: MessageDescriptor, kind: Gr
   }
 }
 
-/** kind and apiVersion first, metadata always there, and defaults applied. */
+/** kind and apiVersion first, metadata always there, and defaults applied. `object` is fresh, and nobody's any more. */
 export function identified(object: Record<string, unknown>, kind: GroupVersionKind, scheme: Scheme): KubeObject {
-  const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = object;
-  const draft = { kind: kind.kind, apiVersion: apiVersionOf(kind), metadata: metadata ?? {}, ...rest };
+  const apiVersion = apiVersionOf(kind);
+  let draft = object;
+  if (object['kind'] !== kind.kind || object['apiVersion'] !== apiVersion || !beginsAsObjectsDo(object)) {
+    const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = object;
+    draft = { kind: kind.kind, apiVersion, metadata: metadata ?? {}, ...rest };
+  }
   scheme.applyDefaults(kind, draft);
   return draft as unknown as KubeObject;
+}
+
+const FIRST_FIELDS = ['kind', 'apiVersion', 'metadata'];
+
+function beginsAsObjectsDo(object: object): boolean {
+  let at = 0;
+  for (const key in object) {
+    if (key !== FIRST_FIELDS[at++]) return false;
+    if (at === FIRST_FIELDS.length) return true;
+  }
+  return false;
 }
 
 /** What the body says that it is. Where it says nothing it is what the endpoint takes. */

@@ -261,7 +261,7 @@ function checkName(request: ApiRequest, object: KubeObject): KubeObject {
   return object;
 }
 
-/** Admission sees the object with its namespace. Throws BadRequest if it says another than the path. */
+/** Admission sees the object, which is fresh still, with its namespace. Throws BadRequest if it says another than the path. */
 function withNamespace(scope: Scope, request: ApiRequest, object: KubeObject): KubeObject {
   const namespace = namespaceOf(scope, request);
   const given = object.metadata.namespace ?? '';
@@ -273,5 +273,6 @@ function withNamespace(scope: Scope, request: ApiRequest, object: KubeObject): K
   if (given !== '') {
     throw apierrors.badRequest('the namespace of the provided object does not match the namespace sent on the request');
   }
-  return { ...object, metadata: { ...object.metadata, namespace } };
+  (object.metadata as { namespace?: string }).namespace = namespace;
+  return object;
 }

@@ -11,6 +11,7 @@ import type { EncodedWatchEvent } from '../request.ts';
 import { FreshObject, SharedWatchEvent } from './encoded-object.ts';
 import type { StoredObject } from './encoded-object.ts';
 import type { ObjectCache } from './object-cache.ts';
+import { fieldsOf } from './selection.ts';
 import type { SelectableFields, Selection } from './selection.ts';
 import { storageToStatus, watchErrorEvent } from './storage-errors.ts';
 
@@ -386,7 +387,7 @@ export class EventSource {
     if (namespaced) keys.add(`namespace:${namespace}`);
     if (indexField !== undefined) {
       for (const state of states) {
-        if (state !== undefined) keys.add(`field:${selectableFields?.(state.object())[indexField] ?? ''}`);
+        if (state !== undefined) keys.add(`field:${fieldsOf(state, selectableFields)[indexField] ?? ''}`);
       }
     }
     return keys;

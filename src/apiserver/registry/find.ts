@@ -33,19 +33,24 @@ export type UpdateStatus = <T extends KubeObject>(
 
 const SERVER = { name: 'system:apiserver', groups: ['system:masters'] } as const;
 const NEVER = new AbortController().signal;
+const NOTHING = Promise.resolve(undefined);
 
 export function findIn(resources: readonly ServedResource[]): Find {
   const rests = restsOf(resources);
-  return async <T extends KubeObject>(group: string, resource: string, namespace: string, name: string) => {
-    const rest = rests.get(`${group}/${resource}`);
-    if (rest?.get === undefined) return undefined;
+  const get = async (rest: Rest, namespace: string, name: string): Promise<KubeObject | undefined> => {
+    if (rest.get === undefined) return undefined;
     const context: RequestContext = { user: SERVER, namespace, signal: NEVER, warnings: [] };
     try {
-      return (await rest.get(context, name, { resourceVersion: '' })).object() as T;
+      return (await rest.get(context, name, { resourceVersion: '' })).object() as KubeObject;
     } catch (error) {
       if (apierrors.isNotFound(error)) return undefined;
       throw error;
     }
+  };
+  return <T extends KubeObject>(group: string, resource: string, namespace: string, name: string) => {
+    const rest = rests.get(`${group}/${resource}`);
+    if (rest === undefined) return NOTHING;
+    return (rest.find?.(namespace, name) ?? get(rest, namespace, name)) as Promise<T | undefined>;
   };
 }
 

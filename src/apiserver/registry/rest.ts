@@ -104,6 +104,8 @@ export interface Rest {
   readonly resetFields?: readonly (readonly string[])[];
   get?(context: RequestContext, name: string, options: GetOptions): Promise<EncodedObject>;
   list?(context: RequestContext, options: ListOptions): Promise<ListAnswer>;
+  /** An object, undefined if there is none: for other parts of the server. Without it they get. */
+  find?(namespace: string, name: string): Promise<KubeObject | undefined>;
   /** All objects of a namespace ('': of all), for other parts of the server. Without it they list. */
   findAll?(namespace: string): Promise<readonly KubeObject[]>;
   watch?(context: RequestContext, options: WatchOptions): Promise<WatchStream<EncodedWatchEvent>>;

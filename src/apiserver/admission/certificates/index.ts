@@ -9,13 +9,13 @@ import * as apierrors from '../../../machinery/apierrors.ts';
 import { deepEqual } from '../../../machinery/deep.ts';
 import { quote } from '../../../machinery/go-format.ts';
 import type { Authorizer } from '../../authorization/authorizer.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from '../plugin.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 
 type CertificateSigningRequest = Immutable<Mutable>;
 
 const GROUP = 'certificates.k8s.io';
 
-function isRequest({ resource, subresource }: AdmissionAttributes, wanted: string): boolean {
+function isRequest({ resource, subresource }: AdmissionTarget, wanted: string): boolean {
   return resource.group === GROUP && resource.resource === 'certificatesigningrequests' && subresource === wanted;
 }
 
@@ -59,8 +59,8 @@ export class CertificateApproval extends SignerPermission implements AdmissionPl
     super(authorizer, 'approve');
   }
 
-  handles(attributes: AdmissionAttributes): boolean {
-    return attributes.operation === 'UPDATE' && isRequest(attributes, 'approval');
+  concerns(target: AdmissionTarget): boolean {
+    return target.operation === 'UPDATE' && isRequest(target, 'approval');
   }
 
   async validate(attributes: AdmissionAttributes): Promise<void> {
@@ -75,8 +75,8 @@ export class CertificateSigning extends SignerPermission implements AdmissionPlu
     super(authorizer, 'sign');
   }
 
-  handles(attributes: AdmissionAttributes): boolean {
-    return attributes.operation === 'UPDATE' && isRequest(attributes, 'status');
+  concerns(target: AdmissionTarget): boolean {
+    return target.operation === 'UPDATE' && isRequest(target, 'status');
   }
 
   async validate(attributes: AdmissionAttributes): Promise<void> {
@@ -91,8 +91,8 @@ export class CertificateSigning extends SignerPermission implements AdmissionPlu
 export class CertificateSubjectRestriction implements AdmissionPlugin {
   readonly name = 'CertificateSubjectRestriction';
 
-  handles(attributes: AdmissionAttributes): boolean {
-    return attributes.operation === 'CREATE' && isRequest(attributes, '');
+  concerns(target: AdmissionTarget): boolean {
+    return target.operation === 'CREATE' && isRequest(target, '');
   }
 
   validate(attributes: AdmissionAttributes): void {

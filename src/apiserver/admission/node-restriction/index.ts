@@ -12,7 +12,7 @@ import * as apierrors from '../../../machinery/apierrors.ts';
 import { deepEqual } from '../../../machinery/deep.ts';
 import { quote } from '../../../machinery/go-format.ts';
 import { nodeOfUser } from '../../authorization/node/identity.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from '../plugin.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 import { nodeObjection } from './nodes.ts';
 import type { NodeRequest, Objection } from './objection.ts';
 import { evictionObjection, podObjection, podStatusObjection } from './pods.ts';
@@ -28,8 +28,12 @@ export class NodeRestriction implements AdmissionPlugin {
     this.#services = services;
   }
 
-  handles({ user, operation }: AdmissionAttributes): boolean {
-    return operation !== 'CONNECT' && nodeOfUser(user) !== undefined;
+  concerns({ operation }: AdmissionTarget): boolean {
+    return operation !== 'CONNECT';
+  }
+
+  handles({ user }: AdmissionAttributes): boolean {
+    return nodeOfUser(user) !== undefined;
   }
 
   /** Asked before the object is looked at more closely: a node is not told what else is wrong with it. */

@@ -2,7 +2,7 @@
 // somebody is and what they may do, without which nothing in a cluster works.
 
 import * as apierrors from '../../../machinery/apierrors.ts';
-import type { AdmissionAttributes } from '../plugin.ts';
+import type { AdmissionAttributes, AdmissionTarget } from '../plugin.ts';
 
 const EXEMPT: ReadonlySet<string> = new Set([
   'admissionregistration.k8s.io/validatingadmissionpolicies',
@@ -18,7 +18,7 @@ const EXEMPT: ReadonlySet<string> = new Set([
 ]);
 
 /** The two groups that have such resources are told apart from all others by how they begin. */
-export function isExempt({ resource }: AdmissionAttributes): boolean {
+export function isExempt({ resource }: AdmissionTarget): boolean {
   return resource.group.startsWith('a') && EXEMPT.has(`${resource.group}/${resource.resource}`);
 }
 

@@ -7,7 +7,7 @@ import type { Immutable } from '../../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../../client/client.ts';
 import * as apierrors from '../../../machinery/apierrors.ts';
 import type { AdmissionServices } from '../defaults.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from '../plugin.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 import { isPodWrite } from '../pod-defaults.ts';
 import type { ImmutablePod } from '../pod-defaults.ts';
 
@@ -32,8 +32,8 @@ export class Priority implements AdmissionPlugin {
     this.#services = services;
   }
 
-  handles(attributes: AdmissionAttributes): boolean {
-    return isPodWrite(attributes) || isClassWrite(attributes);
+  concerns(target: AdmissionTarget): boolean {
+    return isPodWrite(target) || isClassWrite(target);
   }
 
   async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
@@ -98,7 +98,7 @@ export class Priority implements AdmissionPlugin {
   }
 }
 
-function isClassWrite({ resource, subresource, operation }: AdmissionAttributes): boolean {
+function isClassWrite({ resource, subresource, operation }: AdmissionTarget): boolean {
   const isClass = resource.group === GROUP && resource.resource === RESOURCE && subresource === '';
   return isClass && (operation === 'CREATE' || operation === 'UPDATE');
 }

@@ -4,7 +4,7 @@
 import { evaluatorOf, isUncounted, listOf } from '../../../api/core/v1/quota/index.ts';
 import * as apierrors from '../../../machinery/apierrors.ts';
 import type { AdmissionServices } from '../defaults.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from '../plugin.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 import { chargeOf, type ReadQuota } from './charge.ts';
 
 type Services = Pick<AdmissionServices, 'findAll' | 'updateStatus' | 'clock'>;
@@ -17,9 +17,13 @@ export class ResourceQuotaAdmission implements AdmissionPlugin {
     this.#services = services;
   }
 
-  handles({ namespace, operation, subresource, resource }: AdmissionAttributes): boolean {
-    if (namespace === '' || (resource.group === '' && resource.resource === 'namespaces') || isUncounted(resource)) return false;
+  concerns({ operation, subresource, resource }: AdmissionTarget): boolean {
+    if ((resource.group === '' && resource.resource === 'namespaces') || isUncounted(resource)) return false;
     return evaluatorOf(resource).handles(operation, subresource);
+  }
+
+  handles({ namespace }: AdmissionAttributes): boolean {
+    return namespace !== '';
   }
 
   async validate(attributes: AdmissionAttributes): Promise<void> {

@@ -6,7 +6,7 @@ import type { Immutable } from '../../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../../client/client.ts';
 import * as apierrors from '../../../machinery/apierrors.ts';
 import type { AdmissionServices } from '../defaults.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from '../plugin.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 import { isPodWrite } from '../pod-defaults.ts';
 import type { ImmutablePod } from '../pod-defaults.ts';
 import { mergeTolerations } from './tolerations.ts';
@@ -25,8 +25,8 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
     this.#services = services;
   }
 
-  handles(attributes: AdmissionAttributes): boolean {
-    return isPodWrite(attributes) && attributes.operation === 'CREATE';
+  concerns(target: AdmissionTarget): boolean {
+    return isPodWrite(target) && target.operation === 'CREATE';
   }
 
   async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {

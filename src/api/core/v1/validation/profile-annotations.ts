@@ -20,7 +20,8 @@ const UNCONFINED = 'unconfined';
 
 /** That each annotation is a profile, and about a container that there is. */
 export function profileAnnotations(map: Annotations | undefined, spec: PodSpec, at: FieldPath): FieldErrorList {
-  const entries = Object.entries(map ?? {});
+  if (map === undefined) return [];
+  const entries = Object.entries(map);
   const errors = entries
     .filter(([key]) => key === SECCOMP_OF_POD || key.startsWith(SECCOMP_OF_CONTAINER))
     .flatMap(([key, profile]) => seccompProfile(profile, at.child(key)));
@@ -57,7 +58,8 @@ export function appArmorProfileOf(annotation: string): AppArmorProfile | undefin
 
 /** That the annotations of a pod, or of a template, say what its fields say. `at`: the spec. */
 export function profilesMatch(map: Annotations | undefined, spec: PodSpec, at: FieldPath): FieldErrorList {
-  const annotations = map ?? {};
+  if (map === undefined) return [];
+  const annotations = map;
   const errors = seccompMatches(annotations[SECCOMP_OF_POD], spec.securityContext?.seccompProfile, at.child('securityContext'));
   const containers = allContainers(spec, at);
   for (const { container, at: path } of containers) {

@@ -10,7 +10,7 @@ import type { KubeObject } from '../../../../client/client.ts';
 import * as apierrors from '../../../../machinery/apierrors.ts';
 import { deepEqual } from '../../../../machinery/deep.ts';
 import { quote } from '../../../../machinery/go-format.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from '../../plugin.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../../plugin.ts';
 import { Reinvocation } from '../../reinvocation.ts';
 import { Evaluation, OutOfBudgetError } from '../evaluation.ts';
 import { isExempt, refusal } from '../exempt.ts';
@@ -50,8 +50,12 @@ export class MutatingAdmissionPolicy implements AdmissionPlugin {
     });
   }
 
-  handles(attributes: AdmissionAttributes): boolean {
-    return this.#source.mayApply && !isExempt(attributes);
+  concerns(target: AdmissionTarget): boolean {
+    return !isExempt(target);
+  }
+
+  handles(): boolean {
+    return this.#source.mayApply;
   }
 
   async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {

@@ -5,7 +5,7 @@ import {
   validatingAdmissionPolicyBindings,
 } from '../../../../api/admissionregistration/v1/index.ts';
 import * as apierrors from '../../../../machinery/apierrors.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from '../../plugin.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../../plugin.ts';
 import { Evaluation } from '../evaluation.ts';
 import { isExempt, refusal } from '../exempt.ts';
 import { findInvocations } from '../invocations.ts';
@@ -45,8 +45,12 @@ export class ValidatingAdmissionPolicy implements AdmissionPlugin {
     });
   }
 
-  handles(attributes: AdmissionAttributes): boolean {
-    return this.#source.mayApply && !isExempt(attributes);
+  concerns(target: AdmissionTarget): boolean {
+    return !isExempt(target);
+  }
+
+  handles(): boolean {
+    return this.#source.mayApply;
   }
 
   async validate(attributes: AdmissionAttributes): Promise<void> {

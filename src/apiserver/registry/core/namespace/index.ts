@@ -16,6 +16,7 @@ export function namespaceResource(services: RegistryServices): ServedResource {
     // Namespaces cannot be deleted as a collection: too much would go with a slip.
     rest: {
       get: (context, name, options) => store.get(context, name, options),
+      find: (namespace, name) => store.find(namespace, name),
       list: (context, options) => store.list(context, options),
       watch: (context, options) => store.watch(context, options),
       create: (context, name, object, options) => store.create(context, name, object, options),
