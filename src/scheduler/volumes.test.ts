@@ -87,7 +87,7 @@ describe('volumes', () => {
   it('says for which node a volume is to be made; if it cannot be made there, the pod is scheduled anew', async () => {
     await addClass('example.com/disk');
     await addClaim('c');
-    cluster.startScheduler();
+    const { metricsText } = cluster.startScheduler();
     await cluster.addPod('p', undefined, { ...mounting('c'), nodeSelector: { 'kubernetes.io/hostname': 'a' } });
     await cluster.clock.advance('3s');
     const claim = await claims().get('c');
@@ -98,6 +98,7 @@ describe('volumes', () => {
     expect((await cluster.condition('p'))?.message).toBe(
       'running PreBind plugin "VolumeBinding": binding volumes: provisioning failed for PVC "c"',
     );
+    expect(metricsText()).toContain('scheduler_volume_scheduling_stage_error_total{operation="bind"} 1\n');
     const pod = await cluster.client.resource(pods).namespace('default').get('p');
     expect(pod.status.nominatedNodeName).toBeUndefined();
     await cluster.clock.advance('5s');

@@ -13,6 +13,7 @@ import type { Immutable } from '../../../api/meta/v1/index.ts';
 import { semanticEqual } from '../../../machinery/deep.ts';
 import * as field from '../../../machinery/field.ts';
 import { quote } from '../../../machinery/go-format.ts';
+import { type Counter, type Family, Instruments } from '../../../machinery/instruments.ts';
 import { type StateKey, stateKey } from '../../framework/cycle-state.ts';
 import { ActionType, clusterEvent, type ClusterEventWithHint, type QueueingHint, UPDATE } from '../../framework/events.ts';
 import type { Handle, PluginRegistration } from '../../framework/handle.ts';
@@ -65,6 +66,8 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
   readonly #provisioner: Provisioner;
   readonly #binder: VolumeBinder;
   readonly #seenFrom: View;
+  /** By stage. */
+  readonly #errors: Family<Counter>;
 
   constructor(handle: Handle, timeoutMs: number) {
     const { informers, ended } = handle;
@@ -74,6 +77,11 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
     this.#claims = new AssumeCache({ informer: informers.informerFor(persistentVolumeClaims), ended });
     this.#classes = informers.informerFor(storageClasses).lister;
     this.#provisioner = new Provisioner(handle);
+    this.#errors = (handle.metrics?.instruments ?? new Instruments()).counter({
+      name: 'scheduler_volume_scheduling_stage_error_total',
+      help: 'How often a look at volumes, or giving them to claims, ended with an error.',
+      labels: ['operation'],
+    });
     const drivers = informers.informerFor(csiNodes).lister;
     this.#seenFrom = (volume, { metadata }) => seenFrom(volume, drivers.get('', metadata.name));
     const [seen, claims] = [this.#seenFrom, this.#claims];
@@ -99,6 +107,7 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
     try {
       decision = decide(volumes.claims, node, this.#seenFrom);
     } catch (err) {
+      this.#errors.with('predicate').value++;
       if (err instanceof CsiMigrationError) return Status.error(err, NAME);
       throw err;
     }
@@ -115,7 +124,10 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
     const decision = state.read(VOLUMES)?.decisions.get(node);
     if (decision === undefined) return undefined;
     const assumed = this.#binder.assume(decision, node);
-    if (assumed === undefined) return Status.error(`the volumes of pod ${pod.key} have changed since they were chosen`, NAME);
+    if (assumed === undefined) {
+      this.#errors.with('assume').value++;
+      return Status.error(`the volumes of pod ${pod.key} have changed since they were chosen`, NAME);
+    }
     state.write(ASSUMED, assumed);
     return undefined;
   }
@@ -143,6 +155,7 @@ class VolumeBinding implements PreFilterPlugin, FilterPlugin, ReservePlugin, Pre
       await this.#binder.carryOut(assumed, pod, node, signal);
       return undefined;
     } catch (err) {
+      this.#errors.with('bind').value++;
       return Status.error(err, NAME);
     }
   }
