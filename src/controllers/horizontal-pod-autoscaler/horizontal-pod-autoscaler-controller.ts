@@ -126,7 +126,10 @@ export class HorizontalPodAutoscalerController implements Controller {
       await this.#write(autoscaler, report.status, signal);
     } catch (err) {
       // Somebody was faster, or it is gone: the next look will tell.
-      if (!apierrors.isConflict(err) && !apierrors.isNotFound(err)) throw err;
+      if (!apierrors.isConflict(err) && !apierrors.isNotFound(err)) {
+        if (!signal.aborted) this.#tell(autoscaler, 'Warning', 'FailedUpdateStatus', messageOf(err));
+        throw err;
+      }
     }
     this.#work.looked(action, fault, (clock.monotonic() - begun) / 1000);
     return requeueAfter(this.#config.syncPeriodMs ?? 15_000);

@@ -7,6 +7,7 @@ import type { Pod } from '../../api/core/v1/index.ts';
 import type { Immutable, New } from '../../api/meta/v1/index.ts';
 import { createClient } from '../../client/create-client.ts';
 import type { Transport, TransportRequest } from '../../client/transport.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
 import type { ControllerConfig } from '../controller.ts';
 import { ReplicaManager, replicaSetKind } from '../replicaset/index.ts';
 import { readyPods } from '../testing/ready-pods.ts';
@@ -273,6 +274,16 @@ describe('HorizontalPodAutoscalerController', () => {
     await start();
     expect(await replicas()).toBe(after);
     expect(await told()).toContain(`SuccessfulRescale: New size: ${after}; reason: ${why}`);
+  });
+
+  it('says when it cannot say how it does', async () => {
+    await cluster.client.resource(replicaSets).create(webSet(0));
+    await cluster.client.resource(horizontalPodAutoscalers).create(autoscaler());
+    cluster.faults.fail('PUT', /status$/, () => apierrors.internalError('disk on fire'));
+    await start();
+    expect(await told()).toContain('FailedUpdateStatus: Internal error occurred: disk on fire');
+    await cluster.clock.advance('1m');
+    expect(await conditions()).toHaveProperty('ScalingActive', 'False ScalingDisabled');
   });
 
   it('leaves alone what is scaled to nothing, and what is not there', async () => {
