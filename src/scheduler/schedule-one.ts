@@ -187,8 +187,15 @@ export class SchedulingAlgorithm {
       } else if (answer.code === 'Error') {
         framework.pointRan('Filter', answer.code, start);
         return answer;
-      } else if (answers !== undefined && position !== own && answers.get(position) === answer) known++;
-      else statuses.set(node, answer, filter === undefined ? undefined : position);
+      } else if (answers !== undefined && position !== own && answers.get(position) === answer) {
+        known++;
+        // Where nodes are full, there are mostly many of them one after the other.
+        const end = Math.min(nodes.length, position + nodes.length - looked);
+        const run = answers.runFrom(position + 1, own > position ? Math.min(own, end) : end);
+        known += run;
+        looked += run;
+        position += run;
+      } else statuses.set(node, answer, filter === undefined ? undefined : position);
       if (++position === nodes.length) position = 0;
     }
     if (answers !== undefined) {

@@ -17,11 +17,13 @@ export class NodeAnswers<T> {
   /** Of the nodes about which there are answers. */
   readonly #versions: Float64Array;
   readonly #answers: T[];
+  readonly #none: T;
 
   constructor({ size, versions }: Layout, none: T) {
     this.#current = versions;
     this.#versions = new Float64Array(size).fill(NEVER);
     this.#answers = Array.from({ length: size }, () => none);
+    this.#none = none;
   }
 
   /** Whether `get` answers for the node as it is now, with the promises that were made of it. */
@@ -31,6 +33,28 @@ export class NodeAnswers<T> {
 
   get(position: number): T {
     return this.#answers[position] as T;
+  }
+
+  /** Of how many positions, from this one on and before `end`, there is an answer other than «none» for the node as it is now. */
+  runFrom(position: number, end: number): number {
+    const current = this.#current;
+    const versions = this.#versions;
+    const answers = this.#answers;
+    const none = this.#none;
+    let at = position;
+    while (at < end && versions[at] === current[at] && answers[at] !== none) at++;
+    return at - position;
+  }
+
+  /** Calls back with the answers other than «none» of these positions, and how many of them are the same one after the other. */
+  forEachRun(position: number, end: number, found: (answer: T, times: number) => void): void {
+    const answers = this.#answers;
+    for (let at = position; at < end;) {
+      const first = at;
+      const answer = answers[at] as T;
+      while (at < end && answers[at] === answer) at++;
+      if (answer !== this.#none) found(answer, at - first);
+    }
   }
 
   set(position: number, answer: T): void {

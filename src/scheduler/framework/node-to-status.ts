@@ -72,19 +72,16 @@ export class NodeToStatus {
     if (this.#counts !== undefined) return this.#counts;
     const counts = new Map<Status, number>();
     // Most nodes are refused with the same few statuses, one after the other.
-    let last: Status | undefined;
-    let times = 0;
-    const count = (status: Status): void => {
-      if (status === last) {
-        times++;
-        return;
-      }
-      if (last !== undefined) counts.set(last, (counts.get(last) ?? 0) + times);
-      [last, times] = [status, 1];
+    const count = (status: Answer, times: number): void => {
+      if (status !== undefined) counts.set(status, (counts.get(status) ?? 0) + times);
     };
-    this.#forEachKnown((_, status) => count(status));
-    this.#statuses.forEach(count);
-    if (last !== undefined) counts.set(last, (counts.get(last) ?? 0) + times);
+    for (const [from, to] of this.#knownRanges()) this.#known?.answers.forEachRun(from, to, count);
+    for (let i = 0; i < this.#statuses.length;) {
+      const first = i;
+      const status = this.#statuses[i] as Status;
+      while (i < this.#statuses.length && this.#statuses[i] === status) i++;
+      count(status, i - first);
+    }
     this.#counts = counts;
     return counts;
   }
@@ -95,9 +92,11 @@ export class NodeToStatus {
    */
   positionsWith(code: Status['code'], snapshot: SnapshotReader, positions: number[]): number {
     let found = 0;
-    this.#forEachKnown((position, status) => {
-      if (status.code === code) positions[found++] = position;
-    });
+    for (const [from, to] of this.#knownRanges()) {
+      for (let position = from; position < to; position++) {
+        if (this.#known?.answers.get(position)?.code === code) positions[found++] = position;
+      }
+    }
     for (let i = 0; i < this.#statuses.length; i++) {
       if (this.#statuses[i]?.code !== code) continue;
       const known = this.#positions[i] as number;
@@ -107,15 +106,34 @@ export class NodeToStatus {
     return found;
   }
 
-  #forEachKnown(found: (position: number, status: Status) => void): void {
-    if (this.#known === undefined) return;
-    const { snapshot, answers, start, count, own } = this.#known;
+  /** Whether every node of the snapshot was refused by name with a status of this code. */
+  allWith(code: Status['code'], snapshot: SnapshotReader): boolean {
+    if (this.size !== snapshot.nodes.length) return false;
+    for (const status of this.counts().keys()) if (status.code !== code) return false;
+    return true;
+  }
+
+  /** Positions [from, to) of which #known tells, `own` left out. */
+  #knownRanges(): readonly (readonly [from: number, to: number])[] {
+    if (this.#known === undefined) return [];
+    const { snapshot, start, count, own } = this.#known;
     const size = snapshot.nodes.length;
-    for (let i = 0, position = start; i < count; i++) {
-      const answer = answers.get(position);
-      if (answer !== undefined && position !== own) found(position, answer);
-      if (++position === size) position = 0;
-    }
+    const end = start + count;
+    const ranges: readonly (readonly [number, number])[] =
+      end <= size
+        ? [[start, end]]
+        : [
+            [start, size],
+            [0, end - size],
+          ];
+    return ranges.flatMap(([from, to]) =>
+      own >= from && own < to
+        ? [
+            [from, own],
+            [own + 1, to],
+          ]
+        : [[from, to]],
+    ) satisfies readonly (readonly [number, number])[];
   }
 
   #knownOf(name: string): Status | undefined {

@@ -113,8 +113,10 @@ class DefaultPreemption implements PostFilterPlugin {
   /** Enough of them, from some node on, and if there are any one that breaks no budget. `tried`: if there are none, why. */
   #candidates(state: CycleState, pod: PodInfo, statuses: NodeToStatus, trial: Trial, tried: NodeToStatus): readonly Candidate[] {
     const { snapshot, nominator, random } = this.#handle;
-    const positions = this.#positions;
-    const count = this.#inQuestion(statuses);
+    const all = statuses.allWith('Unschedulable', snapshot);
+    // Of all nodes, the list would say nothing.
+    const positions = all ? undefined : this.#positions;
+    const count = all ? snapshot.nodes.length : this.#inQuestion(statuses);
     const candidates: Candidate[] = [];
     if (count === 0) return candidates;
     const { minCandidateNodesPercentage: percentage, minCandidateNodesAbsolute: absolute } = this.#args;
@@ -122,7 +124,7 @@ class DefaultPreemption implements PostFilterPlugin {
     // From the node that it was promised, if there is one: between equals, what was begun there goes on (maybe by another scheduler).
     const { nominatedNodeName } = pod.pod.status;
     const at = nominatedNodeName ? snapshot.positionOf(nominatedNodeName) : undefined;
-    const promised = at === undefined ? -1 : positions.indexOf(at);
+    const promised = at === undefined ? -1 : positions === undefined ? at : positions.indexOf(at);
     const first = promised < 0 || promised >= count ? random.int(count) : promised;
     const template = trial.template(state, pod);
     const known =
@@ -136,7 +138,7 @@ class DefaultPreemption implements PostFilterPlugin {
     let next = first;
     let lawful = false;
     for (let i = 0; i < count && (candidates.length < wanted || !lawful); i++) {
-      const position = positions[next] as number;
+      const position = positions === undefined ? next : (positions[next] as number);
       if (++next === count) next = 0;
       let candidate: Candidate | Status;
       if (known !== undefined && position !== own && known.has(position)) {
@@ -153,7 +155,8 @@ class DefaultPreemption implements PostFilterPlugin {
     // Otherwise nobody asks.
     if (candidates.length === 0) {
       for (let i = 0; i < count; i++) {
-        const position = positions[(first + i) % count] as number;
+        const index = (first + i) % count;
+        const position = positions === undefined ? index : (positions[index] as number);
         tried.set(snapshot.nodes[position] as NodeInfo, refused[i] as Status, position);
       }
     }
