@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { deployments } from '../../api/apps/v1/index.ts';
 import { configMaps, persistentVolumeClaims, pods, resourceQuotas, services } from '../../api/core/v1/index.ts';
+import { resourceClaims } from '../../api/resource/v1/index.ts';
 import { disturb } from '../testing/robustness.ts';
 import { startTestCluster } from '../testing/test-cluster.ts';
 import type { TestCluster } from '../testing/test-cluster.ts';
@@ -70,6 +71,45 @@ describe('the quota controller', () => {
         'services.nodeports': '1',
       },
     });
+  });
+
+  it('counts devices by class: of alternatives the most, of all as many as a claim may have', async () => {
+    const claims = cluster.client.resource(resourceClaims).namespace('default');
+    const exactly = (deviceClassName: string, more: object = {}) => ({ exactly: { deviceClassName, ...more } });
+    const alternative = (name: string, deviceClassName: string, count: number) => ({ name, deviceClassName, count });
+    const requests = [
+      { name: 'a', ...exactly('gpu', { count: 2 }) },
+      {
+        name: 'b',
+        firstAvailable: [alternative('x', 'gpu', 3), alternative('y', 'gpu', 1), alternative('z', 'nic', 4)],
+      },
+      { name: 'c', ...exactly('disk', { allocationMode: 'All' }) },
+    ];
+    await claims.create({ metadata: { name: 'c' }, spec: { devices: { requests } } });
+    const ofClass = (name: string): string => `${name}.deviceclass.resource.k8s.io/devices`;
+    const hard = {
+      'count/resourceclaims.resource.k8s.io': '5',
+      [ofClass('disk')]: '40',
+      [ofClass('gpu')]: '5',
+      [ofClass('nic')]: '9',
+      [ofClass('none')]: '1',
+    };
+    await limit(hard);
+    const used = {
+      'count/resourceclaims.resource.k8s.io': '1',
+      [ofClass('disk')]: '32',
+      [ofClass('gpu')]: '5',
+      [ofClass('nic')]: '4',
+      [ofClass('none')]: '0',
+    };
+    expect((await status()).used).toEqual(used);
+    const one = { devices: { requests: [{ name: 'a', ...exactly('gpu') }] } };
+    await expect(claims.create({ metadata: { name: 'd' }, spec: one })).rejects.toThrow(
+      `exceeded quota: q, requested: ${ofClass('gpu')}=1, used: ${ofClass('gpu')}=5, limited: ${ofClass('gpu')}=5`,
+    );
+    await claims.delete('c');
+    await cluster.clock.advance('2s');
+    expect((await status()).used).toEqual(Object.fromEntries(Object.keys(hard).map((name) => [name, '0'])));
   });
 
   it('gives back what is deleted or has ended', async () => {

@@ -1,8 +1,9 @@
-// What an object takes of a namespace's quota, kind by kind. Pods, services and claims are measured; of all others it is counted
-// how many there are (`count/deployments.apps`), of some also under an older, shorter name.
+// What an object takes of a namespace's quota, kind by kind. Pods, services and claims (to volumes and to devices) are measured; of all
+// others it is counted how many there are (`count/deployments.apps`), of some also under an older, shorter name.
 
 import { newQuantity, parseQuantity, type Quantity } from '../../../../machinery/quantity.ts';
 import type { Immutable } from '../../../meta/v1/index.ts';
+import type { ExactDeviceRequest, ResourceClaim } from '../../../resource/v1/index.ts';
 import { aggregateContainerResources, isHugePages, isNativeResource } from '../pod-resources.ts';
 import type * as core from '../types.ts';
 import { addAmounts, amountsOf, type Amounts } from './amounts.ts';
@@ -162,6 +163,37 @@ const claimEvaluator: QuotaEvaluator = {
   handles: (operation, subresource) => subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
 };
 
+const DEVICE_CLAIMS: GroupResource = { group: 'resource.k8s.io', resource: 'resourceclaims' };
+const DEVICES_OF_CLASS = '.deviceclass.resource.k8s.io/devices';
+/** So many devices may be allocated for a claim: who asks for all there are is charged for them. */
+const MOST_DEVICES = 32;
+
+type DeviceRequest = Pick<Immutable<ExactDeviceRequest>, 'deviceClassName' | 'allocationMode' | 'count'>;
+
+function devicesOf({ allocationMode, count = 0 }: DeviceRequest): number {
+  if (allocationMode === 'All') return MOST_DEVICES;
+  return allocationMode === 'ExactCount' ? count : 0;
+}
+
+const deviceClaimEvaluator: QuotaEvaluator = {
+  tracks: (name) => name === countName(DEVICE_CLAIMS) || name.endsWith(DEVICES_OF_CLASS),
+  usage: (object) => {
+    const { spec } = object as Immutable<ResourceClaim>;
+    let usage: Amounts = new Map([[countName(DEVICE_CLAIMS), ONE]]);
+    for (const { exactly, firstAvailable = [] } of spec.devices?.requests ?? []) {
+      // Of alternatives one is taken: of each class as many as could be.
+      const most = new Map<string, number>();
+      for (const request of exactly === undefined ? firstAvailable : [exactly]) {
+        const name = `${request.deviceClassName}${DEVICES_OF_CLASS}`;
+        most.set(name, Math.max(most.get(name) ?? 0, devicesOf(request)));
+      }
+      usage = addAmounts(usage, new Map([...most].map(([name, count]) => [name, newQuantity(count, 'DecimalSI')])));
+    }
+    return usage;
+  },
+  handles: (operation, subresource) => subresource === '' && (operation === 'CREATE' || operation === 'UPDATE'),
+};
+
 /** Of the core group, known by their plain name too. */
 const SHORT_NAMES: ReadonlySet<string> = new Set(['configmaps', 'resourcequotas', 'replicationcontrollers', 'secrets']);
 
@@ -170,6 +202,7 @@ const evaluators = new Map<string, QuotaEvaluator>([
   ['/pods', podEvaluator],
   ['/services', serviceEvaluator],
   ['/persistentvolumeclaims', claimEvaluator],
+  [`${DEVICE_CLAIMS.group}/${DEVICE_CLAIMS.resource}`, deviceClaimEvaluator],
 ]);
 
 export function evaluatorOf(type: GroupResource): QuotaEvaluator {
@@ -198,6 +231,7 @@ export function resourceOfLimit(name: string): GroupResource | undefined {
   if (SHORT_NAMES.has(name)) return { group: '', resource: name };
   if (serviceEvaluator.tracks(name)) return { group: '', resource: 'services' };
   if (claimEvaluator.tracks(name)) return { group: '', resource: 'persistentvolumeclaims' };
+  if (deviceClaimEvaluator.tracks(name)) return DEVICE_CLAIMS;
   return podEvaluator.tracks(name) ? { group: '', resource: 'pods' } : undefined;
 }
 
