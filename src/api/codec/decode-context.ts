@@ -12,7 +12,31 @@ export interface FieldFrame {
 /** Kubernetes stops counting there. */
 const MAX_UNKNOWN_FIELDS = 100;
 
+/**
+ * The fields that were met of the objects on the way, outermost first: of each its place in the schema and its value. One stack for
+ * all, since making two lists for each object takes longer than filling them.
+ */
+export class FieldStack {
+  readonly places: number[] = [];
+  readonly values: unknown[] = [];
+  length = 0;
+
+  /** Of the object that began at `from`: fields come nearly sorted, or are few. */
+  insert(from: number, place: number, value: unknown): void {
+    const { places, values } = this;
+    let at = this.length++;
+    while (at > from && (places[at - 1] as number) > place) {
+      places[at] = places[at - 1] as number;
+      values[at] = values[at - 1];
+      at--;
+    }
+    places[at] = place;
+    values[at] = value;
+  }
+}
+
 export class DecodeContext {
+  readonly fields = new FieldStack();
   readonly unknownFields: string[] = [];
   /** Fields, list indices and map keys on the way to the value being decoded; `depth` of them count. */
   readonly #frames: (FieldFrame | number | string)[] = [];

@@ -7,7 +7,7 @@
 
 import { setOwn } from '../../machinery/deep.ts';
 import type { FieldDescriptor, MessageDescriptor, TypeRef } from '../descriptor.ts';
-import { DecodeContext, type FieldFrame } from './decode-context.ts';
+import { DecodeContext, FieldStack, type FieldFrame } from './decode-context.ts';
 import { type Decode, goTypeName, scalarCodec } from './scalars.ts';
 
 export interface Decoded<T = Record<string, unknown>> {
@@ -77,9 +77,8 @@ class MessageDecoder {
   decode(json: unknown, context: DecodeContext): unknown {
     if (typeof json !== 'object' || Array.isArray(json)) context.wrongType(json, this.#goType);
     const fields = this.#fields ?? this.#compile();
-    // Present fields, sorted by index as they come: clients send them nearly sorted, or few.
-    const indices: number[] = [];
-    const values: unknown[] = [];
+    const present = context.fields;
+    const from = present.length;
     const input = json as Record<string, unknown> | null;
     for (const key in input) {
       const index = this.#indexByName.get(key);
@@ -91,36 +90,30 @@ class MessageDecoder {
       context.push(field);
       const value = field.decode(input[key], context);
       context.pop();
-      if (value === undefined) continue;
-      let at = indices.length;
-      while (at > 0 && (indices[at - 1] as number) > index) {
-        indices[at] = indices[at - 1] as number;
-        values[at] = values[at - 1];
-        at--;
-      }
-      indices[at] = index;
-      values[at] = value;
+      if (value !== undefined) present.insert(from, index, value);
     }
-    return this.#build(fields, indices, values);
+    const object = this.#build(fields, present, from);
+    present.length = from;
+    return object;
   }
 
   empty(): unknown {
-    return this.#build(this.#fields ?? this.#compile(), [], []);
+    return this.#build(this.#fields ?? this.#compile(), new FieldStack(), 0);
   }
 
-  /** The present values and, between them, those that are always written. */
-  #build(fields: readonly CompiledField[], indices: readonly number[], values: readonly unknown[]): Record<string, unknown> {
+  /** The present values (those from `from` on) and, between them, those that are always written. */
+  #build(fields: readonly CompiledField[], { places, values, length }: FieldStack, from: number): Record<string, unknown> {
     const object: Record<string, unknown> = {};
-    let at = 0;
+    let at = from;
     for (const always of this.#always) {
-      for (; at < indices.length && (indices[at] as number) < always; at++) {
-        object[(fields[indices[at] as number] as CompiledField).key] = values[at];
+      for (; at < length && (places[at] as number) < always; at++) {
+        object[(fields[places[at] as number] as CompiledField).key] = values[at];
       }
       const field = fields[always] as CompiledField;
-      if (indices[at] === always) object[field.key] = values[at++];
+      if (at < length && places[at] === always) object[field.key] = values[at++];
       else object[field.key] = field.fill?.();
     }
-    for (; at < indices.length; at++) object[(fields[indices[at] as number] as CompiledField).key] = values[at];
+    for (; at < length; at++) object[(fields[places[at] as number] as CompiledField).key] = values[at];
     return object;
   }
 }

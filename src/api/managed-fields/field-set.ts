@@ -82,8 +82,8 @@ export class FieldSet {
   }
 
   /** In the order in which FieldsV1 is written. */
-  *entries(): IterableIterator<readonly [PathElement, FieldNode]> {
-    for (const element of sortElements([...this.#nodes.keys()])) yield [element, this.#nodes.get(element) as FieldNode];
+  entries(): (readonly [PathElement, FieldNode])[] {
+    return sortElements([...this.#nodes.keys()]).map((element) => [element, this.#nodes.get(element) as FieldNode]);
   }
 
   node(element: PathElement): FieldNode | undefined {
@@ -198,7 +198,7 @@ export class FieldSet {
 
   /** Every member: those of a level in order, before those below them. */
   *paths(prefix: Path = []): IterableIterator<Path> {
-    const entries = [...this.entries()];
+    const entries = this.entries();
     for (const [element, { member }] of entries) if (member) yield [...prefix, element];
     for (const [element, { children }] of entries) if (children !== undefined) yield* children.paths([...prefix, element]);
   }

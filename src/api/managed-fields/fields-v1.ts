@@ -92,12 +92,19 @@ function rememberedTwin(set: FieldSet): FieldSet {
   return twin;
 }
 
+/** Sets share most of what is below them with those that they were made of. */
+const written = { member: new WeakMap<FieldSet, FieldsV1>(), parent: new WeakMap<FieldSet, FieldsV1>() };
+
 function write(set: FieldSet, member: boolean): FieldsV1 {
+  const known = written[member ? 'member' : 'parent'];
+  const before = known.get(set);
+  if (before !== undefined) return before;
   const fields: Record<string, unknown> = {};
   if (member) fields[SELF] = EMPTY;
   // The prefix of every key (f:, k: …) keeps names such as __proto__ harmless.
   for (const [element, node] of set.entries()) {
     fields[element] = node.children === undefined ? EMPTY : write(node.children, node.member);
   }
+  known.set(set, fields);
   return fields;
 }

@@ -110,9 +110,12 @@ function encodeEntry(id: string, owner: Manager): ManagedFieldsEntry {
   entry['apiVersion'] = apiVersion;
   if (time !== undefined) entry['time'] = time;
   entry['fieldsType'] = 'FieldsV1';
-  entry['fieldsV1'] = fieldsOfSet(fields);
+  const fieldsV1 = fieldsOfSet(fields);
+  entry['fieldsV1'] = fieldsV1;
   if (subresource !== '') entry['subresource'] = subresource;
-  remember(entry, id, owner);
+  encoded.set(owner, entry);
+  // Its next write begins with the set that all of the like share.
+  remember(entry, id, { ...owner, fields: setOfFields(fieldsV1, true) });
   return entry;
 }
 
