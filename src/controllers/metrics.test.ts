@@ -164,6 +164,9 @@ test('attaching: volumes in use, wanted and attached, and those taken by force',
     .patch('n', MERGE, { status: { volumesInUse: ['kubernetes.io/csi/d.example.com^h-v'] } }, { subresource: 'status' });
   await settle();
   expect(told('attachdetach')).toEqual([of('desired_state_of_world'), of('actual_state_of_world')]);
+  const operation = (name: string): string =>
+    `storage_operation_duration_seconds_count{volume_plugin="kubernetes.io/csi:d.example.com",operation_name="${name}",status="success",migrated="false"} 1`;
+  expect(told('storage_operation')).toEqual([operation('volume_attach')]);
   expect(told('attach_detach')).toEqual([]);
   const taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' as const }];
   await client.resource(nodes).patch('n', MERGE, { spec: { taints } });
@@ -172,6 +175,7 @@ test('attaching: volumes in use, wanted and attached, and those taken by force',
   expect(told('attach_detach')).toEqual([
     'attach_detach_controller_attachdetach_controller_forced_detaches{reason="out-of-service"} 1',
   ]);
+  expect(told('storage_operation')).toEqual([operation('volume_attach'), operation('volume_detach')]);
 });
 
 test('jobs: looks, pods, ends, and how late they are made and go', async () => {

@@ -34,6 +34,8 @@ import {
   uniqueName,
 } from './attachment.ts';
 import { asDriverSees, inlineVolumeOf, inlineVolumesOf, isInline, shownName } from './migrated-volumes.ts';
+import { OperationTimes } from './operation-times.ts';
+import type { OperatedVolume } from './operation-times.ts';
 
 type ReadAttachment = Immutable<VolumeAttachment>;
 type ReadClaim = Immutable<PersistentVolumeClaim>;
@@ -77,6 +79,7 @@ export class AttachDetachController implements Controller {
   readonly #told = new Map<string, Map<string, string>>();
 
   readonly #forced: Family<Counter>;
+  readonly #times: OperationTimes;
 
   constructor(config: AttachDetachConfig) {
     const { client, clock, random, informers, logger } = config;
@@ -92,7 +95,9 @@ export class AttachDetachController implements Controller {
     this.#nodes = informers.informerFor(nodes);
     this.#attachments = informers.informerFor(volumeAttachments);
     this.#drivers = informers.informerFor(csiDrivers);
-    this.#forced = this.#tellOf(config.instruments ?? new Instruments());
+    const instruments = config.instruments ?? new Instruments();
+    this.#forced = this.#tellOf(instruments);
+    this.#times = new OperationTimes(instruments, clock);
     this.#pods.addIndexers({
       [BY_CLAIM]: byClaim,
       [BY_NODE]: byNode,
@@ -141,9 +146,15 @@ export class AttachDetachController implements Controller {
         this.#writes.seen(volumeOf(attachment), attachment);
         attachmentChanged(attachment);
       },
-      onUpdate: (_, attachment) => attachmentChanged(attachment),
+      onUpdate: (before, attachment) => {
+        this.#timeAttaching(before, attachment);
+        attachmentChanged(attachment);
+      },
       onDelete: (attachment) => {
         this.#writes.gone(volumeOf(attachment), attachment);
+        const { uid } = attachment.metadata;
+        this.#times.end('volume_detach', uid, this.#operated(attachment), true);
+        this.#times.forget(uid);
         attachmentChanged(attachment);
       },
     });
@@ -224,6 +235,22 @@ export class AttachDetachController implements Controller {
       runWorkers(this.#nodeQueue, 2, (key, stop) => this.#reconcileNode(key, stop), signal, { logger }),
     ]);
     this.#recorder.stop();
+  }
+
+  #timeAttaching(before: ReadAttachment, attachment: ReadAttachment): void {
+    const { uid } = attachment.metadata;
+    const { attached, attachError } = attachment.status;
+    if (attached && !before.status.attached) this.#times.end('volume_attach', uid, this.#operated(attachment), true);
+    else if (!attached && attachError !== undefined && !semanticEqual(attachError, before.status.attachError)) {
+      this.#times.end('volume_attach', uid, this.#operated(attachment), false);
+    }
+  }
+
+  #operated(attachment: ReadAttachment): OperatedVolume {
+    const { attacher, source } = attachment.spec;
+    const volume = this.#volumes.lister.get('', source.persistentVolumeName ?? '');
+    const isMigrated = volume === undefined ? source.persistentVolumeName === undefined : volume.spec.csi === undefined;
+    return { plugin: `kubernetes.io/csi:${attacher}`, isMigrated };
   }
 
   #podChanged(pod: ReadPod): void {
@@ -351,6 +378,7 @@ export class AttachDetachController implements Controller {
     try {
       const created = await this.#config.client.resource(volumeAttachments).create(wanted, { signal });
       this.#writes.wrote(name, created, this.#attachments.lister.get('', created.metadata.name));
+      this.#times.begin('volume_attach', created.metadata.uid);
     } catch (err) {
       // The cache will know it soon; one that goes is waited for.
       if (!apierrors.isAlreadyExists(err)) throw err;
@@ -399,7 +427,13 @@ export class AttachDetachController implements Controller {
       await this.#tellNode(node.metadata.name, signal);
     }
     const { name, uid } = attachment.metadata;
-    await this.#config.client.resource(volumeAttachments).delete(name, { preconditions: { uid }, signal });
+    this.#times.begin('volume_detach', uid);
+    try {
+      await this.#config.client.resource(volumeAttachments).delete(name, { preconditions: { uid }, signal });
+    } catch (err) {
+      this.#times.forget(uid);
+      throw err;
+    }
     if (forced !== undefined) this.#forced.with(forced).value++;
     return reconciled;
   }
