@@ -9,7 +9,6 @@ import type { DeviceTaint, ResourceClaim, ResourceSlice } from '../../api/resour
 import { EventRecorder } from '../../client/events/index.ts';
 import { objectKey } from '../../client/informers/index.ts';
 import type { SharedInformer } from '../../client/informers/index.ts';
-import { formatTime } from '../../client/time.ts';
 import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
@@ -18,6 +17,7 @@ import { Instruments } from '../../machinery/instruments.ts';
 import type { Counter, Histogram } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { controllerOf } from '../controller-ref.ts';
+import { disruptionTarget } from '../disruption-target.ts';
 import { isPodTerminal } from '../pod-state.ts';
 import { claimEvictionTime } from './decision.ts';
 import type { AllocatedDevice } from './decision.ts';
@@ -182,13 +182,8 @@ export class DeviceTaintEvictionController implements Controller {
     const { client, clock, logger } = this.#config;
     const { name, namespace = '', uid } = pod.metadata;
     const scoped = client.resource(pods).namespace(namespace);
-    const condition = {
-      type: 'DisruptionTarget',
-      status: 'True',
-      lastTransitionTime: formatTime(clock.now()),
-      reason: 'DeletionByDeviceTaintManager',
-      message: 'Device Taint manager: deleting due to NoExecute taint',
-    };
+    const why = 'Device Taint manager: deleting due to NoExecute taint';
+    const condition = disruptionTarget(pod, 'DeletionByDeviceTaintManager', why, clock.now());
     this.#event(pod, 'Marking for deletion');
     try {
       const patch = { metadata: { uid }, status: { conditions: [condition] } };

@@ -16,6 +16,7 @@ import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { semanticEqual } from '../../machinery/deep.ts';
 import * as labels from '../../machinery/labels.ts';
+import { noDisruptionTarget } from '../disruption-target.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { messageOf } from '../pod-control.ts';
 import { ScaleClient } from '../scale-client.ts';
@@ -194,9 +195,7 @@ export class DisruptionController implements Controller {
     if (pod === undefined || delay === undefined) return reconciled;
     if (delay > 0) return requeueAfter(delay);
     const conditions = pod.status.conditions?.map((condition) =>
-      condition.type === 'DisruptionTarget'
-        ? { type: 'DisruptionTarget', status: 'False', lastProbeTime: null, lastTransitionTime: formatTime(clock.now()) }
-        : condition,
+      condition.type === 'DisruptionTarget' ? noDisruptionTarget(pod, clock.now()) : condition,
     );
     try {
       await client

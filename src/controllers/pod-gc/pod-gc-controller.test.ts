@@ -42,6 +42,7 @@ describe('PodGcController', () => {
           status: 'True',
           reason: 'DeletionByPodGC',
           message: 'PodGC: node no longer exists',
+          observedGeneration: 1,
         }),
       ]),
     });
@@ -71,6 +72,15 @@ describe('PodGcController', () => {
     await cluster.client.resource(nodes).patch('n1', 'application/merge-patch+json', { spec: { taints: [taint] } });
     await cluster.clock.advance('20s');
     expect(await names()).toEqual(['middle', 'new']);
+  });
+
+  it('lets pods fail that go for another reason, without saying more', async () => {
+    await add('unplaced', undefined, ['example.com/wait']);
+    await podClient().delete('unplaced');
+    await start();
+    await cluster.clock.advance('20s');
+    const { phase, conditions = [] } = (await podClient().get('unplaced')).status;
+    expect([phase, conditions.filter(({ type }) => type === 'DisruptionTarget')]).toEqual(['Failed', []]);
   });
 });
 

@@ -5,13 +5,14 @@ import { nodes, pods } from '../../api/core/v1/index.ts';
 import type { Node, Pod } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { SharedInformer } from '../../client/informers/index.ts';
-import { formatTime, parseTime } from '../../client/time.ts';
+import { parseTime } from '../../client/time.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import * as wait from '../../machinery/wait.ts';
 import { Instruments } from '../../machinery/instruments.ts';
 import type { Counter, Family } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { readyStatus } from '../node-lifecycle/node-taints.ts';
+import { disruptionTarget } from '../disruption-target.ts';
 import { isPodTerminal } from '../pod-state.ts';
 import { TAINT_OUT_OF_SERVICE } from '../taints.ts';
 
@@ -65,18 +66,16 @@ export class PodGcController implements Controller {
   async #collect(signal: AbortSignal): Promise<void> {
     const all = this.#pods.lister.list();
     for (const pod of terminatedOverLimit(all, this.#config.terminatedPodThreshold ?? 12_500)) {
-      await this.#remove(pod, 'terminated', 'PodGC: the oldest finished pods are removed', signal);
+      await this.#remove(pod, 'terminated', signal);
     }
     for (const pod of all) {
       if (pod.metadata.deletionTimestamp === undefined) continue;
-      if (!pod.spec.nodeName) await this.#remove(pod, 'unscheduled', 'PodGC: unscheduled and terminating', signal);
-      else if (this.#isOutOfService(pod.spec.nodeName)) {
-        await this.#remove(pod, 'out-of-service', 'PodGC: node is out of service', signal);
-      }
+      if (!pod.spec.nodeName) await this.#remove(pod, 'unscheduled', signal);
+      else if (this.#isOutOfService(pod.spec.nodeName)) await this.#remove(pod, 'out-of-service', signal);
     }
     const gone = await this.#nodesThatAreGone(all, signal);
     for (const pod of all) {
-      if (gone.has(pod.spec.nodeName ?? '')) await this.#remove(pod, 'orphaned', 'PodGC: node no longer exists', signal);
+      if (gone.has(pod.spec.nodeName ?? '')) await this.#remove(pod, 'orphaned', signal);
     }
   }
 
@@ -105,25 +104,22 @@ export class PodGcController implements Controller {
   }
 
   /** A pod that has not finished fails first, so that its controller sees why it went. */
-  async #remove(pod: ReadPod, reason: Reason, message: string, signal: AbortSignal): Promise<void> {
+  async #remove(pod: ReadPod, reason: Reason, signal: AbortSignal): Promise<void> {
     const { client, clock, logger } = this.#config;
-    const { name, namespace = '', uid } = pod.metadata;
+    const { name, namespace = '', uid, generation } = pod.metadata;
     const scoped = client.resource(pods).namespace(namespace);
     try {
-      if (!isPodTerminal(pod) && pod.spec.nodeName) {
-        const condition = {
-          type: 'DisruptionTarget',
-          status: 'True',
-          lastTransitionTime: formatTime(clock.now()),
-          reason: 'DeletionByPodGC',
-          message,
-        };
-        const patch = { metadata: { uid }, status: { phase: 'Failed', conditions: [condition] } };
+      if (!isPodTerminal(pod)) {
+        // The others were deleted by somebody already.
+        const conditions =
+          reason === 'orphaned' ? [disruptionTarget(pod, 'DeletionByPodGC', 'PodGC: node no longer exists', clock.now())] : [];
+        const observed = generation === undefined ? {} : { observedGeneration: generation };
+        const patch = { metadata: { uid }, status: { phase: 'Failed', ...observed, conditions } };
         await scoped.patch(name, 'application/strategic-merge-patch+json', patch, { subresource: 'status', signal });
       }
       await scoped.delete(name, { gracePeriodSeconds: 0, preconditions: { uid }, signal });
       this.#deleted.with(namespace, reason).value++;
-      logger.info('a pod was removed', { pod: `${namespace}/${name}`, reason: message });
+      logger.info('a pod was removed', { pod: `${namespace}/${name}`, reason });
     } catch (err) {
       if (signal.aborted) throw err;
       // Gone, or another by that name.

@@ -6,13 +6,13 @@ import type { Immutable } from '../../api/meta/v1/index.ts';
 import { EventRecorder } from '../../client/events/index.ts';
 import { objectKey } from '../../client/informers/index.ts';
 import type { SharedInformer } from '../../client/informers/index.ts';
-import { formatTime } from '../../client/time.ts';
 import { RateLimitingQueue, reconciled, requeue, requeueAfter, runWorkers } from '../../client/workqueue/index.ts';
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { Instruments } from '../../machinery/instruments.ts';
 import type { Counter, Histogram } from '../../machinery/instruments.ts';
 import type { Controller, ControllerConfig } from '../controller.ts';
+import { disruptionTarget } from '../disruption-target.ts';
 import { BY_NODE, byNode } from '../pods-by-node.ts';
 import { isPodTerminal } from '../pod-state.ts';
 import { mayStay } from './decision.ts';
@@ -128,13 +128,8 @@ export class TaintEvictionController implements Controller {
     const { client, clock, logger } = this.#config;
     const { name, namespace = '', uid } = pod.metadata;
     const scoped = client.resource(pods).namespace(namespace);
-    const condition = {
-      type: 'DisruptionTarget',
-      status: 'True',
-      lastTransitionTime: formatTime(clock.now()),
-      reason: 'DeletionByTaintManager',
-      message: 'Taint manager: deleting due to NoExecute taint',
-    };
+    const why = 'Taint manager: deleting due to NoExecute taint';
+    const condition = disruptionTarget(pod, 'DeletionByTaintManager', why, clock.now());
     this.#event(pod, `Marking for deletion Pod ${key}`);
     try {
       const patch = { metadata: { uid }, status: { conditions: [condition] } };
