@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { replicaSets } from '../api/apps/v1/index.ts';
+import { replicaSets, statefulSets } from '../api/apps/v1/index.ts';
 import { horizontalPodAutoscalers } from '../api/autoscaling/v2/index.ts';
 import { cronJobs, jobs } from '../api/batch/v1/index.ts';
 import {
@@ -33,6 +33,7 @@ import { newClaim, newVolume } from './persistent-volume/testing/objects.ts';
 import { PodGcController } from './pod-gc/index.ts';
 import { RootCaPublisher } from './root-ca-publisher/index.ts';
 import { ReplicaManager, replicaSetKind } from './replicaset/index.ts';
+import { StatefulSetController } from './statefulset/index.ts';
 import { TaintEvictionController } from './taint-eviction/index.ts';
 import { startTestCluster } from './testing/test-cluster.ts';
 import type { TestCluster } from './testing/test-cluster.ts';
@@ -309,6 +310,20 @@ test('autoscalers and ranges of nodes', async () => {
     'node_ipam_controller_cidrset_usage_cidrs{clusterCIDR="10.244.0.0/22"} 0.25',
     'node_ipam_controller_cirdset_max_cidrs{clusterCIDR="10.244.0.0/22"} 4',
   ]);
+});
+
+test('stateful sets: looks put off until the cache has what was written', async () => {
+  const { client, clock, faults } = cluster;
+  await run((config) => new StatefulSetController(config));
+  faults.hold('/api/v1/pods');
+  const template = { metadata: { labels: { app: 'db' } }, spec: { containers } };
+  const spec = { replicas: 2, selector: { matchLabels: { app: 'db' } }, serviceName: 'db', template };
+  await client.resource(statefulSets).create({ metadata: { name: 'db', namespace: 'default' }, spec });
+  await clock.advance('5s');
+  // It is looked at again for the status that it was given.
+  expect(told('statefulset_controller')).toContainEqual(
+    expect.stringMatching(/^statefulset_controller_stale_sync_skips_total\{group="",resource="pods"\} [1-9]/),
+  );
 });
 
 test('slices: what services have and what was written, and what is mirrored', async () => {
