@@ -36,6 +36,7 @@ describe('the stored form', () => {
     { metadata: { labels: {}, name: 'after' }, spec: {} },
     { apiVersion: 'v1', spec: { metadata: {} }, metadata: { name: 'late', resourceVersion: '1' } },
     { metadata: { resourceVersion: '3', name: 'first' } },
+    { kind: 'say "it"', metadata: { name: 'a\\b\u2028\t\x7f', uid: '\ud800', generation: 1 } },
   ])('is valid JSON whatever the metadata: %j', (given) => {
     const value = encodeForStorage(given);
     const { resourceVersion: _, ...metadata } = given.metadata as Record<string, unknown>;

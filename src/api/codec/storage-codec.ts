@@ -57,7 +57,15 @@ function insertionPoint(object: Readonly<Record<string, unknown>>, metadata: Rea
 
 /** With the comma behind it. */
 function memberLength(key: string, value: unknown): number {
-  return value === undefined ? 0 : JSON.stringify(key).length + JSON.stringify(value).length + ':,'.length;
+  return value === undefined ? 0 : textLength(key) + textLength(value) + ':,'.length;
+}
+
+/** What JSON writes as it is. */
+const PLAIN_TEXT = /^[ !#-[\]-~]*$/;
+
+/** Of the value's JSON. */
+function textLength(value: unknown): number {
+  return typeof value === 'string' && PLAIN_TEXT.test(value) ? value.length + '""'.length : JSON.stringify(value).length;
 }
 
 /** How many bytes `spliceInto` writes. */

@@ -2,6 +2,7 @@
 
 import type { Namespace } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
+import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { AdmissionServices } from './defaults.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
@@ -23,29 +24,25 @@ export class NamespaceLifecycle implements AdmissionPlugin {
     return operation !== 'CONNECT';
   }
 
-  async admit(attributes: AdmissionAttributes & { readonly object: NonNullable<AdmissionAttributes['object']> }) {
-    await this.#check(attributes);
-    return attributes.object;
-  }
-
-  validate(attributes: AdmissionAttributes): void {
-    const { operation, resource, name } = attributes;
-    if (operation !== 'DELETE' || resource.group !== '' || resource.resource !== 'namespaces' || !UNDELETABLE.has(name)) return;
-    throw apierrors.forbidden(resource, name, 'this namespace may not be deleted');
-  }
-
-  async #check({ operation, namespace, resource, object, name }: AdmissionAttributes): Promise<void> {
-    if (namespace === '' || operation === 'DELETE' || ACCESS_REVIEWS.has(resource.resource)) return;
+  async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
+    const { operation, namespace, resource, object, name } = attributes;
+    if (namespace === '' || ACCESS_REVIEWS.has(resource.resource)) return object;
     const found = await this.#services.find<Immutable<Namespace>>('', 'namespaces', '', namespace);
     if (found === undefined) throw apierrors.notFound({ group: '', resource: 'namespaces' }, namespace);
-    if (operation !== 'CREATE' || found.metadata.deletionTimestamp === undefined) return;
+    if (operation !== 'CREATE' || found.metadata.deletionTimestamp === undefined) return object;
     const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
-    const forbidden = apierrors.forbidden(resource, name === '' ? (object?.metadata.name ?? '') : name, why).status;
+    const forbidden = apierrors.forbidden(resource, name === '' ? (object.metadata.name ?? '') : name, why).status;
     const cause = {
       reason: 'NamespaceTerminating',
       message: `namespace ${namespace} is being terminated`,
       field: 'metadata.namespace',
     };
     throw apierrors.fromStatus({ ...forbidden, details: { ...forbidden.details, causes: [cause] } });
+  }
+
+  validate(attributes: AdmissionAttributes): void {
+    const { operation, resource, name } = attributes;
+    if (operation !== 'DELETE' || resource.group !== '' || resource.resource !== 'namespaces' || !UNDELETABLE.has(name)) return;
+    throw apierrors.forbidden(resource, name, 'this namespace may not be deleted');
   }
 }

@@ -211,7 +211,10 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     const generation = Boolean(strategy.generation) && (strategy.initialGeneration ?? 1);
     prepared = fillForCreate(prepared, strategyContext.now, this.#random, generation || undefined);
     if (strategy.prepareForCreate !== undefined) prepared = strategy.prepareForCreate(prepared, strategyContext);
-    const reservation = (await strategy.reserveForCreate?.(prepared, strategyContext)) ?? nothingReserved(prepared);
+    const reservation =
+      strategy.reserveForCreate === undefined
+        ? nothingReserved(prepared)
+        : await strategy.reserveForCreate(prepared, strategyContext);
     prepared = reservation.object;
     try {
       const errors = strategy.validate(prepared, strategyContext);
