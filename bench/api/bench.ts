@@ -12,6 +12,7 @@ import { messageDescriptor } from '../../src/api/schema/compile.ts';
 import type { ApiResponse, RequestBody } from '../../src/apiserver/request.ts';
 import { noBody } from '../../src/apiserver/http/body-reader.ts';
 import { ApiServer } from '../../src/apiserver/server.ts';
+import { LinkedAbort } from '../../src/client/abort.ts';
 import { systemClock } from '../../src/machinery/clock.ts';
 import { silentLogger } from '../../src/machinery/log.ts';
 import { systemRandom } from '../../src/machinery/random.ts';
@@ -108,6 +109,7 @@ async function writes(): Promise<void> {
       // The transport in the process hands objects over; here the bytes that came over a connection are of interest.
       body: sent as never,
       signal: new AbortController().signal,
+      call: new LinkedAbort(),
       remoteAddress: '127.0.0.1',
       warnings: [],
     });

@@ -14,6 +14,7 @@ import { newDefaultScheme } from '../../src/api/default-scheme.ts';
 import { respond, type ResponseSink } from '../../src/apiserver/http/respond.ts';
 import { noBody } from '../../src/apiserver/http/body-reader.ts';
 import { ApiServer } from '../../src/apiserver/server.ts';
+import { LinkedAbort } from '../../src/client/abort.ts';
 import type { ApiResponse, RequestBody } from '../../src/apiserver/request.ts';
 import { systemClock } from '../../src/machinery/clock.ts';
 import { parseJson } from '../../src/machinery/json.ts';
@@ -127,6 +128,7 @@ async function requests(): Promise<void> {
       // The transport in the process hands objects over; here the bytes that came over a connection are of interest.
       body: body as never,
       signal: new AbortController().signal,
+      call: new LinkedAbort(),
       remoteAddress: '127.0.0.1',
       warnings: [],
     });

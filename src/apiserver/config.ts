@@ -65,7 +65,7 @@ export interface ApiServerConfig {
   /** Run after the server's own. Default: none. */
   readonly admissionPlugins?: readonly AdmissionPlugin[];
   /** What other components of the process say at /metrics, in Prometheus' text form. Default: nothing. */
-  readonly otherMetrics?: () => string;
+  readonly otherMetrics?: () => string | Promise<string>;
   /** Names of the server's own plugins that are left out. Default: none. */
   readonly disableAdmissionPlugins?: readonly string[];
   /** What is served that is not by itself, and what is not: 'storagemigration.k8s.io/v1beta1': 'true'. Default: stable versions. */

@@ -6,7 +6,7 @@ import type { NonResourceRoute } from './endpoints/router.ts';
 import type { RequestMetrics } from './filters/request-metrics.ts';
 
 /** `others`: what other components of the process have to say, in the same form. */
-export function metricsRoute(requests: RequestMetrics, others: () => string = () => ''): NonResourceRoute {
+export function metricsRoute(requests: RequestMetrics, others: () => string | Promise<string> = () => ''): NonResourceRoute {
   // Made when it is first asked for: most clusters in tests are never asked.
   let registry: Registry | undefined;
   return {
@@ -19,7 +19,7 @@ export function metricsRoute(requests: RequestMetrics, others: () => string = ()
       }
       return {
         code: 200,
-        body: { kind: 'text', contentType: registry.contentType, text: (await registry.metrics()) + others() },
+        body: { kind: 'text', contentType: registry.contentType, text: (await registry.metrics()) + (await others()) },
       };
     },
   };

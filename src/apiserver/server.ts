@@ -187,8 +187,8 @@ export class ApiServer {
         otherPaths: [...healthPaths, '/metrics', '/openapi/v2', '/openapi/v3', '/openapi/v3/', '/version'],
       }),
       createOpenApi({ resources: this.resources, scheme, version }),
-      metricsRoute(metrics, () => {
-        const others = config.otherMetrics?.() ?? '';
+      metricsRoute(metrics, async () => {
+        const others = (await config.otherMetrics?.()) ?? '';
         return policyMetrics.mutating.text() + policyMetrics.validating.text() + others;
       }),
     ]);

@@ -49,7 +49,8 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
   if (options.detach) return detach(options);
   const progress = progressLine(options.quiet === true);
   const level: LogLevel = options.verbose ? 'debug' : 'warn';
-  const logger = createLogger({ format: options.logFormat, level, destination: process.stderr });
+  const logging = { format: options.logFormat, level };
+  const logger = createLogger({ ...logging, destination: process.stderr });
 
   const stop = stopSignal();
   let cluster: LaunchedCluster;
@@ -73,6 +74,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       schedulerConfig: options.schedulerConfig === undefined ? undefined : readSchedulerConfig(options.schedulerConfig),
       install: options.install,
       logger,
+      logging,
       progress: (text) => progress.show(text),
       signal: stop.signal,
     });

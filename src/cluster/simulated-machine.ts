@@ -1,6 +1,11 @@
-// What a node says of a machine that is only pretended.
+// Nodes whose machine is only pretended.
 
 import type { MachineInfo } from '../kubelet/node/machine.ts';
+import type { Clock } from '../machinery/clock.ts';
+import type { Random } from '../machinery/random.ts';
+import { createSimulatedRuntime, realistic } from '../runtime/simulated/runtime.ts';
+import type { ClusterNode } from './components.ts';
+import type { SimulatedNode } from './thread/messages.ts';
 
 /** The same on every machine that simulates it, so that what is shown of a node is, too. */
 export function simulatedMachine(name: string): MachineInfo {
@@ -13,4 +18,9 @@ export function simulatedMachine(name: string): MachineInfo {
     operatingSystem: 'linux',
     architecture: 'amd64',
   };
+}
+
+/** The node with a runtime that takes its time, as real ones do. */
+export function simulatedNode({ name, podCidr }: SimulatedNode, clock: Clock, random: Random): ClusterNode {
+  return { name, runtime: createSimulatedRuntime({ clock, random, podCidr, ...realistic }), simulated: true, podCidr };
 }

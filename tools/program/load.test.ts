@@ -21,11 +21,11 @@ const write = (term: number): void =>
     `(function(exports,require,module,__filename,__dirname){exports.sum=()=>require('node:path').basename(__filename).length+${term}})`,
   );
 const load = (): { answer: number; compiledBefore: boolean } => {
-  const { program, compiledBefore } = loadProgram<Sum>(folder);
+  const { program, compiledBefore } = loadProgram<Sum>({ folder });
   return { answer: program.sum(), compiledBefore };
 };
 const keep = (): string => {
-  const { program, keepCompiled } = loadProgram<Sum>(folder);
+  const { program, keepCompiled } = loadProgram<Sum>({ folder });
   program.sum();
   return keepCompiled();
 };
@@ -58,7 +58,7 @@ describe('the built program', () => {
   });
 
   test('says why what was compiled cannot be kept', () => {
-    const { keepCompiled } = loadProgram<Sum>(folder);
+    const { keepCompiled } = loadProgram<Sum>({ folder });
     rmSync(folder, { recursive: true });
     expect(keepCompiled).toThrow(/ENOENT/);
   });

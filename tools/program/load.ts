@@ -29,18 +29,25 @@ export interface LoadedProgram<P> extends Build {
   readonly program: P;
 }
 
-/** Other versions of V8, other flags: another name. */
-const compiledPath = (folder: string): string =>
-  join(folder, `program-${cachedDataVersionTag().toString(16).padStart(8, '0')}.compiled`);
+/** Other versions of V8, other flags, another part of the program: another name. */
+const compiledPath = (folder: string, part: string | undefined): string =>
+  join(folder, `${[part, 'program', cachedDataVersionTag().toString(16).padStart(8, '0')].filter(Boolean).join('-')}.compiled`);
 
-/** `folder`: where program.js is. */
-export function loadProgram<P = Program>(folder: string = dirname(fileURLToPath(import.meta.url))): LoadedProgram<P> {
+export interface LoadOptions {
+  /** Where program.js is. Default: beside this. */
+  readonly folder?: string;
+  /** Of whom what was compiled is kept apart, as he needs other functions than all others. */
+  readonly part?: string;
+}
+
+export function loadProgram<P = Program>(options: LoadOptions = {}): LoadedProgram<P> {
+  const { folder = dirname(fileURLToPath(import.meta.url)), part } = options;
   const filename = join(folder, 'program.js');
   const bytes = readFileSync(filename);
   // The build sees to it that there is nothing but ASCII in it: half the memory of a string with other characters.
   const source = bytes.toString('latin1');
   const checksum = crc32(bytes);
-  const path = compiledPath(folder);
+  const path = compiledPath(folder, part);
   const cachedData = readCompiled(path, checksum);
   const script = new Script(source, { filename, cachedData });
   const module = { exports: {} };

@@ -1,6 +1,7 @@
 // The default engine: the in-memory core, with a durable log in SQLite that a worker thread writes. See README.md in src/storage.
 
 import { Worker } from 'node:worker_threads';
+import { workerSource } from '../../machinery/worker-source.ts';
 import type { Storage } from '../interface.ts';
 import type { EngineOptions } from '../mvcc/engine.ts';
 import { MvccEngine } from '../mvcc/engine.ts';
@@ -9,7 +10,6 @@ import type { WorkerConfig } from './protocol.ts';
 import { encodeSnapshot } from './snapshot-file.ts';
 import { serveSnapshots } from './snapshot-socket.ts';
 import { WorkerLog } from './worker-log.ts';
-import { workerSource } from './worker-source.ts';
 
 export interface EmbeddedStorageConfig extends EngineOptions {
   /** The directory of the store, for nothing else; created (mode 0700) if it does not exist. */
@@ -29,7 +29,7 @@ export async function openEmbeddedStorage(config: EmbeddedStorageConfig): Promis
 /** As openEmbeddedStorage, for what takes snapshots itself. */
 export async function openEmbeddedEngine(config: EmbeddedStorageConfig): Promise<MvccEngine> {
   const { dataDir, maxBytes, logger, clock } = config;
-  const source = workerSource();
+  const source = workerSource(new URL('./storage-worker.js', import.meta.url), new URL('./worker.ts', import.meta.url));
   const workerData: WorkerConfig = { dataDir, maxBytes };
   const worker = new Worker(source.url, {
     workerData,

@@ -1,0 +1,291 @@
+// What a cluster is besides its API server: controllers, scheduler and kubelets, each made from its Config with a client of its own.
+// Whether the API server is in this thread or in another, only the clients know.
+
+import { hostname } from 'node:os';
+import type { Duplex } from 'node:stream';
+import type { NodeAddress, ResourceList } from '../api/core/v1/index.ts';
+import { sharedByMany } from '../client/abort.ts';
+import type { Client } from '../client/client.ts';
+import { SharedInformerFactory } from '../client/informers/index.ts';
+import { ControllerManager } from '../controllers/controller-manager.ts';
+import { ControllerManagerMetrics } from '../controllers/metrics.ts';
+import type { ControllerName } from '../controllers/controllers.ts';
+import type { Runtime } from '../cri/index.ts';
+import { Kubelet } from '../kubelet/kubelet.ts';
+import type { Clock } from '../machinery/clock.ts';
+import { duplexPair } from '../machinery/duplex-pair.ts';
+import type { Logger } from '../machinery/log.ts';
+import type { Random } from '../machinery/random.ts';
+import type { PluginRegistration } from '../scheduler/framework/index.ts';
+import { SchedulerMetrics } from '../scheduler/metrics/scheduler-metrics.ts';
+import { Scheduler } from '../scheduler/scheduler.ts';
+import type { KeyPair } from './pki.ts';
+import { leading } from './roles/leading.ts';
+import { simulatedMachine } from './simulated-machine.ts';
+import { KUBERNETES_VERSION } from './version.ts';
+
+export interface ClusterNode {
+  readonly name: string;
+  readonly runtime: Runtime;
+  /** Containers are only pretended: nothing is written for them, and nothing of the machine is looked at. */
+  readonly simulated: boolean;
+  /** The node's part of the pod range. */
+  readonly podCidr: string;
+  /** The kubelet's directory. Not used by simulated nodes. */
+  readonly rootDir?: string;
+  readonly podLogsDir?: string;
+  readonly addresses?: readonly NodeAddress[];
+  readonly capacity?: ResourceList;
+}
+
+export interface User {
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
+/** For the controllers and the scheduler. */
+export interface ControlConfig {
+  readonly podCidr: string;
+  /** One range, or one of each family with a comma between them. */
+  readonly serviceCidr: string;
+  /** A KubeSchedulerConfiguration, as its YAML reads. Default: one profile with all defaults. */
+  readonly schedulerConfiguration?: unknown;
+  /** Plugins that it can name besides those in the tree. */
+  readonly schedulerPlugins?: readonly PluginRegistration[];
+  /** Which controllers run (see selectControllers). Default: all. */
+  readonly controllers?: readonly ControllerName[];
+  /** Others run on the same store: controllers and a scheduler work in one of all that do. Default: false. */
+  readonly leaderElect?: boolean;
+  /** Published in every namespace, and signs what is approved. */
+  readonly authority?: KeyPair;
+  /** PEM: what signs the tokens of ServiceAccounts. */
+  readonly serviceAccountKey?: string;
+}
+
+export interface ComponentsConfig {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly clientOf: (user: User, userAgent: string) => Client;
+  /** Absent: neither controllers nor scheduler. */
+  readonly control?: ControlConfig;
+  readonly nodes: readonly ClusterNode[];
+  /** How many nodes there are of the cluster in this process. */
+  readonly nodesInAll: number;
+}
+
+/** Those of one thread, to whom it is all the same which. */
+export interface RunningComponents {
+  /** Resolves with the reason if a component ends that should not. */
+  readonly failed: Promise<Error>;
+  /** What the controllers and the scheduler tell of themselves, in the form that Prometheus reads. */
+  metrics(): string | Promise<string>;
+  /** A connection to the node's kubelet; undefined if it does not run here. */
+  connect(node: string): Duplex | undefined;
+  /** Idempotent. Containers go on running. Rejects with AggregateError. */
+  stop(): Promise<void>;
+}
+
+const AUTHENTICATED = 'system:authenticated';
+
+/** The component that a user is, as it calls itself: the owner of the fields that it writes. */
+export function componentOf(user: string): string {
+  if (user.startsWith('system:node:')) return 'kubelet';
+  return user.startsWith('system:') ? user.slice('system:'.length) : 'coxswain';
+}
+
+export class Components implements RunningComponents {
+  readonly #config: ComponentsConfig;
+  readonly #abort = new AbortController();
+  readonly #kubelets = new Map<string, Kubelet>();
+  /** The controllers and the scheduler, which run until they are aborted. */
+  readonly #running: Promise<void>[] = [];
+  readonly #schedulerMetrics: SchedulerMetrics;
+  readonly #controllerMetrics: ControllerManagerMetrics;
+  #stopping: Promise<void> | undefined;
+  #fail: (reason: Error) => void = () => undefined;
+  readonly failed: Promise<Error>;
+
+  constructor(config: ComponentsConfig) {
+    this.#config = config;
+    const { clock } = config;
+    sharedByMany(this.#abort.signal);
+    this.failed = new Promise((resolve) => (this.#fail = resolve));
+    this.#schedulerMetrics = new SchedulerMetrics({ clock });
+    this.#controllerMetrics = new ControllerManagerMetrics({ clock });
+  }
+
+  /** Once. Resolves when the kubelets have begun. Throws what is wrong with the scheduler's configuration. */
+  async start(): Promise<void> {
+    const { control, nodes } = this.#config;
+    if (control !== undefined) this.#startControl(control);
+    await Promise.all(nodes.map((node) => this.#startNode(node)));
+  }
+
+  #startControl(control: ControlConfig): void {
+    const { clock, random, logger } = this.#config;
+    const { authority, serviceAccountKey } = control;
+    const schedulerRandom = random.derive('scheduler');
+    const managerClient = this.#clientOf(component('system:kube-controller-manager'));
+    const controllers = new ControllerManager({
+      client: managerClient,
+      clientOf: (account) => this.#clientOf(...controllerIdentity(account)),
+      metrics: this.#controllerMetrics,
+      clock,
+      random: random.derive('controller-manager'),
+      logger: logger.with({ component: 'controller-manager' }),
+      ...(control.controllers !== undefined && { controllers: control.controllers }),
+      ...(authority !== undefined && { rootCa: authority.cert, signing: { authority } }),
+      ...(serviceAccountKey !== undefined && { serviceAccountKey }),
+      clusterCidrs: [control.podCidr],
+      settings: { 'node-ipam': { serviceCidrs: control.serviceCidr.split(',') } },
+    });
+    const schedulerClient = this.#clientOf(component('system:kube-scheduler'));
+    const schedulerLogger = logger.with({ component: 'scheduler' });
+    const makeScheduler = (): Scheduler =>
+      new Scheduler({
+        client: schedulerClient,
+        informers: new SharedInformerFactory({
+          client: schedulerClient,
+          clock,
+          random: schedulerRandom,
+          logger: schedulerLogger,
+        }),
+        clock,
+        random: schedulerRandom,
+        logger: schedulerLogger,
+        configuration: control.schedulerConfiguration,
+        plugins: control.schedulerPlugins,
+        metrics: this.#schedulerMetrics,
+      });
+    // What is wrong with its configuration is said at once, not when it comes to lead.
+    makeScheduler();
+    const { leaderElect = false } = control;
+    const identity = `${hostname()}_${random.derive('identity').uuid()}`;
+    const lead = (name: string, client: Client, work: (held: AbortSignal) => Promise<void>): Promise<void> =>
+      leading({ client, clock, random, logger, component: name, identity, settings: { leaderElect }, work }, this.#abort.signal);
+    this.#supervise(
+      'controller manager',
+      lead('kube-controller-manager', managerClient, (held) => controllers.run(held)),
+    );
+    this.#supervise(
+      'scheduler',
+      lead('kube-scheduler', schedulerClient, (held) => makeScheduler().run(held)),
+    );
+  }
+
+  metrics(): string {
+    if (this.#config.control === undefined) return '';
+    return this.#schedulerMetrics.text() + this.#controllerMetrics.text();
+  }
+
+  connect(node: string): Duplex | undefined {
+    const [near, far] = duplexPair();
+    return this.accept(node, far) ? near : undefined;
+  }
+
+  /** The API server talks to the node's kubelet over this connection. False: there is no such kubelet here. */
+  accept(node: string, connection: Duplex): boolean {
+    const kubelet = this.#kubelets.get(node);
+    kubelet?.handleConnection(connection, { name: 'system:apiserver', groups: ['system:masters'] });
+    return kubelet !== undefined;
+  }
+
+  /** The node goes silent, as if its kubelet had crashed: nothing is told to the API, and its containers go on. Idempotent. */
+  async stopNode(name: string): Promise<void> {
+    const kubelet = this.#kubelets.get(this.#nodeNamed(name).name);
+    this.#kubelets.delete(name);
+    await kubelet?.stop();
+  }
+
+  /** A kubelet for a node that was stopped: it finds what runs there. Idempotent. */
+  async startNode(name: string): Promise<void> {
+    const node = this.#nodeNamed(name);
+    if (!this.#kubelets.has(name)) await this.#startNode(node);
+  }
+
+  #nodeNamed(name: string): ClusterNode {
+    const node = this.#config.nodes.find((candidate) => candidate.name === name);
+    if (node === undefined) throw new TypeError(`the cluster has no node ${JSON.stringify(name)}`);
+    return node;
+  }
+
+  async #startNode(node: ClusterNode): Promise<void> {
+    const { clock, random, logger, nodesInAll } = this.#config;
+    const kubelet = new Kubelet({
+      client: this.#clientOf({ name: `system:node:${node.name}`, groups: ['system:nodes', AUTHENTICATED] }),
+      runtime: node.runtime,
+      clock,
+      random: random.derive(`kubelet/${node.name}`),
+      logger,
+      nodeName: node.name,
+      podCIDRs: [node.podCidr],
+      kubeletVersion: KUBERNETES_VERSION.gitVersion,
+      hostFiles: !node.simulated,
+      podNetwork: !node.simulated,
+      ...eventPace(nodesInAll),
+      ...(node.simulated && { machine: simulatedMachine(node.name) }),
+      ...(node.rootDir !== undefined && { rootDir: node.rootDir }),
+      ...(node.podLogsDir !== undefined && { podLogsDir: node.podLogsDir }),
+      ...(node.addresses !== undefined && { addresses: node.addresses }),
+      ...(node.capacity !== undefined && { capacity: node.capacity }),
+    });
+    this.#kubelets.set(node.name, kubelet);
+    await kubelet.start();
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
+    const stopped = await Promise.allSettled([...this.#kubelets.values()].map((kubelet) => kubelet.stop()));
+    this.#abort.abort(new Error('the cluster stops'));
+    stopped.push(...(await Promise.allSettled(this.#running)));
+    const problems = stopped.flatMap((result): unknown[] => (result.status === 'rejected' ? [result.reason] : []));
+    if (problems.length > 0) throw new AggregateError(problems, 'components have not stopped cleanly');
+  }
+
+  #supervise(name: string, run: Promise<void>): void {
+    this.#running.push(
+      run.then(
+        () => {
+          if (!this.#abort.signal.aborted) this.#fail(new Error(`the ${name} has ended`));
+        },
+        (err: unknown) => {
+          if (this.#abort.signal.aborted) return;
+          this.#config.logger.error('a component failed', { name, err });
+          this.#fail(new Error(`the ${name} failed: ${err instanceof Error ? err.message : String(err)}`, { cause: err }));
+        },
+      ),
+    );
+  }
+
+  #clientOf(user: User, userAgent = componentOf(user.name)): Client {
+    return this.#config.clientOf(user, userAgent);
+  }
+}
+
+/** Who the components of this package are, to the server. */
+function component(name: string): User {
+  return { name, groups: [AUTHENTICATED] };
+}
+
+/** Controllers are ServiceAccounts of kube-system, each with the role of its name; what they write is the manager's. */
+function controllerIdentity(account: string): [user: User, userAgent: string] {
+  const name = `system:serviceaccount:kube-system:${account}`;
+  const groups = ['system:serviceaccounts', 'system:serviceaccounts:kube-system', AUTHENTICATED];
+  return [{ name, groups }, `kube-controller-manager/${KUBERNETES_VERSION.gitVersion}/${name}`];
+}
+
+/**
+ * How fast each of so many nodes may tell of its pods. A kubelet alone keeps to Kubernetes' 50 events a second after 100 at once;
+ * many of them share this process, and what they have to tell must not keep pods from starting.
+ */
+function eventPace(nodes: number): { readonly eventsPerSecond: number; readonly eventBurst: number } {
+  return {
+    eventsPerSecond: Math.min(50, Math.max(1, 100 / nodes)),
+    eventBurst: Math.min(100, Math.max(5, Math.floor(200 / nodes))),
+  };
+}

@@ -1,0 +1,132 @@
+// The thread of controllers, scheduler and simulated nodes, as the main thread sees it: on a machine with several cores they work beside
+// the API server, and none of them keeps it from answering.
+
+import type { Duplex } from 'node:stream';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import type { InProcessHandler } from '../../client/in-process.ts';
+import { ThreadServer } from '../../client/thread/index.ts';
+import type { Logger } from '../../machinery/log.ts';
+import { portDuplex } from '../../machinery/port-duplex.ts';
+import { workerSource } from '../../machinery/worker-source.ts';
+import type { ControlConfig, RunningComponents, User } from '../components.ts';
+import {
+  type FromThread,
+  type Logging,
+  receivedError,
+  type SimulatedNode,
+  type ThreadConfig,
+  type ToThread,
+} from './messages.ts';
+
+export interface ComponentsThreadStart {
+  /** The API server's chain behind authentication, as this user. */
+  readonly handlerOf: (user: User) => InProcessHandler;
+  readonly logger: Logger;
+  /** Without plugins of the scheduler: functions do not go to another thread. */
+  readonly control: ControlConfig;
+  readonly nodes: readonly SimulatedNode[];
+  /** See ComponentsConfig. */
+  readonly nodesInAll: number;
+}
+
+export class ComponentsThread implements RunningComponents {
+  readonly #worker: Worker;
+  /** To the thread's clients. */
+  readonly #port: MessagePort;
+  readonly #metrics = new Map<number, (text: string) => void>();
+  #metricsAsked = 0;
+  #nodes: ReadonlySet<string> = new Set();
+  #started: (error: Error | undefined) => void = () => undefined;
+  #stopped: (errors: readonly Error[]) => void = () => undefined;
+  readonly #exited: Promise<void>;
+  #stopping: Promise<void> | undefined;
+  #fail: (reason: Error) => void = () => undefined;
+  readonly failed: Promise<Error>;
+
+  /** The thread loads its program meanwhile; start() gives it work. `logging`: absent, it logs nothing. */
+  constructor(logging: Logging | undefined) {
+    this.failed = new Promise((resolve) => (this.#fail = resolve));
+    const source = workerSource(new URL('./components-thread.js', import.meta.url), new URL('./main.ts', import.meta.url));
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    const workerData: ThreadConfig = { port: port2, logging };
+    this.#worker = new Worker(source.url, { workerData, transferList: [port2], execArgv: source.execArgv });
+    this.#worker.on('message', (message: FromThread) => this.#receive(message));
+    this.#worker.on('error', (err) => this.#ended(err));
+    this.#exited = new Promise((resolve) => this.#worker.once('exit', () => resolve()));
+    this.#worker.on('exit', (code) => this.#ended(new Error(`the thread of the components ended with status ${code}`)));
+  }
+
+  /** Once. Resolves when the kubelets have begun. Rejects with what Components.start() does. */
+  async start({ handlerOf, logger, control, nodes, nodesInAll }: ComponentsThreadStart): Promise<void> {
+    if (control.schedulerPlugins !== undefined) throw new TypeError('plugins of the scheduler cannot go to another thread');
+    this.#nodes = new Set(nodes.map(({ name }) => name));
+    new ThreadServer({ port: this.#port, handlerOf, logger }).start();
+    const error = await new Promise<Error | undefined>((started) => {
+      this.#started = started;
+      this.#tell({ kind: 'start', control, nodes, nodesInAll });
+    });
+    if (error !== undefined) throw error;
+  }
+
+  metrics(): Promise<string> {
+    if (this.#stopping !== undefined) return Promise.resolve('');
+    return new Promise((resolve) => {
+      const id = this.#metricsAsked++;
+      this.#metrics.set(id, resolve);
+      this.#tell({ kind: 'metrics', id });
+    });
+  }
+
+  connect(node: string): Duplex | undefined {
+    if (!this.#nodes.has(node)) return undefined;
+    const { port1, port2 } = new MessageChannel();
+    this.#tell({ kind: 'connect', node, port: port2 }, port2);
+    return portDuplex(port1);
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
+    const errors = await new Promise<readonly Error[]>((stopped) => {
+      this.#stopped = stopped;
+      this.#tell({ kind: 'stop' });
+    });
+    await this.#exited;
+    this.#port.close();
+    if (errors.length > 0) throw new AggregateError(errors, 'components have not stopped cleanly');
+  }
+
+  #tell(message: ToThread, ...transfer: MessagePort[]): void {
+    this.#worker.postMessage(message, transfer);
+  }
+
+  #receive(message: FromThread): void {
+    switch (message.kind) {
+      case 'started':
+        this.#started(message.error === undefined ? undefined : receivedError(message.error));
+        break;
+      case 'metrics':
+        this.#metrics.get(message.id)?.(message.text);
+        this.#metrics.delete(message.id);
+        break;
+      case 'failed':
+        this.#fail(receivedError(message.error));
+        break;
+      case 'stopped':
+        this.#stopped(message.errors.map(receivedError));
+    }
+  }
+
+  /** Nobody who waits for it may wait for ever. */
+  #ended(reason: Error): void {
+    this.#fail(reason);
+    this.#started(reason);
+    this.#stopped([]);
+    for (const resolve of this.#metrics.values()) resolve('');
+    this.#metrics.clear();
+  }
+}

@@ -1,0 +1,4 @@
+// A thread for the components beside the one of the API server.
+
+export { ComponentsThread } from './components-thread.ts';
+export type { Logging, SimulatedNode } from './messages.ts';

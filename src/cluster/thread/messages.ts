@@ -1,0 +1,58 @@
+// What the main thread and the thread of the components say to each other, besides the calls to the API server.
+
+import type { MessagePort } from 'node:worker_threads';
+import type { LoggerConfig } from '../../machinery/log.ts';
+import type { ControlConfig } from '../components.ts';
+
+/** A node whose pods only pretend to run. */
+export interface SimulatedNode {
+  readonly name: string;
+  /** The node's part of the pod range. */
+  readonly podCidr: string;
+}
+
+/** What the thread's logger is made from. */
+export type Logging = Pick<LoggerConfig, 'format' | 'level'>;
+
+/** What a thread is given at its birth. */
+export interface ThreadConfig {
+  /** To the API server. */
+  readonly port: MessagePort;
+  /** Absent: nothing is logged. */
+  readonly logging: Logging | undefined;
+}
+
+export type ToThread =
+  | {
+      readonly kind: 'start';
+      readonly control: ControlConfig;
+      readonly nodes: readonly SimulatedNode[];
+      readonly nodesInAll: number;
+    }
+  /** The other end of the port wants to talk to the node's kubelet. */
+  | { readonly kind: 'connect'; readonly node: string; readonly port: MessagePort }
+  | { readonly kind: 'metrics'; readonly id: number }
+  | { readonly kind: 'stop' };
+
+/** An error has no other properties there than these. */
+export interface SentError {
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string | undefined;
+}
+
+export type FromThread =
+  | { readonly kind: 'started'; readonly error?: SentError }
+  | { readonly kind: 'metrics'; readonly id: number; readonly text: string }
+  | { readonly kind: 'failed'; readonly error: SentError }
+  | { readonly kind: 'stopped'; readonly errors: readonly SentError[] };
+
+export function sentError(err: unknown): SentError {
+  if (!(err instanceof Error)) return { name: 'Error', message: String(err), stack: undefined };
+  const { name, message, stack } = err;
+  return { name, message, stack };
+}
+
+export function receivedError({ name, message, stack }: SentError): Error {
+  return Object.assign(new Error(message), { name, stack });
+}

@@ -1,0 +1,80 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { deployments } from '../../api/apps/v1/index.ts';
+import { nodes, pods } from '../../api/core/v1/index.ts';
+import { systemClock } from '../../machinery/clock.ts';
+import { silentLogger } from '../../machinery/log.ts';
+import { systemRandom } from '../../machinery/random.ts';
+import * as wait from '../../machinery/wait.ts';
+import { createMemoryStorage } from '../../storage/memory/index.ts';
+import { Cluster, type ClusterConfig } from '../cluster.ts';
+import { ComponentsThread } from './index.ts';
+
+const running: Cluster[] = [];
+afterEach(async () => {
+  for (const cluster of running.splice(0)) await cluster.stop();
+});
+
+async function make(more: Partial<ClusterConfig> = {}): Promise<Cluster> {
+  const cluster = await Cluster.make({
+    clock: systemClock,
+    random: systemRandom,
+    logger: silentLogger,
+    storage: createMemoryStorage({ clock: systemClock, logger: silentLogger }),
+    nodes: [],
+    thread: {
+      components: new ComponentsThread(undefined),
+      nodes: [1, 2].map((i) => ({ name: `node-${i}`, podCidr: `10.244.${i}.0/24` })),
+    },
+    podCidr: '10.244.0.0/16',
+    serviceCidr: '10.96.0.0/16',
+    ...more,
+  });
+  running.push(cluster);
+  return cluster;
+}
+
+const template = {
+  metadata: { labels: { app: 'web' } },
+  spec: { containers: [{ name: 'c', image: 'busybox:1.36', command: ['sh', '-c', 'echo hello; sleep 1d'] }] },
+};
+
+describe('components in a thread of their own', () => {
+  test('run what the API asks for, and are reached through it', async () => {
+    const cluster = await make();
+    await cluster.begin();
+    const { client } = cluster;
+    expect((await client.resource(nodes).list()).items.map(({ metadata }) => metadata.name)).toEqual(['node-1', 'node-2']);
+    await client
+      .resource(deployments)
+      .namespace('default')
+      .create({ metadata: { name: 'web' }, spec: { replicas: 3, selector: { matchLabels: { app: 'web' } }, template } });
+    const namespaced = client.resource(pods).namespace('default');
+    await wait.pollImmediately({ clock: systemClock, intervalMs: 10, timeoutMs: 20_000 }, async () => {
+      const { items } = await namespaced.list();
+      return items.length === 3 && items.every(({ status }) => status.phase === 'Running');
+    });
+    const [pod] = (await namespaced.list()).items;
+    const path = `/api/v1/namespaces/default/pods/${pod?.metadata.name}/log`;
+    expect(await client.transport.text({ method: 'GET', path })).toBe('hello\n');
+    const metrics = await client.transport.text({ method: 'GET', path: '/metrics' });
+    const lines = metrics.split('\n').filter((line) => /^(scheduler_schedule_attempts|workqueue_adds)_total/.test(line));
+    expect(lines).toContainEqual(expect.stringMatching(/result="scheduled".* 3$/));
+    expect(lines).toContainEqual(expect.stringMatching(/name="deployment"/));
+  });
+
+  test('say what is wrong with their configuration, and stop', async () => {
+    const cluster = await make({ schedulerConfiguration: { kind: 'Nonsense' } });
+    await expect(cluster.begin()).rejects.toMatchObject({ name: 'ConfigurationError' });
+    await cluster.stop();
+  });
+
+  test('can be stopped before they were started', async () => {
+    const cluster = await make();
+    await cluster.stop();
+  });
+
+  test('cannot have what does not go to another thread', async () => {
+    const cluster = await make({ schedulerPlugins: [] });
+    await expect(cluster.begin()).rejects.toThrow('plugins of the scheduler cannot go to another thread');
+  });
+});

@@ -1,0 +1,78 @@
+// What runs in the thread of the components.
+
+import { writeSync } from 'node:fs';
+import type { MessagePort } from 'node:worker_threads';
+import { createClient } from '../../client/create-client.ts';
+import { createInProcessTransport } from '../../client/in-process.ts';
+import { ThreadClients } from '../../client/thread/index.ts';
+import { systemClock } from '../../machinery/clock.ts';
+import { createLogger, type Logger, silentLogger } from '../../machinery/log.ts';
+import { portDuplex } from '../../machinery/port-duplex.ts';
+import { systemRandom } from '../../machinery/random.ts';
+import { type ClusterNode, Components } from '../components.ts';
+import { simulatedNode } from '../simulated-machine.ts';
+import { type FromThread, sentError, type ThreadConfig, type ToThread } from './messages.ts';
+
+const STDERR = 2;
+
+/** Once, in a thread of ComponentsThread. `parent`: its port to the thread that made it. `onStopped`: called when all has been stopped. */
+export function runComponents(parent: MessagePort, { port, logging }: ThreadConfig, onStopped?: (logger: Logger) => void): void {
+  const clock = systemClock;
+  const random = systemRandom;
+  // Not the thread's own stderr: what is written there is lost if the process ends at once.
+  const destination = { write: (line: string) => writeSync(STDERR, line) };
+  const logger = logging === undefined ? silentLogger : createLogger({ ...logging, destination });
+  const clients = new ThreadClients(port);
+  let components: Components | undefined;
+  let nodes: readonly ClusterNode[] = [];
+  const tell = (message: FromThread): void => parent.postMessage(message, []);
+
+  const start = async (message: Extract<ToThread, { kind: 'start' }>): Promise<void> => {
+    nodes = message.nodes.map((node) => simulatedNode(node, clock, random));
+    components = new Components({
+      clock,
+      random,
+      logger,
+      clientOf: (user, userAgent) => createClient(createInProcessTransport({ handler: clients.handlerOf(user), userAgent })),
+      control: message.control,
+      nodes,
+      nodesInAll: message.nodesInAll,
+    });
+    void components.failed.then((err) => tell({ kind: 'failed', error: sentError(err) }));
+    await components.start();
+  };
+
+  const stop = async (): Promise<void> => {
+    const stopped = await Promise.allSettled([components?.stop(), ...nodes.map(({ runtime }) => runtime.close())]);
+    const problems = stopped.flatMap((result): unknown[] => {
+      if (result.status === 'fulfilled') return [];
+      return result.reason instanceof AggregateError ? result.reason.errors : [result.reason];
+    });
+    clients.close();
+    onStopped?.(logger);
+    tell({ kind: 'stopped', errors: problems.map(sentError) });
+    // Of this thread. Handles of libraries that keep it alive must not.
+    process.exit();
+  };
+
+  parent.on('message', (message: ToThread) => {
+    switch (message.kind) {
+      case 'start':
+        start(message).then(
+          () => tell({ kind: 'started' }),
+          (err: unknown) => tell({ kind: 'started', error: sentError(err) }),
+        );
+        break;
+      case 'connect': {
+        const connection = portDuplex(message.port);
+        if (components?.accept(message.node, connection) !== true) connection.destroy();
+        break;
+      }
+      case 'metrics':
+        tell({ kind: 'metrics', id: message.id, text: components?.metrics() ?? '' });
+        break;
+      case 'stop':
+        void stop();
+    }
+  });
+}
