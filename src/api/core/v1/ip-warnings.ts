@@ -6,6 +6,8 @@ import { withoutLeadingZeros } from './validation/ip.ts';
 
 /** `value`: a valid address, or one that was taken once; of anything else nothing is said. */
 export function warningsForIP(at: FieldPath, value: string): string[] {
+  // There is one way to write them.
+  if (isIPv4(value)) return [];
   const standard = withoutLeadingZeros(value);
   if (isIP(standard) === 0 || standard.includes('%')) return [];
   const canonical = canonicalIP(standard);

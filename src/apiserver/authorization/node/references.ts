@@ -45,16 +45,9 @@ export function* secretsAndConfigMapsOf({
     yield ['secret', volume.secret?.secretName];
     yield ['secret', volume.azureFile?.secretName];
     yield ['secret', volume.csi?.nodePublishSecretRef?.name];
-    for (const { secretRef } of [
-      volume.cephfs,
-      volume.cinder,
-      volume.flexVolume,
-      volume.iscsi,
-      volume.rbd,
-      volume.scaleIO,
-      volume.storageos,
-    ].flatMap((source) => source ?? [])) {
-      yield ['secret', secretRef?.name];
+    const { cephfs, cinder, flexVolume, iscsi, rbd, scaleIO, storageos } = volume;
+    for (const source of [cephfs, cinder, flexVolume, iscsi, rbd, scaleIO, storageos]) {
+      if (source !== undefined) yield ['secret', source.secretRef?.name];
     }
     for (const source of volume.projected?.sources ?? []) {
       yield ['configmap', source.configMap?.name];

@@ -2,6 +2,7 @@
 // IPv4 addresses in the form of IPv6 were taken once, and mean different things to different readers. They are refused, but
 // what is stored may stay.
 
+import { isIPv4 } from 'node:net';
 import * as field from '../../../../machinery/field.ts';
 import type { FieldErrorList, FieldPath } from '../../../../machinery/field.ts';
 import { parseCidr, parseIp } from '../../../../machinery/ip.ts';
@@ -11,7 +12,7 @@ const NO_RANGE = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64
 
 /** `old`: addresses that the field had before. */
 export function legacyIP(value: string, at: FieldPath, old: readonly string[] = []): FieldErrorList {
-  if (old.includes(value)) return [];
+  if (isIPv4(value) || old.includes(value)) return [];
   const address = parseIp(value);
   if (address === undefined) {
     const message = parseIp(withoutLeadingZeros(value)) === undefined ? NO_ADDRESS : 'must not have leading 0s';

@@ -65,10 +65,13 @@ function generation(observed: number | undefined, at: FieldPath): FieldErrorList
 const OWN_CONDITIONS: ReadonlySet<string> = new Set(['PodScheduled', 'Ready', 'Initialized']);
 
 function conditions(list: readonly PodCondition[] | undefined, at: FieldPath): FieldErrorList {
-  return (list ?? []).flatMap(({ type, observedGeneration }, index) => [
-    ...generation(observedGeneration, at.index(index)),
-    ...(OWN_CONDITIONS.has(type) ? [] : invalidEach(at.index(index).child('Type'), type, validation.isQualifiedName(type))),
-  ]);
+  return (list ?? []).flatMap(({ type, observedGeneration }, index) => {
+    const problems = OWN_CONDITIONS.has(type) ? [] : validation.isQualifiedName(type);
+    // Nearly always.
+    if (problems.length === 0 && (observedGeneration ?? 0) >= 0) return [];
+    const path = at.index(index);
+    return [...generation(observedGeneration, path), ...invalidEach(path.child('Type'), type, problems)];
+  });
 }
 
 type StatusList = 'containerStatuses' | 'initContainerStatuses' | 'ephemeralContainerStatuses';
@@ -200,8 +203,8 @@ function addresses(list: readonly string[], old: readonly string[], at: FieldPat
 
 function users(list: readonly ContainerStatus[] | undefined, os: string | undefined, at: FieldPath): FieldErrorList {
   return (list ?? []).flatMap(({ user }, index) => {
-    const path = at.index(index).child('user', 'linux');
     if (user?.linux === undefined) return [];
+    const path = at.index(index).child('user', 'linux');
     if (os === 'windows') return [field.forbidden(path, 'cannot be set for a windows pod')];
     if (os !== undefined && os !== 'linux') return [];
     const { uid, gid, supplementalGroups = [] } = user.linux;
@@ -224,6 +227,7 @@ function allocatedResources(
   at: FieldPath,
 ): FieldErrorList {
   return (list ?? []).flatMap(({ name, allocatedResourcesStatus = [] }, index) => {
+    if (allocatedResourcesStatus.length === 0) return [];
     const container = containers.find((candidate) => candidate.name === name);
     return allocatedResourcesStatus.flatMap((allocated, allocatedIndex) => {
       const path = at.index(index).child('allocatedResourcesStatus').index(allocatedIndex);
