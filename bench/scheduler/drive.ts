@@ -39,7 +39,7 @@ export interface Driven {
   readonly startScheduling: () => void;
   /** Processor time used so far, in seconds. */
   readonly cpuSeconds: () => number;
-  readonly memoryMB: () => number;
+  readonly memoryMB: () => number | Promise<number>;
   /** What the scheduler says at /metrics. */
   readonly metrics: () => Promise<string>;
 }
@@ -80,7 +80,7 @@ export async function drive(
   bound.began = clock.monotonic();
   await Promise.all([makePods(client, 'measured', workload.measured), bound.reaches('measured', count)]);
   const seconds = (clock.monotonic() - bound.began) / 1000;
-  const measured = { seconds, cpuSeconds: cpuSeconds() - cpuBefore, memoryMB: memoryMB() };
+  const measured = { seconds, cpuSeconds: cpuSeconds() - cpuBefore, memoryMB: await memoryMB() };
   const p99Ms = cycleQuantileMs(cyclesBefore, cycleTimes(await metrics()), 0.99);
   stop.abort();
   await churning;
