@@ -261,10 +261,12 @@ export class EventSource {
   #changeOf(event: Exclude<StorageEvent, { type: 'progress' }>): Change {
     const { cache } = this.#config;
     const previous = event.previous === undefined ? undefined : cache.of(event.previous);
-    if (event.type === 'delete') cache.forget(event.key);
     const current = event.type === 'put' ? cache.of(event.kv) : undefined;
     const key = event.type === 'put' ? event.kv.key : event.key;
-    return new Change(event.revision, this.#indexKeysOf(key, [current, previous]), current, previous);
+    const change = new Change(event.revision, this.#indexKeysOf(key, [current, previous]), current, previous);
+    // Not before its last state has been read.
+    if (event.type === 'delete') cache.forget(key);
+    return change;
   }
 
   #deliver(change: Change, subscriber: Subscriber): void {
