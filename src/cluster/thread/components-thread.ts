@@ -46,11 +46,11 @@ export class ComponentsThread implements RunningComponents {
   /** The thread loads its program meanwhile; start() gives it work. `logging`: absent, it logs nothing. */
   constructor(logging: Logging | undefined) {
     this.failed = new Promise((resolve) => (this.#fail = resolve));
-    const source = workerSource(new URL('./components-thread.js', import.meta.url), new URL('./main.ts', import.meta.url));
+    const { url } = workerSource(new URL('./components-thread.js', import.meta.url), new URL('./main.ts', import.meta.url));
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
     const workerData: ThreadConfig = { port: port2, logging };
-    this.#worker = new Worker(source.url, { workerData, transferList: [port2], execArgv: source.execArgv });
+    this.#worker = new Worker(url, { workerData, transferList: [port2] });
     this.#worker.on('message', (message: FromThread) => this.#receive(message));
     this.#worker.on('error', (err) => this.#ended(err));
     this.#exited = new Promise((resolve) => this.#worker.once('exit', () => resolve()));

@@ -48,7 +48,7 @@ type ReadReplicaSet = Immutable<ReplicaSet>;
 type ReadStatus = Immutable<DeploymentStatus>;
 
 export interface DeploymentControllerConfig extends ControllerConfig {
-  /** Keys that are reconciled at once. Default: 10: each waits for the disk several times, and is no work while it waits. */
+  /** Keys that are reconciled at once. Default: 32: each waits for the disk several times, and is no work while it waits. */
   readonly workers?: number;
 }
 
@@ -99,7 +99,7 @@ export class DeploymentController implements Controller {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { workers = 10, logger } = this.#config;
+    const { workers = 32, logger } = this.#config;
     await Promise.all([this.#deployments, this.#sets, this.#pods].map((informer) => informer.waitForSync(signal)));
     await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
     this.#recorder.stop();

@@ -32,7 +32,7 @@ type ReadPod = Immutable<Pod>;
 
 export interface ReplicaManagerConfig<T extends KubeObject> extends ControllerConfig {
   readonly kind: ReplicaKind<T>;
-  /** Keys that are reconciled at once. Default: 20: each waits for the disk several times, and is no work while it waits. */
+  /** Keys that are reconciled at once. Default: 32: each waits for the disk several times, and is no work while it waits. */
   readonly workers?: number;
   /** Pods that one reconcile creates or deletes at most. Default: 500. */
   readonly burstReplicas?: number;
@@ -110,7 +110,7 @@ export class ReplicaManager<T extends KubeObject> implements Controller {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { workers = 20, logger } = this.#config;
+    const { workers = 32, logger } = this.#config;
     await Promise.all([this.#owners.waitForSync(signal), this.#pods.waitForSync(signal)]);
     await runWorkers(this.#queue, workers, (key, stop) => this.#reconcile(key, stop), signal, { logger });
     this.#recorder.stop();
