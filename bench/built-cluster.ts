@@ -11,7 +11,7 @@ import { parseYaml } from '../src/api/codec/yaml.ts';
 import { systemClock } from '../src/machinery/clock.ts';
 
 /** As bin/cox.js has them. */
-const NODE_FLAGS = ['--max-semi-space-size=32'];
+const NODE_FLAGS = ['--max-semi-space-size=64'];
 /** The built command. */
 export const PROGRAM = fileURLToPath(new URL(process.env.COX ?? '../dist/cox.js', import.meta.url));
 

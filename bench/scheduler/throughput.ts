@@ -169,7 +169,7 @@ async function bundledWorkload(): Promise<string> {
 
 async function inOwnProcess({ name }: Workload, scale: number, nodeFlags: readonly string[]): Promise<Measured> {
   const child = fork(await bundledWorkload(), [name, String(scale)], {
-    execArgv: ['--max-semi-space-size=32', ...nodeFlags],
+    execArgv: ['--max-semi-space-size=64', ...nodeFlags],
   });
   const exit = once(child, 'exit');
   let measured: Measured | undefined;

@@ -104,7 +104,7 @@ describe('the package as it is published', () => {
 
   test('compiles ahead of time for the flags that Node has, and for none', async () => {
     rmSync(join(installed, 'dist', compiled()[0] as string));
-    const told = await node('--max-semi-space-size=32', join(installed, 'bin', 'cox.js'), 'compile');
+    const told = await node('--max-semi-space-size=64', join(installed, 'bin', 'cox.js'), 'compile');
     expect(told.match(/^compiled: .*\/dist\/program-[0-9a-f]{8}\.compiled$/gm)).toHaveLength(2);
     expect(compiled()).toHaveLength(2);
   });
