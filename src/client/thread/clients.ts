@@ -105,7 +105,7 @@ export class ThreadClients {
   #receive(batch: Batch<ToClients>): void {
     const reader = new BatchReader(batch);
     for (const message of batch.messages) this.#take(message, reader);
-    if (!this.#closed) this.#outbox.send({ kind: 'taken', bytes: batch.bytes.length });
+    if (!this.#closed && batch.bytes.length > 0) this.#outbox.send({ kind: 'taken', bytes: batch.bytes.length });
   }
 
   #take(message: ToClients, reader: BatchReader): void {

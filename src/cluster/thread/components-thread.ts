@@ -39,6 +39,7 @@ export class ComponentsThread implements RunningComponents {
   #started: (error: Error | undefined) => void = () => undefined;
   #stopped: (errors: readonly Error[]) => void = () => undefined;
   readonly #exited: Promise<void>;
+  #hasExited = false;
   #stopping: Promise<void> | undefined;
   #fail: (reason: Error) => void = () => undefined;
   readonly failed: Promise<Error>;
@@ -52,9 +53,15 @@ export class ComponentsThread implements RunningComponents {
     const workerData: ThreadConfig = { port: port2, logging };
     this.#worker = new Worker(url, { workerData, transferList: [port2] });
     this.#worker.on('message', (message: FromThread) => this.#receive(message));
-    this.#worker.on('error', (err) => this.#ended(err));
-    this.#exited = new Promise((resolve) => this.#worker.once('exit', () => resolve()));
-    this.#worker.on('exit', (code) => this.#ended(new Error(`the thread of the components ended with status ${code}`)));
+    this.#worker.on('error', (err) => this.#fail(err));
+    this.#exited = new Promise((resolve) => {
+      this.#worker.once('exit', (code) => {
+        this.#hasExited = true;
+        this.#fail(new Error(`the thread of the components ended with status ${code}`));
+        for (const tell of this.#metrics.values()) tell('');
+        resolve();
+      });
+    });
   }
 
   /** Once. Resolves when the kubelets have begun. Rejects with what Components.start() does. */
@@ -62,15 +69,14 @@ export class ComponentsThread implements RunningComponents {
     if (control.schedulerPlugins !== undefined) throw new TypeError('plugins of the scheduler cannot go to another thread');
     this.#nodes = new Set(nodes.map(({ name }) => name));
     new ThreadServer({ port: this.#port, handlerOf, logger }).start();
-    const error = await new Promise<Error | undefined>((started) => {
-      this.#started = started;
-      this.#tell({ kind: 'start', control, nodes, nodesInAll });
-    });
+    const started = new Promise<Error | undefined>((resolve) => (this.#started = resolve));
+    this.#tell({ kind: 'start', control, nodes, nodesInAll });
+    const error = await Promise.race([started, this.failed]);
     if (error !== undefined) throw error;
   }
 
   metrics(): Promise<string> {
-    if (this.#stopping !== undefined) return Promise.resolve('');
+    if (this.#hasExited) return Promise.resolve('');
     return new Promise((resolve) => {
       const id = this.#metricsAsked++;
       this.#metrics.set(id, resolve);
@@ -91,10 +97,10 @@ export class ComponentsThread implements RunningComponents {
   }
 
   async #stop(): Promise<void> {
-    const errors = await new Promise<readonly Error[]>((stopped) => {
-      this.#stopped = stopped;
-      this.#tell({ kind: 'stop' });
-    });
+    const stopped = new Promise<readonly Error[]>((resolve) => (this.#stopped = resolve));
+    this.#tell({ kind: 'stop' });
+    // It may have ended long ago.
+    const errors = await Promise.race([stopped, this.#exited.then(() => [])]);
     await this.#exited;
     this.#port.close();
     if (errors.length > 0) throw new AggregateError(errors, 'components have not stopped cleanly');
@@ -119,14 +125,5 @@ export class ComponentsThread implements RunningComponents {
       case 'stopped':
         this.#stopped(message.errors.map(receivedError));
     }
-  }
-
-  /** Nobody who waits for it may wait for ever. */
-  #ended(reason: Error): void {
-    this.#fail(reason);
-    this.#started(reason);
-    this.#stopped([]);
-    for (const resolve of this.#metrics.values()) resolve('');
-    this.#metrics.clear();
   }
 }

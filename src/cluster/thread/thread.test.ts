@@ -73,6 +73,16 @@ describe('components in a thread of their own', () => {
     await cluster.stop();
   });
 
+  test('keep nobody waiting whose thread has ended', async () => {
+    // It ends as it begins: there is no such level.
+    const components = new ComponentsThread({ format: 'json', level: 'nonsense' as never });
+    expect((await components.failed).message).toContain('nonsense');
+    const cluster = await make({ thread: { components, nodes: [] } });
+    await expect(cluster.begin()).rejects.toThrow('nonsense');
+    expect(await components.metrics()).toBe('');
+    await components.stop();
+  });
+
   test('cannot have what does not go to another thread', async () => {
     const cluster = await make({ schedulerPlugins: [] });
     await expect(cluster.begin()).rejects.toThrow('plugins of the scheduler cannot go to another thread');
