@@ -10,13 +10,12 @@ import { systemClock } from '../../src/machinery/clock.ts';
 import { silentLogger } from '../../src/machinery/log.ts';
 import { SeededRandom } from '../../src/machinery/random.ts';
 import { cycleQuantileMs, cycleTimes } from './cycle-time.ts';
-import { nodeOf, podOf, PODS } from './templates.ts';
+import { nodeOf, podOf } from './templates.ts';
 import { limitVolumes, makeVolumes, withClaim } from './volumes.ts';
-import type { PodGroup, Workload } from './workloads.ts';
+import type { Churn, PodGroup, Workload } from './workloads.ts';
 
 /** Requests under way at a time. */
 const CREATORS = 32;
-const CHURN_MS = 1000;
 
 export interface Measured {
   /** From the first measured pod made to the last seen with a node. */
@@ -59,10 +58,14 @@ export async function drive(
   await watching.waitForCacheSync(stop.signal);
   startScheduling();
 
-  if (workload.existing !== undefined) {
-    const { existing } = workload;
+  const { existing, deleted } = workload;
+  if (existing !== undefined) {
     await makePods(client, 'existing', existing);
     if (existing.stayPending !== true) await bound.reaches('existing', existing.count);
+  }
+  if (deleted !== undefined) {
+    await makePods(client, 'deleted', deleted);
+    await bound.reaches('deleted', deleted.count);
   }
   await namespaceNamed(client, 'measured');
   if (workload.service === true) {
@@ -71,19 +74,21 @@ export async function drive(
       .namespace('measured')
       .create({ metadata: { name: 'web' }, spec: { selector: { app: 'web' }, ports: [{ port: 80 }] } });
   }
-  const { volumesOf, count } = workload.measured;
-  if (volumesOf !== undefined) await atOnce(count, (i) => makeVolumes(client, 'measured', i, volumesOf));
   globalThis.gc?.();
-  const churning = workload.churn === true ? churn(client, stop.signal) : undefined;
+  const meanwhile = Promise.all([
+    workload.churn !== undefined && churn(client, workload.churn, stop.signal),
+    deleted !== undefined && deletePods(client, deleted, stop.signal),
+  ]);
   const cyclesBefore = cycleTimes(await metrics());
   const cpuBefore = cpuSeconds();
   bound.began = clock.monotonic();
+  const { count } = workload.measured;
   await Promise.all([makePods(client, 'measured', workload.measured), bound.reaches('measured', count)]);
   const seconds = (clock.monotonic() - bound.began) / 1000;
   const measured = { seconds, cpuSeconds: cpuSeconds() - cpuBefore, memoryMB: await memoryMB() };
   const p99Ms = cycleQuantileMs(cyclesBefore, cycleTimes(await metrics()), 0.99);
   stop.abort();
-  await churning;
+  await meanwhile;
   return { ...measured, p99Ms, pods: count, perSecond: bound.perSecond };
 }
 
@@ -134,7 +139,7 @@ async function makeNodes(client: Client, { nodes: { count, template = {} }, theO
     if (of.volumes !== undefined) await limitVolumes(client, name, of.volumes);
   };
   await atOnce(count, (i) => make(`node-${i}`, i));
-  if (theOneNode === true) await make('the-one', 0, { capacity: { cpu: '90000', memory: '1000Ti', pods: '90000' } });
+  if (theOneNode === true) await make('the-one', 0, { capacity: { cpu: '4', memory: '32Gi', pods: '90000' } });
 }
 
 async function namespaceNamed(client: Client, name: string): Promise<void> {
@@ -152,8 +157,10 @@ async function makePods(client: Client, group: string, of: PodGroup): Promise<vo
   await atOnce(count, async (i) => {
     const template = templates[i % templates.length] as (typeof templates)[number];
     const pod = podOf(`pod-${i}`, template);
-    const inNamespace = client.resource(pods).namespace(names[i % names.length] as string);
-    await untilAllowed(() => inNamespace.create(volumesOf === undefined ? pod : withClaim(pod, i)));
+    const namespace = names[i % names.length] as string;
+    if (volumesOf !== undefined) await makeVolumes(client, namespace, i, volumesOf);
+    const inNamespace = client.resource(pods).namespace(namespace);
+    await untilAllowed(() => inNamespace.create(volumesOf === undefined ? pod : withClaim(pod, namespace, i)));
   });
 }
 
@@ -184,22 +191,45 @@ async function atOnce(count: number, work: (i: number) => Promise<void>): Promis
   await Promise.all(Array.from({ length: CREATORS }, worker));
 }
 
-/** Makes a node, a Service and a pod that fits nowhere, and takes them away again, until told to stop. */
-async function churn(client: Client, signal: AbortSignal): Promise<void> {
+/** Until told to stop. */
+async function churn(client: Client, { pod, everyMs, recreated = false }: Churn, signal: AbortSignal): Promise<void> {
   await namespaceNamed(client, 'churn');
   const inChurn = { pods: client.resource(pods).namespace('churn'), services: client.resource(services).namespace('churn') };
   for (let round = 0; !signal.aborted; round++) {
-    const { status, ...node } = nodeOf(`churn-${round}`, 0, { capacity: { cpu: '1', memory: '1Gi', pods: '0' } });
-    const created = await client.resource(nodes).create(node);
-    await client.resource(nodes).updateStatus({ ...created, status: { ...created.status, ...status } });
-    await inChurn.pods.create(podOf(`churn-${round}`, PODS.tooLarge));
-    await inChurn.services.create({
-      metadata: { name: `churn-${round}` },
-      spec: { selector: { app: 'churn' }, ports: [{ port: 80 }] },
-    });
-    await systemClock.sleep(CHURN_MS, signal).catch(() => undefined);
-    await client.resource(nodes).delete(`churn-${round}`);
-    await inChurn.pods.delete(`churn-${round}`, { gracePeriodSeconds: 0 });
-    await inChurn.services.delete(`churn-${round}`);
+    const name = `churn-${round}`;
+    if (recreated) {
+      const { status, ...node } = nodeOf(name, 0, { capacity: { pods: '0' } });
+      const created = await client.resource(nodes).create(node);
+      await client.resource(nodes).updateStatus({ ...created, status: { ...created.status, ...status } });
+    }
+    await inChurn.pods.create(podOf(name, pod));
+    if (recreated) {
+      await inChurn.services.create({ metadata: { name }, spec: { selector: { app: 'churn' }, ports: [{ port: 80 }] } });
+    }
+    await untilNext(everyMs, signal);
+    if (!recreated) continue;
+    await client.resource(nodes).delete(name);
+    await inChurn.pods.delete(name, { gracePeriodSeconds: 0 });
+    await inChurn.services.delete(name);
   }
+}
+
+/** One by one, until all are gone or told to stop. */
+async function deletePods(
+  client: Client,
+  { count, perSecond }: { count: number; perSecond: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const inNamespace = client.resource(pods).namespace('deleted');
+  for (let i = 0; i < count && !signal.aborted; i++) {
+    await inNamespace.delete(`pod-${i}`);
+    await untilNext(1000 / perSecond, signal);
+  }
+}
+
+/** After so long, or at once if `signal` is aborted. */
+async function untilNext(ms: number, signal: AbortSignal): Promise<void> {
+  await systemClock.sleep(ms, signal).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
 }

@@ -1,6 +1,6 @@
 // The nodes and pods of the workloads: shapes, not code. Sizes and what pods ask for are those of upstream's scheduler_perf.
 
-import type { Node, Pod, PodSpec } from '../../src/api/core/v1/index.ts';
+import type { Container, Node, Pod, PodSpec } from '../../src/api/core/v1/index.ts';
 
 export const ZONE = 'topology.kubernetes.io/zone';
 export const HOST = 'kubernetes.io/hostname';
@@ -41,23 +41,26 @@ export function nodeOf(name: string, i: number, { zones, capacity = NODE_CAPACIT
 
 export interface PodTemplate {
   readonly labels?: Readonly<Record<string, string>>;
-  readonly requests?: Readonly<Record<string, string>>;
+  /** What its container has beside name and image. Default: a port, and as much as PLAIN. */
+  readonly container?: Pick<Container, 'resources'> & Partial<Pick<Container, 'ports'>>;
   readonly spec?: Partial<PodSpec>;
 }
 
 export type NewPod = { metadata: Pick<Pod['metadata'], 'name' | 'labels'>; spec: PodSpec };
 
-const POD_REQUESTS = { cpu: '100m', memory: '500Mi' } as const;
+/** A container that asks for so much, and gets no more. */
+const limited = (cpu: string) => {
+  const resources = { cpu, memory: '500Mi' };
+  return { ports: [{ containerPort: 80 }], resources: { limits: resources, requests: resources } };
+};
+const PLAIN = limited('100m');
+/** Asks for nothing. */
+const LIGHT = { resources: {} };
 
-export function podOf(name: string, { labels, requests = POD_REQUESTS, spec }: PodTemplate): NewPod {
+export function podOf(name: string, { labels, container = PLAIN, spec }: PodTemplate): NewPod {
   return {
     metadata: { name, ...(labels !== undefined && { labels }) },
-    spec: {
-      containers: [
-        { name: 'pause', image: 'registry.k8s.io/pause:3.10', ports: [{ containerPort: 80 }], resources: { requests } },
-      ],
-      ...spec,
-    },
+    spec: { containers: [{ name: 'pause', image: 'registry.k8s.io/pause:3.10', ...container }], ...spec },
   };
 }
 
@@ -82,7 +85,7 @@ export const PODS = {
   spread: { labels: blue, spec: spread('DoNotSchedule') },
   preferSpread: { labels: blue, spec: spread('ScheduleAnyway') },
   /** Spread by the profile's own defaults, since a Service selects them. */
-  ofService: { labels: { app: 'web' } },
+  ofService: { labels: { app: 'web' }, container: LIGHT },
   antiAffinity: {
     labels: green,
     spec: {
@@ -127,6 +130,7 @@ export const PODS = {
     },
   },
   onTheOneNode: {
+    container: LIGHT,
     spec: {
       affinity: {
         nodeAffinity: {
@@ -140,12 +144,16 @@ export const PODS = {
   withSecret: {
     spec: { volumes: [{ name: 'secret', secret: { secretName: 'secret' } }] },
   },
-  /** Four of them leave a node no room for one that is important. */
-  low: { requests: { cpu: '900m', memory: '500Mi' }, spec: { terminationGracePeriodSeconds: 0 } },
-  high: { requests: { cpu: '3', memory: '500Mi' }, spec: { priority: 10 } },
-  /** More than any node has. */
-  tooLarge: { requests: { cpu: '9', memory: '500Mi' } },
-  gated: { spec: { schedulingGates: [{ name: 'gate' }] } },
+  /** Four of them leave a node no room for one that is important, but some for plain ones. */
+  low: { container: limited('900m'), spec: { terminationGracePeriodSeconds: 0 } },
+  high: { container: limited('3'), spec: { priority: 10 } },
+  /** More than any node has, and important. */
+  tooLarge: {
+    container: { ports: [{ containerPort: 80 }], resources: { requests: { cpu: '9', memory: '500Mi' } } },
+    spec: { priority: 10 },
+  },
+  light: { container: LIGHT, spec: { terminationGracePeriodSeconds: 0 } },
+  gated: { container: LIGHT, spec: { schedulingGates: [{ name: 'gate' }] } },
   antiAffinityByNamespaceLabel: {
     labels: green,
     spec: {

@@ -5,7 +5,7 @@ import { csiNodes } from '../../src/api/storage/v1/index.ts';
 import type { Client } from '../../src/client/client.ts';
 import type { NewPod } from './templates.ts';
 
-const nameOf = (i: number): string => `volume-${i}`;
+const nameOf = (namespace: string, i: number): string => `${namespace}-${i}`;
 
 /** The node's driver attaches no more than `count`. */
 export async function limitVolumes(
@@ -17,10 +17,10 @@ export async function limitVolumes(
   await client.resource(csiNodes).create({ metadata: { name: node }, spec: { drivers } });
 }
 
-/** Volume and claim number `i`. */
+/** Volume and claim of pod number `i`. */
 export async function makeVolumes(client: Client, namespace: string, i: number, driver: string): Promise<void> {
-  const name = nameOf(i);
-  const shared = { accessModes: ['ReadWriteOnce' as const], storageClassName: '' };
+  const name = nameOf(namespace, i);
+  const shared = { accessModes: ['ReadOnlyMany' as const], storageClassName: '' };
   const claims = client.resource(persistentVolumeClaims).namespace(namespace);
   const claim = await claims.create({
     metadata: { name, annotations: { 'pv.kubernetes.io/bind-completed': 'true' } },
@@ -30,7 +30,7 @@ export async function makeVolumes(client: Client, namespace: string, i: number, 
   const volume = await volumes.create({
     metadata: { name },
     spec: {
-      accessModes: ['ReadWriteOnce'],
+      accessModes: shared.accessModes,
       capacity: { storage: '1Gi' },
       persistentVolumeReclaimPolicy: 'Retain',
       csi: { driver, volumeHandle: name },
@@ -42,7 +42,7 @@ export async function makeVolumes(client: Client, namespace: string, i: number, 
 }
 
 /** The pod with the claim of that number. */
-export function withClaim(pod: NewPod, i: number): NewPod {
-  const volumes = [{ name: 'vol', persistentVolumeClaim: { claimName: nameOf(i) } }];
+export function withClaim(pod: NewPod, namespace: string, i: number): NewPod {
+  const volumes = [{ name: 'vol', persistentVolumeClaim: { claimName: nameOf(namespace, i) } }];
   return { ...pod, spec: { ...pod.spec, volumes } };
 }

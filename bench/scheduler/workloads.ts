@@ -9,10 +9,19 @@ export interface PodGroup {
   readonly templates: readonly PodTemplate[];
   /** Over so many namespaces. Default: 1. */
   readonly namespaces?: number;
-  /** They fit nowhere, or must not be looked at: nobody waits for them. */
+  /** They must not be looked at: nobody waits for them. */
   readonly stayPending?: boolean;
-  /** Each pod has a claim of its own, bound to a volume of this CSI driver. They are there before the pods. */
+  /** Each pod has a claim of its own, bound to a volume of this CSI driver: made with the pod. */
   readonly volumesOf?: string;
+}
+
+/** What else is made meanwhile. */
+export interface Churn {
+  /** Another one each time. */
+  readonly pod: PodTemplate;
+  readonly everyMs: number;
+  /** With it come a node without room and a Service, and all three go before the next ones come. Default: false, pods stay. */
+  readonly recreated?: boolean;
 }
 
 export interface Workload {
@@ -21,9 +30,10 @@ export interface Workload {
   /** One more node, which takes all of the measured pods. */
   readonly theOneNode?: boolean;
   readonly existing?: PodGroup;
+  /** Pods that are there before as well, and are deleted one by one while others are measured. */
+  readonly deleted?: PodGroup & { readonly perSecond: number };
   readonly measured: PodGroup;
-  /** Once a second a node, a Service and a pod that fits nowhere come and go. */
-  readonly churn?: boolean;
+  readonly churn?: Churn;
   /** Of the measured pods' namespace: a Service that selects `app: web`. */
   readonly service?: boolean;
   /** Pods a second. */
@@ -31,16 +41,18 @@ export interface Workload {
 }
 
 const EBS = 'ebs.csi.aws.com';
+
 /** The same with fewer nodes and pods; some of each are left. */
 export function scaled(workload: Workload, scale: number): Workload {
-  const smaller = (count: number): number => Math.max(1, Math.round(count * scale));
-  const group = (of: PodGroup): PodGroup => ({ ...of, count: smaller(of.count) });
-  const { nodes, existing, measured } = workload;
+  const smaller = (count: number): number => Math.ceil(count * scale);
+  const group = <T extends PodGroup>(of: T): T => ({ ...of, count: smaller(of.count) });
+  const { nodes, existing, deleted, measured } = workload;
   return {
     ...workload,
     nodes: { ...nodes, count: smaller(nodes.count) },
     measured: group(measured),
     ...(existing !== undefined && { existing: group(existing) }),
+    ...(deleted !== undefined && { deleted: group(deleted) }),
   };
 }
 
@@ -70,7 +82,13 @@ export const WORKLOADS: readonly Workload[] = [
     measured: of(30_000, PODS.onTheOneNode),
     floor: 1100,
   },
-  { name: 'SchedulingWithMixedChurn', nodes: { count: 5000 }, churn: true, measured: of(10_000, PODS.plain), floor: 710 },
+  {
+    name: 'SchedulingWithMixedChurn',
+    nodes: { count: 5000 },
+    churn: { pod: PODS.tooLarge, everyMs: 1000, recreated: true },
+    measured: of(10_000, PODS.plain),
+    floor: 710,
+  },
   {
     name: 'TopologySpreading',
     nodes: { count: 5000, template: threeZones },
@@ -142,19 +160,29 @@ export const WORKLOADS: readonly Workload[] = [
     measured: of(5000, PODS.plain),
     floor: 140,
   },
-  { name: 'PreemptionAsync', nodes: { count: 5000 }, existing: of(20_000, PODS.low), measured: of(5000, PODS.high), floor: 570 },
+  {
+    name: 'PreemptionAsync',
+    nodes: { count: 5000 },
+    existing: of(20_000, PODS.low),
+    churn: { pod: PODS.high, everyMs: 200 },
+    measured: of(5000, PODS.plain),
+    floor: 570,
+  },
   {
     name: 'Unschedulable',
     nodes: { count: 5000 },
-    existing: { ...of(20_000, PODS.tooLarge), stayPending: true },
+    existing: of(20_000, PODS.plain),
+    churn: { pod: PODS.tooLarge, everyMs: 200 },
     measured: of(10_000, PODS.plain),
     floor: 600,
   },
   {
-    name: 'SchedulingWithGatedPods',
-    nodes: { count: 1, template: { capacity: { cpu: '10000', memory: '100Ti', pods: '100000' } } },
+    name: 'SchedulingWhileGated',
+    nodes: { count: 0 },
+    theOneNode: true,
     existing: { ...of(10_000, PODS.gated), stayPending: true },
-    measured: of(20_000, PODS.plain),
+    deleted: { ...of(20_000, PODS.light), perSecond: 50 },
+    measured: of(20_000, PODS.light),
     floor: 910,
   },
   {
@@ -167,7 +195,7 @@ export const WORKLOADS: readonly Workload[] = [
   {
     name: 'SchedulingCSIPVs',
     nodes: { count: 5000, template: { volumes: { driver: EBS, count: 39 } } },
-    existing: of(5000, PODS.plain),
+    existing: { ...of(5000, PODS.plain), volumesOf: EBS },
     measured: { ...of(5000, PODS.plain), volumesOf: EBS },
     floor: 100,
   },
