@@ -7,6 +7,7 @@ import { nodes as nodeType, type Node } from '../api/core/v1/index.ts';
 import type { Immutable } from '../api/meta/v1/index.ts';
 import { createTlsNodeConnector, type NodeConnector } from '../apiserver/node-connector.ts';
 import type { RuntimeConfig } from '../apiserver/runtime-config.ts';
+import type { ListenerThread } from '../apiserver/http/thread/index.ts';
 import { ApiServer } from '../apiserver/server.ts';
 import { sharedByMany } from '../client/abort.ts';
 import type { Client } from '../client/client.ts';
@@ -43,8 +44,8 @@ export interface ClusterConfig {
    * ServiceAccount.
    */
   readonly pki?: Pki;
-  /** Absent: no port is opened. Port 0: any that is free. */
-  readonly listen?: { readonly bindAddress: string; readonly port: number };
+  /** Absent: no port is opened. Port 0: any that is free. `thread`: where it is, which ends with the cluster; default: this one. */
+  readonly listen?: { readonly bindAddress: string; readonly port: number; readonly thread?: ListenerThread };
   /** Their runtimes are closed when the cluster stops. */
   readonly nodes: readonly ClusterNode[];
   /**
@@ -131,7 +132,9 @@ export class Cluster {
       ...(thread === undefined && { control: this.#control() }),
     });
     this.#running = thread === undefined ? [this.#components] : [this.#components, thread];
-    this.failed = Promise.race(this.#running.map(({ failed }) => failed));
+    const listenerThread = config.listen?.thread;
+    const threads = listenerThread === undefined ? [] : [listenerThread];
+    this.failed = Promise.race([...this.#running, ...threads].map(({ failed }) => failed));
     this.#server = new ApiServer({
       storage,
       clock,
@@ -148,7 +151,7 @@ export class Cluster {
         serviceAccounts: { signingKey: this.#serviceAccountKey, mountTokens: true },
       }),
       ...(tls !== undefined && pki !== undefined && { tls: { ...tls, clientCa: pki.caCertificate } }),
-      ...(config.listen !== undefined && { bindAddress: config.listen.bindAddress, port: config.listen.port }),
+      ...(config.listen !== undefined && { bindAddress: config.listen.bindAddress, port: config.listen.port, listenerThread }),
     });
     this.client = this.#clientOf(ADMIN_USER);
   }

@@ -21,6 +21,7 @@ import { encryptStorage, readEncryptionFile } from './encryption.ts';
 import { selectedControllers } from './roles/controller-manager.ts';
 import { type EtcdConfig, openStorage, type StoreChoice } from './stores.ts';
 import { ComponentsThread, type Logging, type SimulatedNode } from './thread/index.ts';
+import { newListenerThread } from './listener-thread.ts';
 import { simulatedNode } from './simulated-machine.ts';
 import { UserError } from './user-error.ts';
 
@@ -114,6 +115,8 @@ async function start(
   progress('preparing certificates and the store');
   const thread = deservesThread(config) ? new ComponentsThread(config.logging) : undefined;
   if (thread !== undefined) cleanup.push(() => thread.stop());
+  const listenerThread = newListenerThread();
+  if (listenerThread !== undefined) cleanup.push(() => listenerThread.stop());
   let failure: Error | undefined;
   let storageFailed!: (error: Error) => void;
   const storageFailure = new Promise<Error>((resolveFailure) => {
@@ -155,7 +158,11 @@ async function start(
     logger,
     storage,
     pki,
-    listen: { bindAddress: config.bindAddress, port: config.securePort },
+    listen: {
+      bindAddress: config.bindAddress,
+      port: config.securePort,
+      ...(listenerThread !== undefined && { thread: listenerThread }),
+    },
     ...nodesOf(config, layout, podRange, runtime, thread),
     podCidr: config.podCidr,
     serviceCidr: config.serviceCidr,
@@ -171,7 +178,7 @@ async function start(
       throw failure === undefined ? err : storeFailed(failure);
     },
   );
-  // The cluster closes the store, the runtimes and the thread itself.
+  // The cluster closes the store, the runtimes and the threads itself.
   cleanup.splice(1);
   cleanup.push(
     () => runtime.stop(),

@@ -1,0 +1,3 @@
+// The secure port in a thread of its own.
+
+export { ListenerThread } from './listener-thread.ts';
