@@ -89,7 +89,6 @@ const buildEntries = () =>
       cox: 'tools/program/cox.ts',
       index: 'tools/program/index.ts',
       'components-thread': 'tools/program/components-thread.ts',
-      'listener-thread': 'src/apiserver/http/thread/main.ts',
       // A worker's entry is loaded by its own URL: nothing shared, so that it stays one small file.
       'storage-worker': 'src/storage/embedded/worker.ts',
     },

@@ -11,8 +11,7 @@ import {
   spliceResourceVersion,
 } from '../../src/api/codec/index.ts';
 import { newDefaultScheme } from '../../src/api/default-scheme.ts';
-import { respond } from '../../src/apiserver/http/respond.ts';
-import type { ResponseSink } from '../../src/apiserver/http/sink.ts';
+import { respond, type ResponseSink } from '../../src/apiserver/http/respond.ts';
 import { noBody } from '../../src/apiserver/http/body-reader.ts';
 import { ApiServer } from '../../src/apiserver/server.ts';
 import { LinkedAbort } from '../../src/client/abort.ts';

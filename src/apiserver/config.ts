@@ -8,7 +8,6 @@ import type { Storage } from '../storage/interface.ts';
 import type { AdmissionPlugin } from './admission/plugin.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
-import type { ListenerThread } from './http/thread/index.ts';
 import type { MaxInFlightConfig } from './filters/max-in-flight.ts';
 import type { NodeConnector } from './node-connector.ts';
 import type { UserInfo } from './request.ts';
@@ -44,8 +43,6 @@ export interface ApiServerConfig {
   readonly scheme?: Scheme;
   /** Needed by `listen`. */
   readonly tls?: TlsConfig;
-  /** Where the secure port is; the server stops it. Default: in this thread. */
-  readonly listenerThread?: ListenerThread;
   /** Default: '127.0.0.1'. */
   readonly bindAddress?: string;
   /**

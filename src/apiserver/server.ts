@@ -33,9 +33,7 @@ import { RequestMetrics } from './filters/request-metrics.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { healthRoute } from './health.ts';
 import type { HealthCheck } from './health.ts';
-import { Listener, type ListenerConfig } from './http/listener.ts';
-import { RequestServer } from './http/request-server.ts';
-import type { ListenerThread } from './http/thread/index.ts';
+import { Listener } from './http/listener.ts';
 import { createOpenApi } from './openapi/index.ts';
 import { metricsRoute } from './metrics.ts';
 import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
@@ -82,9 +80,7 @@ export class ApiServer {
   #ownEndpoints: OwnEndpoints | undefined;
   #stopped = false;
   readonly #onStop: (() => void)[] = [];
-  /** Whoever has come by the secure port. */
-  readonly #overHttp: RequestServer;
-  #listener: Listener | ListenerThread | undefined;
+  #listener: Listener | undefined;
   #port: number | undefined;
   /** In-process requests under way. */
   readonly #inProcess = new Set<ApiRequest>();
@@ -214,7 +210,6 @@ export class ApiServer {
       },
       router.handle,
     );
-    this.#overHttp = new RequestServer({ handler: this.handler, logger });
   }
 
   /** Creates what every cluster begins with. To be called once, before others are let in; safe on a store that has it all. */
@@ -257,20 +252,19 @@ export class ApiServer {
 
   /** Opens the secure port. Rejects if it cannot be had, or if there is no `tls` in the config. */
   async listen(): Promise<{ readonly port: number; readonly url: string }> {
-    const { tls, logger, listenerThread } = this.#config;
+    const { tls, logger } = this.#config;
     if (tls === undefined) throw new Error('an API server without a certificate cannot listen: its config has no `tls`');
     if (this.#listener !== undefined) throw new Error('the API server listens already');
     const bindAddress = this.#config.bindAddress ?? '127.0.0.1';
-    const acceptor = this.#overHttp;
-    const config: ListenerConfig = { acceptor, logger, bindAddress, port: this.#config.port ?? DEFAULT_PORT, ...tls };
-    if (listenerThread === undefined) {
-      const listener = new Listener(config);
-      this.#port = await listener.start();
-      this.#listener = listener;
-    } else {
-      this.#listener = listenerThread;
-      this.#port = await listenerThread.start(config);
-    }
+    const listener = new Listener({
+      handler: this.handler,
+      logger,
+      bindAddress,
+      port: this.#config.port ?? DEFAULT_PORT,
+      ...tls,
+    });
+    this.#port = await listener.start();
+    this.#listener = listener;
     const host = bindAddress === '0.0.0.0' || bindAddress === '::' ? '127.0.0.1' : bindAddress;
     return { port: this.#port, url: `https://${host.includes(':') ? `[${host}]` : host}:${this.#port}` };
   }
@@ -311,19 +305,16 @@ export class ApiServer {
 
   async #stop(): Promise<void> {
     if (this.#config.sharesStorage === true) await this.#leave();
-    const closed = (this.#listener ?? this.#config.listenerThread)?.stop();
+    const closed = this.#listener?.stop();
     this.#background.abort(STOPPING);
     this.#stopped = true;
     this.#roles.stop();
     this.#nodeGraph.stop();
     for (const callback of this.#onStop) callback();
-    for (const request of [...this.#inProcess, ...this.#overHttp.requests]) {
+    for (const request of [...this.#inProcess, ...(this.#listener?.requests ?? [])]) {
       if (request.info.verb === 'watch') request.abort(STOPPING);
     }
-    const timer = this.#config.clock.setTimer(this.#config.shutdownTimeoutMs ?? 5_000, () => {
-      this.#overHttp.abort(STOPPING);
-      this.#listener?.abort();
-    });
+    const timer = this.#config.clock.setTimer(this.#config.shutdownTimeoutMs ?? 5_000, () => this.#listener?.abort(STOPPING));
     await Promise.all([closed, this.#backgroundWork]);
     timer.cancel();
     this.#deadlines.stop();

@@ -7,7 +7,6 @@ import { nodes as nodeType, type Node } from '../api/core/v1/index.ts';
 import type { Immutable } from '../api/meta/v1/index.ts';
 import { createTlsNodeConnector, type NodeConnector } from '../apiserver/node-connector.ts';
 import type { RuntimeConfig } from '../apiserver/runtime-config.ts';
-import type { ListenerThread } from '../apiserver/http/thread/index.ts';
 import { ApiServer } from '../apiserver/server.ts';
 import { sharedByMany } from '../client/abort.ts';
 import type { Client } from '../client/client.ts';
@@ -44,8 +43,8 @@ export interface ClusterConfig {
    * ServiceAccount.
    */
   readonly pki?: Pki;
-  /** Absent: no port is opened. Port 0: any that is free. `thread`: where it is, which ends with the cluster; default: this one. */
-  readonly listen?: { readonly bindAddress: string; readonly port: number; readonly thread?: ListenerThread };
+  /** Absent: no port is opened. Port 0: any that is free. */
+  readonly listen?: { readonly bindAddress: string; readonly port: number };
   /** Their runtimes are closed when the cluster stops. */
   readonly nodes: readonly ClusterNode[];
   /**
@@ -132,9 +131,7 @@ export class Cluster {
       ...(thread === undefined && { control: this.#control() }),
     });
     this.#running = thread === undefined ? [this.#components] : [this.#components, thread];
-    const listenerThread = config.listen?.thread;
-    const threads = listenerThread === undefined ? [] : [listenerThread];
-    this.failed = Promise.race([...this.#running, ...threads].map(({ failed }) => failed));
+    this.failed = Promise.race(this.#running.map(({ failed }) => failed));
     this.#server = new ApiServer({
       storage,
       clock,
@@ -151,7 +148,7 @@ export class Cluster {
         serviceAccounts: { signingKey: this.#serviceAccountKey, mountTokens: true },
       }),
       ...(tls !== undefined && pki !== undefined && { tls: { ...tls, clientCa: pki.caCertificate } }),
-      ...(config.listen !== undefined && { bindAddress: config.listen.bindAddress, port: config.listen.port, listenerThread }),
+      ...(config.listen !== undefined && { bindAddress: config.listen.bindAddress, port: config.listen.port }),
     });
     this.client = this.#clientOf(ADMIN_USER);
   }

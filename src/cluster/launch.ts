@@ -21,7 +21,6 @@ import { encryptStorage, readEncryptionFile } from './encryption.ts';
 import { selectedControllers } from './roles/controller-manager.ts';
 import { type EtcdConfig, openStorage, type StoreChoice } from './stores.ts';
 import { ComponentsThread, type Logging, type SimulatedNode } from './thread/index.ts';
-import { newListenerThread } from './listener-thread.ts';
 import { simulatedNode } from './simulated-machine.ts';
 import { UserError } from './user-error.ts';
 
@@ -115,8 +114,6 @@ async function start(
   progress('preparing certificates and the store');
   const thread = deservesThread(config) ? new ComponentsThread(config.logging) : undefined;
   if (thread !== undefined) cleanup.push(() => thread.stop());
-  const listenerThread = newListenerThread();
-  if (listenerThread !== undefined) cleanup.push(() => listenerThread.stop());
   let failure: Error | undefined;
   let storageFailed!: (error: Error) => void;
   const storageFailure = new Promise<Error>((resolveFailure) => {
@@ -158,11 +155,7 @@ async function start(
     logger,
     storage,
     pki,
-    listen: {
-      bindAddress: config.bindAddress,
-      port: config.securePort,
-      ...(listenerThread !== undefined && { thread: listenerThread }),
-    },
+    listen: { bindAddress: config.bindAddress, port: config.securePort },
     ...nodesOf(config, layout, podRange, runtime, thread),
     podCidr: config.podCidr,
     serviceCidr: config.serviceCidr,
@@ -178,7 +171,7 @@ async function start(
       throw failure === undefined ? err : storeFailed(failure);
     },
   );
-  // The cluster closes the store, the runtimes and the threads itself.
+  // The cluster closes the store, the runtimes and the thread itself.
   cleanup.splice(1);
   cleanup.push(
     () => runtime.stop(),

@@ -43,7 +43,7 @@ function read(stream: Readable, announced: string | undefined): Promise<Uint8Arr
       resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
     });
     const broken = (): void => {
-      if (!ended) reject(endedEarly());
+      if (!ended) reject(apierrors.badRequest('the body of the request ended early'));
     };
     stream.once('error', broken);
     stream.once('close', broken);
@@ -52,10 +52,6 @@ function read(stream: Readable, announced: string | undefined): Promise<Uint8Arr
   });
 }
 
-export function tooLarge(): apierrors.StatusError {
+function tooLarge(): apierrors.StatusError {
   return apierrors.requestEntityTooLarge(`limit is ${MAX_BODY_BYTES}`);
-}
-
-export function endedEarly(): apierrors.StatusError {
-  return apierrors.badRequest('the body of the request ended early');
 }

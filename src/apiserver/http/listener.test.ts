@@ -9,10 +9,8 @@ import type { ApiResponse } from '../request.ts';
 import { makeTestAuthority } from '../testing/certificates.ts';
 import { RecordingLogger } from '../testing/server.ts';
 import { Listener } from './listener.ts';
-import { RequestServer } from './request-server.ts';
 import { MAX_PER_TURN } from './turn-gate.ts';
 
-let acceptor: RequestServer;
 let listener: Listener;
 let port: number;
 let ca: string;
@@ -42,15 +40,11 @@ beforeAll(async () => {
       ),
     },
   };
-  acceptor = new RequestServer({
+  listener = new Listener({
     handler: ({ path }) => {
       if (path === '/counted') begunIn.push(turn);
       return Promise.resolve({ code: 200, body: answers[path] ?? { kind: 'none' } });
     },
-    logger,
-  });
-  listener = new Listener({
-    acceptor,
     logger,
     bindAddress: '127.0.0.1',
     port: 0,
@@ -60,8 +54,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   const stopped = listener.stop();
-  acceptor.abort(new Error('over'));
-  listener.abort();
+  listener.abort(new Error('over'));
   await stopped;
 });
 

@@ -1,25 +1,29 @@
-// One TLS port that speaks HTTP/2 and HTTP/1.1. HTTP/2 uses the stream API, a third faster than the compatible one; what comes by
-// either is handed on alike.
+// One TLS port that speaks HTTP/2 and HTTP/1.1. HTTP/2 uses the stream API, a third faster than the compatible one; both
+// end in the same handler.
 
 import { createSecureServer } from 'node:http2';
 import type { Http2SecureServer, IncomingHttpHeaders as Http2Headers, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { DEFAULT_CIPHERS } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 
+import * as apierrors from '../../machinery/apierrors.ts';
 import type { Logger } from '../../machinery/log.ts';
-import type { PeerCertificate } from '../request.ts';
-import type { RequestFields } from '../request-state.ts';
+import type { ApiRequest, ApiResponse, Handler, PeerCertificate, Upgrade } from '../request.ts';
+import { RequestState } from '../request-state.ts';
 import { bodyOf, noBody } from './body-reader.ts';
 import { peerCertificateOf } from './peer-certificate.ts';
-import { CLIENT_GONE } from './request-acceptor.ts';
-import type { RequestAcceptor } from './request-acceptor.ts';
-import { Http1Sink, Http2Sink } from './sink.ts';
+import { respond } from './respond.ts';
+import type { ResponseSink } from './respond.ts';
+import { TurnGate } from './turn-gate.ts';
+import { goesOverWebSocket, sendOverWebSocket } from './websocket.ts';
 
-/** Where it listens, and as whom. */
-export interface ListenerAddress {
+export interface ListenerConfig {
+  readonly handler: Handler;
+  readonly logger: Logger;
   readonly bindAddress: string;
   /** 0: any that is free. */
   readonly port: number;
@@ -29,12 +33,6 @@ export interface ListenerAddress {
   readonly cert: string;
   /** PEM: certificates of clients are believed if it has signed them. */
   readonly clientCa: string;
-}
-
-export interface ListenerConfig extends ListenerAddress {
-  /** Who answers what comes. */
-  readonly acceptor: RequestAcceptor;
-  readonly logger: Logger;
 }
 
 /** AES with 128 bits first, as good as the longer one and a quarter faster; then what Node offers by itself. */
@@ -55,6 +53,10 @@ export class Listener {
   readonly #server: Http2SecureServer;
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #sockets = new Set<TLSSocket>();
+  /** Requests that are being answered. */
+  readonly #requests = new Set<ApiRequest>();
+  /** So that many requests at once do not keep the event loop from everything else. */
+  readonly #gate = new TurnGate();
   readonly #certificates = new WeakMap<object, PeerCertificate | null>();
   #stopping = false;
 
@@ -91,7 +93,7 @@ export class Listener {
     });
   }
 
-  /** Takes no new connections; resolves when the requests under way have been answered and all connections are closed. */
+  /** Takes no new requests; resolves when those under way have been answered and all connections are closed. */
   async stop(): Promise<void> {
     this.#stopping = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
@@ -101,9 +103,15 @@ export class Listener {
   }
 
   /** Ends what `stop` still waits for. */
-  abort(): void {
+  abort(reason: unknown): void {
+    for (const request of this.#requests) request.abort(reason);
     for (const session of this.#sessions) session.destroy();
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Requests that are being answered. */
+  get requests(): ReadonlySet<ApiRequest> {
+    return this.#requests;
   }
 
   #listen(): void {
@@ -137,7 +145,7 @@ export class Listener {
   #http2(stream: ServerHttp2Stream, headers: Http2Headers): void {
     const { path, query } = splitTarget(headers[':path'] ?? '');
     const { session } = stream;
-    const fields: RequestFields = {
+    const request = new RequestState({
       method: headers[':method'] ?? '',
       path,
       query,
@@ -145,40 +153,87 @@ export class Listener {
       body: stream.readableEnded || stream.endAfterHeaders ? noBody : bodyOf(stream, headers['content-length']),
       remoteAddress: session?.socket?.remoteAddress ?? '',
       peerCertificate: session === undefined ? undefined : this.#certificateOf(session, session.socket as TLSSocket),
-    };
-    const request = this.#config.acceptor.begin(fields, new Http2Sink(stream));
+    });
     stream.on('error', (error) => request.abort(error));
     stream.on('close', () => request.abort(CLIENT_GONE));
+    this.#begin(request, new Http2Sink(stream));
   }
 
   #http1(message: IncomingMessage, response: ServerResponse): void {
-    if (this.#stopping) response.setHeader('connection', 'close');
+    const request = this.#http1Request(message, undefined);
     message.on('error', () => undefined);
-    const request = this.#config.acceptor.begin(this.#http1Fields(message, true), new Http1Sink(response));
     response.on('error', (error) => request.abort(error));
-    response.on('close', () => {
-      request.abort(CLIENT_GONE);
-      if (this.#stopping) this.#closeIdle();
-    });
+    response.on('close', () => request.abort(CLIENT_GONE));
+    if (this.#stopping) response.setHeader('connection', 'close');
+    this.#begin(request, new Http1Sink(response));
   }
 
-  #http1Fields(message: IncomingMessage, readsBody: boolean): RequestFields {
+  #http1Request(message: IncomingMessage, upgrade: Upgrade | undefined): RequestState {
     const { path, query } = splitTarget(message.url ?? '');
     const hasBody = message.headers['content-length'] !== undefined || message.headers['transfer-encoding'] !== undefined;
     const socket = message.socket as TLSSocket;
-    return {
+    return new RequestState({
       method: message.method ?? '',
       path,
       query,
       headers: flat(message.headers),
-      body: hasBody && readsBody ? bodyOf(message, message.headers['content-length']) : noBody,
+      body: hasBody && upgrade === undefined ? bodyOf(message, message.headers['content-length']) : noBody,
       remoteAddress: socket.remoteAddress ?? '',
       peerCertificate: this.#certificateOf(socket, socket),
-    };
+      upgrade,
+    });
   }
 
   #upgrade(message: IncomingMessage, socket: Duplex, head: Buffer): void {
-    this.#config.acceptor.upgrade(this.#http1Fields(message, false), { message, socket, head });
+    let taken = false;
+    const request = this.#http1Request(message, {
+      take: () => {
+        taken = true;
+        socket.off('error', ignore);
+        return { socket, head };
+      },
+    });
+    const ignore = (): void => undefined;
+    socket.on('error', ignore);
+    socket.once('close', () => request.abort(CLIENT_GONE));
+    this.#requests.add(request);
+    void this.#config
+      .handler(request)
+      .then(async (response) => {
+        if (response.body.kind === 'taken') await response.body.done;
+        else if (!taken && goesOverWebSocket(request, response)) await sendOverWebSocket(response, message, socket, head);
+        else if (!taken) await answerWithoutUpgrade(request, response, message, socket);
+      })
+      .catch((error: unknown) => {
+        this.#config.logger.error('an upgraded connection failed', { path: request.path, err: error });
+        socket.destroy();
+      })
+      .finally(() => this.#requests.delete(request));
+  }
+
+  /** Serves it in this turn of the event loop or in one of the next. */
+  #begin(request: RequestState, sink: ConnectionSink): void {
+    this.#requests.add(request);
+    this.#gate.begin(() => void this.#serve(request, sink));
+  }
+
+  async #serve(request: RequestState, sink: ConnectionSink): Promise<void> {
+    try {
+      // Its client may have left while it waited for its turn.
+      if (!sink.open) return;
+      const response = await this.#config.handler(request);
+      if (!sink.open) {
+        if (response.body.kind === 'watch') response.body.events.stop();
+        return;
+      }
+      await respond(request, response, sink);
+    } catch (error) {
+      this.#config.logger.error('a response could not be sent', { method: request.method, path: request.path, err: error });
+      giveUp(sink);
+    } finally {
+      this.#requests.delete(request);
+      if (this.#stopping) this.#closeIdle();
+    }
   }
 
   #certificateOf(key: object, socket: TLSSocket): PeerCertificate | undefined {
@@ -211,6 +266,8 @@ export class Listener {
   }
 }
 
+const CLIENT_GONE = new Error('the client has gone');
+
 /** Path and query of a request target, which is '/path?query' or (through a proxy) a whole URL. */
 function splitTarget(target: string): { readonly path: string; readonly query: string } {
   let rest = target;
@@ -226,4 +283,98 @@ function splitTarget(target: string): { readonly path: string; readonly query: s
 function flat(headers: IncomingHttpHeaders): Readonly<Record<string, string | undefined>> {
   // Only set-cookie can be a list, which no request has.
   return headers as Readonly<Record<string, string | undefined>>;
+}
+
+/** Whoever serves the path has no use for another protocol: the request is answered like any other, and the connection closed. */
+async function answerWithoutUpgrade(
+  request: RequestState,
+  answer: ApiResponse,
+  message: IncomingMessage,
+  socket: Duplex,
+): Promise<void> {
+  const response = new ServerResponse(message);
+  response.shouldKeepAlive = false;
+  // Node has let go of the connection, and nobody else would pass this on.
+  socket.on('drain', () => response.emit('drain'));
+  response.on('error', (error) => request.abort(error));
+  response.once('finish', () => socket.end());
+  response.assignSocket(socket as Socket);
+  await respond(request, answer, new Http1Sink(response));
+}
+
+/** Where a response goes on a real connection. */
+interface ConnectionSink extends ResponseSink {
+  readonly begun: boolean;
+}
+
+/** What cannot be sent is still answered, while that can be done; afterwards only a broken stream tells that something is missing. */
+function giveUp(sink: ConnectionSink): void {
+  if (!sink.open) return;
+  if (sink.begun) {
+    sink.writable.destroy(new Error('the response could not be sent entirely'));
+    return;
+  }
+  const { status } = apierrors.internalError('the response could not be sent; the log of the API server says why');
+  sink.whole(500, { 'content-type': 'application/json' }, Buffer.from(JSON.stringify(status), 'utf8'));
+}
+
+class Http2Sink implements ConnectionSink {
+  readonly writable: ServerHttp2Stream;
+
+  constructor(stream: ServerHttp2Stream) {
+    this.writable = stream;
+  }
+
+  get open(): boolean {
+    return !this.writable.destroyed && !this.writable.closed;
+  }
+
+  get begun(): boolean {
+    return this.writable.headersSent;
+  }
+
+  begin(code: number, headers: Record<string, string | readonly string[]>, length: number | undefined): void {
+    if (!this.open) return;
+    this.writable.respond({ ':status': code, ...(length !== undefined && { 'content-length': length }), ...headers });
+  }
+
+  whole(code: number, headers: Record<string, string | readonly string[]>, body: Uint8Array | undefined): void {
+    if (!this.open) return;
+    if (body === undefined) {
+      this.writable.respond({ ':status': code, ...headers }, { endStream: true });
+      return;
+    }
+    headers['content-length'] = String(body.length);
+    this.writable.respond({ ':status': code, ...headers });
+    this.writable.end(body);
+  }
+}
+
+class Http1Sink implements ConnectionSink {
+  readonly writable: ServerResponse;
+
+  constructor(response: ServerResponse) {
+    this.writable = response;
+  }
+
+  get open(): boolean {
+    return !this.writable.destroyed && this.writable.writable;
+  }
+
+  get begun(): boolean {
+    return this.writable.headersSent;
+  }
+
+  begin(code: number, headers: Record<string, string | readonly string[]>, length: number | undefined): void {
+    if (length !== undefined) headers['content-length'] = String(length);
+    this.writable.writeHead(code, headers as Record<string, string>);
+    // Watchers and followers of logs want to know at once that it works.
+    if (length === undefined) this.writable.flushHeaders();
+  }
+
+  whole(code: number, headers: Record<string, string | readonly string[]>, body: Uint8Array | undefined): void {
+    headers['content-length'] = String(body?.length ?? 0);
+    this.writable.writeHead(code, headers as Record<string, string>);
+    this.writable.end(body);
+  }
 }

@@ -8,7 +8,19 @@ import { PROTOBUF_CONTENT_TYPE } from '../../api/codec/protobuf/index.ts';
 import type { ApiRequest, ApiResponse, EncodedObject, EncodedWatchEvent, ResponseFormat } from '../request.ts';
 import { jsonLayout, protobufLayout } from './list-layout.ts';
 import type { ListLayout } from './list-layout.ts';
-import type { ResponseSink } from './sink.ts';
+
+/** What differs between the versions of HTTP. */
+export interface ResponseSink {
+  readonly writable: Writable;
+  /** False once the client has gone: nothing need be sent. */
+  readonly open: boolean;
+  /** Whether status line and headers have been sent. Absent where nothing is sent. */
+  readonly begun?: boolean;
+  /** Sends the status line and headers. `length`: of the body, if it is known. */
+  begin(code: number, headers: Record<string, string | readonly string[]>, length: number | undefined): void;
+  /** Sends a whole response whose body is at hand. */
+  whole(code: number, headers: Record<string, string | readonly string[]>, body: Uint8Array | undefined): void;
+}
 
 export const NO_CACHE = 'no-cache, private';
 /** Bodies are written in pieces of about this size. */

@@ -4,7 +4,7 @@ import type { KubeObject } from '../../client/client.ts';
 import type { ApiResponse, UserInfo } from '../request.ts';
 import { RequestState } from '../request-state.ts';
 import { respond } from '../http/respond.ts';
-import type { ResponseSink } from '../http/sink.ts';
+import type { ResponseSink } from '../http/respond.ts';
 import type { ApiServer } from '../server.ts';
 import { Writable } from 'node:stream';
 import { ADMIN } from './server.ts';

@@ -6,7 +6,6 @@ import { createTlsNodeConnector } from '../../apiserver/node-connector.ts';
 import { type RuntimeConfig, RuntimeConfigError } from '../../apiserver/runtime-config.ts';
 import { ApiServer } from '../../apiserver/server.ts';
 import { encryptStorage, readEncryptionFile } from '../encryption.ts';
-import { newListenerThread } from '../listener-thread.ts';
 import { parseServiceRanges } from '../network-ranges.ts';
 import { type EtcdConfig, openStorage } from '../stores.ts';
 import { UserError } from '../user-error.ts';
@@ -80,10 +79,8 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   const opened = await openStorage({ choice: 'etcd', etcd: config.etcd, dir: '', clock, random, logger });
   const storage = encryption === undefined ? opened : encryptStorage(opened, encryption, random);
   let server: ApiServer | undefined;
-  const listenerThread = newListenerThread();
   const stop = async (): Promise<void> => {
     await server?.stop();
-    await listenerThread?.stop();
     await storage.close();
   };
   try {
@@ -98,7 +95,6 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       version: KUBERNETES_VERSION.gitVersion,
       serviceAccounts: { signingKey, issuer: config.serviceAccountIssuer, mountTokens: true },
       tls,
-      listenerThread,
       sharesStorage: true,
       bindAddress: config.bindAddress ?? '0.0.0.0',
       port: config.securePort,
@@ -112,7 +108,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
     return {
       url,
       description: `API server on ${url}`,
-      failed: listenerThread?.failed ?? new Promise(() => undefined),
+      failed: new Promise(() => undefined),
       stop: () => (stopping ??= stop()),
     };
   } catch (err) {

@@ -1,7 +1,0 @@
-// The thread's program.
-
-import { parentPort } from 'node:worker_threads';
-import type { MessagePort } from 'node:worker_threads';
-import { runListener } from './worker.ts';
-
-runListener(parentPort as MessagePort);
