@@ -271,7 +271,7 @@ export class Cycle {
     cache.finishBinding(pod.uid);
     this.#told.delete(pod.uid);
     metrics.attemptEnded('scheduled', framework.profileName, queued.attemptStart);
-    metrics.podScheduled(queued.attempts, queued.initialAttemptMs);
+    metrics.podScheduled(queued.attempts, queued.initialAttemptMs, queued.wasFlushed);
     logger.debug('bound', { pod: pod.key, node, attempts: queued.attempts });
     this.#report(pod.pod, 'Normal', 'Scheduled', `Successfully assigned ${pod.key} to ${node}`, 'Binding');
     try {

@@ -123,6 +123,9 @@ describe('the metrics of a scheduler', () => {
     expect(after.get('scheduler_preemption_victims_sum')).toBe(1);
     expect(after.get('scheduler_preemption_goroutines_execution_total{result="success"}')).toBe(1);
     expect(after.get('scheduler_preemption_goroutines_duration_seconds_count{result="success"}')).toBe(1);
+    expect(after.get('scheduler_pod_scheduled_after_flush_total')).toBe(0);
+    const hint = 'plugin="NodeResourcesFit",event="AssignedPodDelete",hint="Queue"';
+    expect(after.get(`scheduler_queueing_hint_execution_duration_seconds_count{${hint}}`)).toBeGreaterThan(0);
     const attempts = 'scheduler_preemption_attempts_total';
     expect(after.get(attempts)).toBeGreaterThan(before.get(attempts) ?? Number.NaN);
     await cluster.stop();

@@ -84,6 +84,18 @@ export class SchedulerMetrics {
     exponentialBuckets(0.01, 2, 20),
     'attempts',
   );
+  readonly #flushed = counters(
+    'pod_scheduled_after_flush_total',
+    'Pods that were scheduled without an event that told they could be, after they had waited for one too long.',
+  );
+  readonly #hints = histograms(
+    'queueing_hint_execution_duration_seconds',
+    'How long a plugin took to say whether an event helps a pod.',
+    exponentialBuckets(0.00001, 1.5, 20),
+    'plugin',
+    'event',
+    'hint',
+  );
   readonly #victims = histograms('preemption_victims', 'How many pods had to go for another one.', exponentialBuckets(1, 2, 7));
   readonly #preemptions = counters('preemption_attempts_total', 'Attempts to make room for a pod.');
   readonly #evictions = counters('preemption_goroutines_execution_total', 'Times that room was made for a pod.', 'result');
@@ -113,6 +125,7 @@ export class SchedulerMetrics {
     // There from the beginning, so that a rate can be taken of them.
     this.#preemptions.with();
     this.#victims.with();
+    this.#flushed.with();
   }
 
   /** Milliseconds, to be handed in again as `start`. */
@@ -138,8 +151,9 @@ export class SchedulerMetrics {
     this.#algorithm.with().observe(this.#since(start));
   }
 
-  /** `firstAttempt`: when the pod could first be tried. */
-  podScheduled(attempts: number, firstAttempt: number | undefined): void {
+  /** `firstAttempt`: when the pod could first be tried. `wasFlushed`: no event had brought it to its last attempt. */
+  podScheduled(attempts: number, firstAttempt: number | undefined, wasFlushed: boolean): void {
+    if (wasFlushed) this.#flushed.with().value++;
     this.#podAttempts.with().observe(attempts);
     const label = attempts >= MANY_ATTEMPTS ? `${MANY_ATTEMPTS}+` : String(attempts);
     if (firstAttempt !== undefined) this.#sli.with(label).observe(this.#since(firstAttempt));
@@ -151,6 +165,10 @@ export class SchedulerMetrics {
 
   pluginRan(plugin: string, point: string, status: Code, start: number): void {
     this.#plugins.with(plugin, point, status).observe(this.#since(start));
+  }
+
+  hintAnswered(plugin: string, event: string, hint: 'Queue' | 'QueueSkip' | 'Error', start: number): void {
+    this.#hints.with(plugin, event, hint).observe(this.#since(start));
   }
 
   podQueued(queue: string, event: string): void {
@@ -185,7 +203,7 @@ export class SchedulerMetrics {
   text(): string {
     const gauges = this.#gauges?.();
     return [
-      ...[this.#attempts, this.#incoming, this.#preemptions, this.#evictions].map(counterText),
+      ...[this.#attempts, this.#incoming, this.#flushed, this.#preemptions, this.#evictions].map(counterText),
       ...[
         this.#attemptDuration,
         this.#algorithm,
@@ -193,6 +211,7 @@ export class SchedulerMetrics {
         this.#plugins,
         this.#podAttempts,
         this.#sli,
+        this.#hints,
         this.#victims,
         this.#evictionDuration,
         this.#permitWait,

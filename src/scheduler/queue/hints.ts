@@ -8,6 +8,7 @@ import {
   isWildcard,
   matchesEvent,
 } from '../framework/events.ts';
+import type { SchedulerMetrics } from '../metrics/scheduler-metrics.ts';
 import type { QueuedPod } from './queued-pod.ts';
 
 /** Profile name → plugin name → what it registered for. */
@@ -19,12 +20,14 @@ export type Requeue = 'skip' | 'afterBackoff' | 'immediately';
 export class QueueingHints {
   readonly #registrations: EventRegistrations;
   readonly #logger: Logger;
+  readonly #metrics: SchedulerMetrics | undefined;
   /** Resource and action of an event → the plugins that registered for it in any profile. Filled as events come. */
   readonly #interested = new Map<string, readonly string[]>();
 
-  constructor(registrations: EventRegistrations, logger: Logger) {
+  constructor(registrations: EventRegistrations, logger: Logger, metrics?: SchedulerMetrics) {
     this.#registrations = registrations;
     this.#logger = logger;
+    this.#metrics = metrics;
   }
 
   /** The plugins whose refusals the event may change. */
@@ -62,10 +65,13 @@ export class QueueingHints {
     const profile = pod.info.pod.spec.schedulerName ?? '';
     for (const { event: registered, hint } of this.#registrations.get(profile)?.get(plugin) ?? []) {
       if (!matchesEvent(registered, event)) continue;
-      if (hint === undefined) return true;
+      const start = this.#metrics?.now() ?? 0;
       try {
-        if (hint(pod.info.pod, objects)) return true;
+        const helps = hint === undefined || hint(pod.info.pod, objects);
+        this.#metrics?.hintAnswered(plugin, event.label, helps ? 'Queue' : 'QueueSkip', start);
+        if (helps) return true;
       } catch (err) {
+        this.#metrics?.hintAnswered(plugin, event.label, 'Error', start);
         this.#logger.error('a queueing hint failed; the pod is queued, so that it is not lost', {
           plugin,
           event: event.label,

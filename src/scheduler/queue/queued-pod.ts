@@ -27,6 +27,8 @@ export class QueuedPod implements Queued {
   unschedulablePlugins: ReadonlySet<string> = NONE;
   /** Those of them that wait for something which they have asked for: their event requeues the pod without backoff. */
   pendingPlugins: ReadonlySet<string> = NONE;
+  /** No event has brought it to its attempt: it had waited too long for one. */
+  wasFlushed = false;
   /** How often it was refused. */
   unschedulableCount = 0;
   /** How often in a row something broke. */

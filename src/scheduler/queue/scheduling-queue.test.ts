@@ -220,8 +220,12 @@ describe('SchedulingQueue', () => {
     const pod = refuse('Fit');
     await clock.advance('5m');
     expect(pod.place).toBe('unschedulable');
+    expect(pod.wasFlushed).toBe(false);
     await clock.advance('30s');
     expect(pod.place).toBe('active');
+    expect(pod.wasFlushed).toBe(true);
+    // Tried, and refused again: from here on it waits anew.
+    expect(refuse('Fit').wasFlushed).toBe(false);
   });
 
   it('leaves gated pods alone until their gates are gone', async () => {

@@ -86,7 +86,7 @@ export class SchedulingQueue implements PodNominator {
     this.#clock = config.clock;
     this.#logger = config.logger;
     this.#preEnqueue = config.preEnqueue ?? new Map();
-    this.#hints = new QueueingHints(config.registrations ?? new Map(), config.logger);
+    this.#hints = new QueueingHints(config.registrations ?? new Map(), config.logger, config.metrics);
     this.#backoff = { initialMs: config.initialBackoffMs ?? 1000, maxMs: config.maxBackoffMs ?? 10_000 };
     this.#maxUnschedulableMs = config.maxUnschedulableMs ?? 5 * 60_000;
     this.#popFromBackoff = config.popFromBackoff ?? true;
@@ -198,6 +198,7 @@ export class SchedulingQueue implements PodNominator {
       return;
     }
     pod.info = info;
+    pod.wasFlushed = false;
     const broke = pod.unschedulablePlugins.size === 0 && pod.pendingPlugins.size === 0;
     if (broke) {
       pod.consecutiveErrors++;
@@ -422,6 +423,7 @@ export class SchedulingQueue implements PodNominator {
     const tooLong = this.#clock.monotonic() - this.#maxUnschedulableMs;
     const pods = [...this.#unschedulable.values()].filter((pod) => pod.timestampMs < tooLong);
     for (const pod of pods) {
+      pod.wasFlushed = true;
       this.#requeue(pod, this.#hints.worthRequeuing(pod, unschedulableTimeout, {}), unschedulableTimeout.label);
     }
   }
