@@ -61,6 +61,10 @@ export class NodeAnswers<T> {
     this.#versions[position] = this.#current[position] as number;
     this.#answers[position] = answer;
   }
+
+  forget(position: number): void {
+    this.#versions[position] = NEVER;
+  }
 }
 
 /** Where a snapshot's positions stand for the same nodes. */
@@ -106,6 +110,11 @@ export class NodeMemo<T> {
     this.#tables.set(template, made);
     if (this.#tables.size > TEMPLATES) this.#tables.delete(first(this.#tables));
     return made;
+  }
+
+  /** What was said of the node at this position holds no longer, for a reason that is not in the snapshot. */
+  forget(position: number): void {
+    for (const answers of this.#tables.values()) answers.forget(position);
   }
 }
 

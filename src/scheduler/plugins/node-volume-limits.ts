@@ -4,6 +4,7 @@ import { CsiMigrationError } from '../../api/core/v1/csi-migration/index.ts';
 import { persistentVolumeClaims, persistentVolumes, type Volume } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import { type CSINode, csiNodes, storageClasses, type VolumeAttachment, volumeAttachments } from '../../api/storage/v1/index.ts';
+import type { EventHandler } from '../../client/informers/index.ts';
 import { type StateKey, stateKey } from '../framework/cycle-state.ts';
 import { ActionType, clusterEvent, type QueueingHint, UPDATE } from '../framework/events.ts';
 import type { Handle, PluginRegistration } from '../framework/handle.ts';
@@ -17,6 +18,7 @@ import { noArgs } from './args.ts';
 import { podsOf } from './hints.ts';
 import { classOfClaim, concernsClaimOf, notFoundMessage, notOwnedBy, type PersistentVolumeClaim } from './volumes/claims.ts';
 import { type Attachable, attachableOf, attachableOfInline, driverOf } from './volumes/migration.ts';
+import { type RoomOnNodes, VolumeRoom } from './volumes/room.ts';
 
 const NAME = 'NodeVolumeLimits';
 const SKIP = new Status('Skip', [], NAME);
@@ -27,15 +29,31 @@ const byNode = { [BY_NODE]: ({ spec }: Immutable<VolumeAttachment>) => [spec.nod
 /** Volumes by what they are called, each with its driver. The same volume is attached to a node once. */
 type Volumes = ReadonlyMap<string, string>;
 
+interface Wanted {
+  readonly volumes: Volumes;
+  readonly room: RoomOnNodes;
+}
+
 /** Or why the pod cannot be scheduled. */
-const WANTED: StateKey<Volumes | Status> = stateKey(`${NAME}/wanted`);
+const WANTED: StateKey<Wanted | Status> = stateKey(`${NAME}/wanted`);
 
 export const nodeVolumeLimits: PluginRegistration = {
   name: NAME,
   create(args, handle) {
     noArgs(NAME, args);
-    const nodes = handle.informers.informerFor(csiNodes).lister;
+    const { informers, snapshot, ended } = handle;
+    const nodes = informers.informerFor(csiNodes);
     const find = new VolumeFinder(handle);
+    const limitsFor = ({ name }: NodeInfo): Limits => limitsOf(nodes.lister.get('', name));
+    const room = new VolumeRoom(
+      snapshot,
+      (node, driver) => (limitsFor(node).get(driver) ?? Infinity) - find.mostAttachedTo(node),
+    );
+    const registrations = [
+      nodes.addEventHandler(forEach(({ metadata: { name } }) => room.forget(name))),
+      informers.informerFor(volumeAttachments).addEventHandler(forEach(({ spec }) => room.forget(spec.nodeName))),
+    ];
+    ended.addEventListener('abort', () => registrations.forEach((registration) => registration.remove()));
 
     return {
       name: NAME,
@@ -43,24 +61,21 @@ export const nodeVolumeLimits: PluginRegistration = {
         if (!mayNeedVolumes(pod)) return SKIP;
         const wanted = find.wantedBy(pod.pod, pod.claims, pod.disks);
         if (!(wanted instanceof Status) && wanted.size === 0) return SKIP;
-        state.write(WANTED, wanted);
+        state.write(WANTED, wanted instanceof Status ? wanted : { volumes: wanted, room: room.of(new Set(wanted.values())) });
         return undefined;
       },
-      filter(state, _pod, node) {
+      filter(state, _pod, node, position) {
         const wanted = state.read(WANTED);
         if (wanted === undefined || wanted instanceof Status) return wanted;
-        const limits = limitsOf(nodes.get('', node.name));
-        if (limits.size === 0) return undefined;
-        let least = Infinity;
-        for (const driver of wanted.values()) least = Math.min(least, limits.get(driver) ?? Infinity);
-        // Whatever they are, there is room for all of them.
-        if (find.mostAttachedTo(node) + wanted.size <= least) return undefined;
+        // Whatever is there, there is room for all of them.
+        if (wanted.volumes.size <= wanted.room.least(node, position)) return undefined;
+        const limits = limitsFor(node);
         const counts = new Map<string, number>();
         const add = (driver: string): void => void counts.set(driver, (counts.get(driver) ?? 0) + 1);
         const attached = find.attachedTo(node);
         for (const driver of attached.values()) add(driver);
         const more = new Set<string>();
-        for (const [volume, driver] of wanted) {
+        for (const [volume, driver] of wanted.volumes) {
           if (attached.has(volume)) continue;
           add(driver);
           more.add(driver);
@@ -193,6 +208,18 @@ function attachableOfRunning(disk: Immutable<Volume>, { metadata }: Pod): Attach
     if (err instanceof CsiMigrationError) return undefined;
     throw err;
   }
+}
+
+/** Tells of an object whatever happens to it; what an update was before too. */
+function forEach<T>(changed: (object: T) => void): EventHandler<T> {
+  return {
+    onAdd: changed,
+    onUpdate: (before, after) => {
+      changed(before);
+      changed(after);
+    },
+    onDelete: changed,
+  };
 }
 
 type Limits = ReadonlyMap<string, number>;

@@ -87,27 +87,28 @@ export class AffinityState {
     }
   }
 
-  /** There is a pod that all terms mean in each of their topologies; or there is none anywhere and the pod is its own kind. */
-  meetsAffinity({ node }: NodeInfo): boolean {
+  /**
+   * There is a pod that all terms mean in each of their topologies; or there is none anywhere and the pod is its own kind. `position`:
+   * that of the node in the snapshot; undefined if it is not as it is there.
+   */
+  meetsAffinity(node: NodeInfo, position: number | undefined): boolean {
     let present = true;
-    for (const { topologyKey, counts } of this.#affinity) {
-      const domain = topologyValue(node, topologyKey);
-      if (domain === undefined) return false;
-      if (counts.count(domain) <= 0) present = false;
+    for (const term of this.#affinity) {
+      const count = countFor(term, node, position);
+      if (count === undefined) return false;
+      if (count <= 0) present = false;
     }
     if (present) return true;
     return this.#firstOfItsKind && this.#affinity.every(({ counts }) => counts.total === 0);
   }
 
-  meetsAntiAffinity({ node }: NodeInfo): boolean {
-    for (const { topologyKey, counts } of this.#antiAffinity) {
-      const domain = topologyValue(node, topologyKey);
-      if (domain !== undefined && counts.count(domain) > 0) return false;
-    }
+  /** No pod that one of the terms means is in the node's domain. `position`: as for meetsAffinity. */
+  meetsAntiAffinity(node: NodeInfo, position: number | undefined): boolean {
+    for (const term of this.#antiAffinity) if ((countFor(term, node, position) ?? 0) > 0) return false;
     return true;
   }
 
-  /** No pod in one of the node's domains demands that this one stays away. `position`: that of the node in the snapshot. */
+  /** No pod in one of the node's domains demands that this one stays away. `position`: as for meetsAffinity. */
   meetsExisting({ node }: NodeInfo, position: number | undefined): boolean {
     const { terms } = this.#existing;
     if (position !== undefined && this.#trial.size === 0 && terms.length <= FEW_TERMS) {
@@ -129,6 +130,13 @@ export class AffinityState {
     }
     return true;
   }
+}
+
+/** How many pods the term means in the node's domain; undefined if it is in none. */
+function countFor({ topologyKey, counts }: OwnTerm, { node }: NodeInfo, position: number | undefined): number | undefined {
+  if (position !== undefined) return counts.countAt(position);
+  const domain = topologyValue(node, topologyKey);
+  return domain === undefined ? undefined : counts.count(domain);
 }
 
 function byTopology(terms: readonly IndexedTerm[]): Forbidden {

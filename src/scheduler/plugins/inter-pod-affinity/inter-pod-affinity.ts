@@ -100,8 +100,8 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
   filter(state: CycleState, _pod: PodInfo, node: NodeInfo, position?: number): Answer {
     const required = state.read(REQUIRED);
     if (required === undefined) return undefined;
-    if (!required.meetsAffinity(node)) return AFFINITY;
-    if (!required.meetsAntiAffinity(node)) return ANTI_AFFINITY;
+    if (!required.meetsAffinity(node, position)) return AFFINITY;
+    if (!required.meetsAntiAffinity(node, position)) return ANTI_AFFINITY;
     return required.meetsExisting(node, position) ? undefined : EXISTING_ANTI_AFFINITY;
   }
 

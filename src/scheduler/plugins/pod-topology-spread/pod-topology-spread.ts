@@ -109,13 +109,18 @@ class PodTopologySpread implements PreFilterPlugin, FilterPlugin, PreScorePlugin
     return undefined;
   }
 
-  filter(state: CycleState, _pod: PodInfo, { node }: NodeInfo): Answer {
+  filter(state: CycleState, _pod: PodInfo, { node }: NodeInfo, position?: number): Answer {
     for (const { constraint, counts, self } of state.read(HARD)?.hard ?? []) {
-      const domain = topologyValue(node, constraint.topologyKey);
-      if (domain === undefined) return NO_LABEL;
+      let count = position === undefined ? undefined : counts.countAt(position);
+      if (count === undefined) {
+        // It is not counted itself, but may be in a domain all the same.
+        const domain = topologyValue(node, constraint.topologyKey);
+        if (domain === undefined) return NO_LABEL;
+        count = counts.count(domain);
+      }
       // With fewer domains than there have to be, the pod counts as if there were an empty one.
       const least = counts.size < constraint.minDomains ? 0 : counts.least();
-      if (counts.count(domain) + self - least > constraint.maxSkew) return SKEWED;
+      if (count + self - least > constraint.maxSkew) return SKEWED;
     }
     return undefined;
   }

@@ -54,6 +54,7 @@ export class NodeTally implements Tally, PodCounter {
 }
 
 interface Domain {
+  readonly name: string;
   nodes: number;
   count: number;
 }
@@ -67,7 +68,7 @@ export class DomainTally implements Tally, PodCounter {
   /** Which positions those below are: -1 before the first update. */
   #structure = -1;
   /** By position: the domain that the node is counted in, and with how much. */
-  #domainAt: (string | undefined)[] = [];
+  #domainAt: (Domain | undefined)[] = [];
   #countAt: number[] = [];
   /** Those with at least one node. */
   readonly #domains = new Map<string, Domain>();
@@ -96,12 +97,11 @@ export class DomainTally implements Tally, PodCounter {
       () => this.#reset(),
       (position) => {
         const before = this.#domainAt[position];
-        const domain = this.#domainOf(this.#snapshot.nodes[position] as NodeInfo);
-        if (domain === before) return;
+        const name = this.#domainOf(this.#snapshot.nodes[position] as NodeInfo);
+        if (name === before?.name) return;
         const count = this.#countAt[position] as number;
         if (before !== undefined) this.#change(before, -1, -count);
-        this.#domainAt[position] = domain;
-        if (domain !== undefined) this.#change(domain, 1, count);
+        this.#domainAt[position] = name === undefined ? undefined : this.#put(name, count);
       },
     );
   }
@@ -127,6 +127,16 @@ export class DomainTally implements Tally, PodCounter {
     return this.#domains.get(domain)?.count ?? 0;
   }
 
+  /** The domain that the node at this position of the snapshot is counted in; undefined for none. */
+  domainAt(position: number): string | undefined {
+    return this.#domainAt[position]?.name;
+  }
+
+  /** What is counted in that domain, without a look at the node: asked of hundreds of nodes for every pod. */
+  countAt(position: number): number | undefined {
+    return this.#domainAt[position]?.count;
+  }
+
   /** The smallest count of a domain; undefined if there is none. `without`: how many domains with each count to leave out. */
   least(without?: ReadonlyMap<number, number>): number | undefined {
     if (this.#domains.size === 0) return undefined;
@@ -148,25 +158,34 @@ export class DomainTally implements Tally, PodCounter {
     this.#domainsWith.clear();
     this.#floor = 0;
     this.#total = 0;
-    this.#domainAt = nodes.map(this.#domainOf);
     this.#countAt = nodes.map(() => 0);
-    for (const domain of this.#domainAt) if (domain !== undefined) this.#change(domain, 1, 0);
+    this.#domainAt = nodes.map((node) => {
+      const name = this.#domainOf(node);
+      return name === undefined ? undefined : this.#put(name, 0);
+    });
     podGroups.forEachCount(this, (position, count) => this.changed(position, count));
   }
 
-  #change(name: string, nodes: number, count: number): void {
+  /** A node with so many is in this domain, too. */
+  #put(name: string, count: number): Domain {
     let domain = this.#domains.get(name);
     if (domain === undefined) {
-      domain = { nodes: 0, count: 0 };
+      domain = { name, nodes: 0, count: 0 };
       this.#domains.set(name, domain);
-    } else {
-      this.#countDomains(domain.count, -1);
+      this.#countDomains(0, 1);
     }
+    this.#change(domain, 1, count);
+    return domain;
+  }
+
+  /** `domain`: one of #domains. */
+  #change(domain: Domain, nodes: number, count: number): void {
+    this.#countDomains(domain.count, -1);
     domain.nodes += nodes;
     domain.count += count;
     this.#total += count;
     if (domain.nodes === 0) {
-      this.#domains.delete(name);
+      this.#domains.delete(domain.name);
       return;
     }
     this.#countDomains(domain.count, 1);
@@ -185,6 +204,8 @@ export class DomainCounts {
   readonly #tally: DomainTally;
   /** What the trial changes; undefined: nothing. */
   #delta: Map<string, number> | undefined;
+  /** As `least` has found it; undefined: not since the last change. */
+  #least: number | undefined;
 
   constructor(tally: DomainTally, delta?: ReadonlyMap<string, number>) {
     this.#tally = tally;
@@ -196,6 +217,7 @@ export class DomainCounts {
   }
 
   add(domain: string, by: number): void {
+    this.#least = undefined;
     this.#delta ??= new Map();
     this.#delta.set(domain, (this.#delta.get(domain) ?? 0) + by);
   }
@@ -214,8 +236,19 @@ export class DomainCounts {
     return this.#tally.count(domain) + (this.#delta?.get(domain) ?? 0);
   }
 
+  /** As `count`, for the domain of the node at this position of the snapshot; undefined if it is counted in none. */
+  countAt(position: number): number | undefined {
+    if (this.#delta === undefined) return this.#tally.countAt(position);
+    const domain = this.#tally.domainAt(position);
+    return domain === undefined ? undefined : this.count(domain);
+  }
+
   /** The smallest count of a domain; 0 if there is none. */
   least(): number {
+    return (this.#least ??= this.#findLeast());
+  }
+
+  #findLeast(): number {
     if (this.#delta === undefined) return this.#tally.least() ?? 0;
     const changed = new Map<number, number>();
     let least: number | undefined;

@@ -1,0 +1,65 @@
+// How many more volumes of a driver nodes take at least, kept from one pod to the next: it changes with the node, with what is attached
+// to it and with what it says of its drivers, and one cycle changes one node.
+
+import type { SnapshotReader } from '../../cache/snapshot.ts';
+import type { NodeInfo } from '../../framework/node-info.ts';
+import { layoutOf, type NodeAnswers, NodeMemo } from '../../framework/node-memo.ts';
+
+/** Infinity where there is no limit. It may be too low, and below 0, never too high. */
+export type FindRoom = (node: NodeInfo, driver: string) => number;
+
+interface Driver {
+  readonly name: string;
+  /** Undefined for one that few pods have asked about. */
+  readonly known: NodeAnswers<number> | undefined;
+}
+
+export class VolumeRoom {
+  readonly #snapshot: SnapshotReader;
+  readonly #find: FindRoom;
+  readonly #memo = new NodeMemo<number>(0);
+
+  constructor(snapshot: SnapshotReader, find: FindRoom) {
+    this.#snapshot = snapshot;
+    this.#find = find;
+  }
+
+  /** For one cycle. */
+  of(drivers: ReadonlySet<string>): RoomOnNodes {
+    const layout = layoutOf(this.#snapshot);
+    return new RoomOnNodes(
+      Array.from(drivers, (name) => ({ name, known: this.#memo.of(name, layout) })),
+      this.#find,
+    );
+  }
+
+  /** What `find` answers for the node may be something else from now on, though the node is the same in the snapshot. */
+  forget(node: string): void {
+    const position = this.#snapshot.positionOf(node);
+    if (position !== undefined) this.#memo.forget(position);
+  }
+}
+
+/** Of all of some drivers together. */
+export class RoomOnNodes {
+  readonly #drivers: readonly Driver[];
+  readonly #find: FindRoom;
+
+  constructor(drivers: readonly Driver[], find: FindRoom) {
+    this.#drivers = drivers;
+    this.#find = find;
+  }
+
+  /** That of the driver with the least. `position`: as FilterPlugin.filter has it. */
+  least(node: NodeInfo, position: number | undefined): number {
+    let least = Infinity;
+    for (const { name, known } of this.#drivers) {
+      let room: number;
+      if (position === undefined || known === undefined) room = this.#find(node, name);
+      else if (known.has(position)) room = known.get(position);
+      else known.set(position, (room = this.#find(node, name)));
+      if (room < least) least = room;
+    }
+    return least;
+  }
+}
