@@ -124,10 +124,14 @@ describe('the metrics of a scheduler', () => {
     expect(after.get('scheduler_preemption_goroutines_execution_total{result="success"}')).toBe(1);
     expect(after.get('scheduler_preemption_goroutines_duration_seconds_count{result="success"}')).toBe(1);
     expect(after.get('scheduler_pod_scheduled_after_flush_total')).toBe(0);
-    const hint = 'plugin="NodeResourcesFit",event="AssignedPodDelete",hint="Queue"';
-    expect(after.get(`scheduler_queueing_hint_execution_duration_seconds_count{${hint}}`)).toBeGreaterThan(0);
     const attempts = 'scheduler_preemption_attempts_total';
     expect(after.get(attempts)).toBeGreaterThan(before.get(attempts) ?? Number.NaN);
+
+    await cluster.addNode('small', { allocatable: { cpu: '500m', memory: '4Gi', pods: '10' } });
+    await cluster.clock.advance('1s');
+    const hint = 'plugin="NodeResourcesFit",event="NodeAdd",hint="QueueSkip"';
+    const hinted = read(running.metricsText()).get(`scheduler_queueing_hint_execution_duration_seconds_count{${hint}}`);
+    expect(hinted).toBeGreaterThanOrEqual(1);
     await cluster.stop();
     // Nobody schedules any more: what waits is somebody else's.
     expect([...read(running.metricsText()).keys()].filter((key) => key.startsWith('scheduler_pending_pods'))).toEqual([]);
