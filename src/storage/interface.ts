@@ -90,6 +90,13 @@ export interface UpdateResult {
   readonly revision: Revision;
 }
 
+/** The latest committed state. Throws Closed. */
+export interface StorageNow {
+  get(key: string): KeyValue | undefined;
+  /** In ascending order of key. `prefix` ends in '/'. */
+  list(prefix: string): readonly KeyValue[];
+}
+
 export interface Storage {
   /** Undefined if the key does not exist at that revision. Throws Expired, FutureRevision. */
   get(key: string, options?: GetOptions): Promise<KeyValue | undefined>;
@@ -127,6 +134,8 @@ export interface Storage {
   compact(revision: Revision): Promise<void>;
   /** The latest committed revision. */
   currentRevision(): Promise<Revision>;
+  /** What `get` and `list` would answer at this moment, of an engine that knows without waiting. Absent: it has to ask. */
+  readonly now?: StorageNow;
   /** Asks that watches with progress are told it soon, even if nothing happens. Absent: they know all there is to know. */
   readonly requestProgress?: () => void;
   /** Throws StorageError if writes could not be served now (for /readyz). */

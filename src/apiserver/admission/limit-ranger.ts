@@ -5,6 +5,8 @@ import type * as core from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { andThen } from '../../machinery/awaitable.ts';
+import type { Awaitable } from '../../machinery/awaitable.ts';
 import { parseQuantity, type Quantity } from '../../machinery/quantity.ts';
 import { aggregateContainerResources } from '../../api/core/v1/pod-resources.ts';
 import { isClaimWrite, type ImmutableClaim } from './claims.ts';
@@ -39,17 +41,24 @@ export class LimitRanger implements AdmissionPlugin {
     return oldObject?.metadata.deletionTimestamp === undefined;
   }
 
-  async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
-    if (!isPodWrite(attributes)) return attributes.object;
-    const ranges = await this.#rangesOf(attributes);
-    this.#found.set(attributes.warnings, ranges);
-    return ranges.reduce(withDefaults, attributes.object as ImmutablePod);
+  admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Awaitable<KubeObject> {
+    const { object, warnings } = attributes;
+    if (!isPodWrite(attributes)) return object;
+    return andThen(this.#rangesOf(attributes), (ranges) => {
+      this.#found.set(warnings, ranges);
+      return ranges.reduce(withDefaults, object as ImmutablePod);
+    });
   }
 
-  async validate(attributes: AdmissionAttributes): Promise<void> {
+  validate(attributes: AdmissionAttributes): Awaitable<void> {
+    const ranges = this.#found.get(attributes.warnings) ?? this.#rangesOf(attributes);
+    return andThen(ranges, (found) => this.#check(attributes, found));
+  }
+
+  #check(attributes: AdmissionAttributes, ranges: readonly LimitRange[]): void {
     const { object, resource } = attributes;
     if (object === undefined) return;
-    for (const range of this.#found.get(attributes.warnings) ?? (await this.#rangesOf(attributes))) {
+    for (const range of ranges) {
       const problems = range.spec.limits.flatMap((item) =>
         isPodWrite(attributes) ? podProblems(item, object as ImmutablePod) : claimProblems(item, object as ImmutableClaim),
       );
@@ -60,7 +69,7 @@ export class LimitRanger implements AdmissionPlugin {
     }
   }
 
-  #rangesOf({ namespace }: AdmissionAttributes): Promise<readonly LimitRange[]> {
+  #rangesOf({ namespace }: AdmissionAttributes): Awaitable<readonly LimitRange[]> {
     return this.#services.findAll<LimitRange>('', 'limitranges', namespace);
   }
 }

@@ -4,6 +4,8 @@ import type { Namespace } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { andThen } from '../../machinery/awaitable.ts';
+import type { Awaitable } from '../../machinery/awaitable.ts';
 import type { AdmissionServices } from './defaults.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 
@@ -24,10 +26,17 @@ export class NamespaceLifecycle implements AdmissionPlugin {
     return operation !== 'CONNECT';
   }
 
-  async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
-    const { operation, namespace, resource, object, name } = attributes;
+  admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Awaitable<KubeObject> {
+    const { namespace, resource, object } = attributes;
     if (namespace === '' || ACCESS_REVIEWS.has(resource.resource)) return object;
-    const found = await this.#services.find<Immutable<Namespace>>('', 'namespaces', '', namespace);
+    const found = this.#services.find<Immutable<Namespace>>('', 'namespaces', '', namespace);
+    return andThen(found, (it) => this.#admitInto(it, attributes));
+  }
+
+  #admitInto(
+    found: Immutable<Namespace> | undefined,
+    { operation, namespace, resource, object, name }: AdmissionAttributes & { readonly object: KubeObject },
+  ): KubeObject {
     if (found === undefined) throw apierrors.notFound({ group: '', resource: 'namespaces' }, namespace);
     if (operation !== 'CREATE' || found.metadata.deletionTimestamp === undefined) return object;
     const why = `unable to create new content in namespace ${namespace} because it is being terminated`;

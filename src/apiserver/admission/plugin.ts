@@ -3,6 +3,7 @@
 
 import type { GroupVersionKind } from '../../api/descriptor.ts';
 import type { KubeObject } from '../../client/client.ts';
+import type { Awaitable } from '../../machinery/awaitable.ts';
 import type { DeleteOptions } from '../registry/rest.ts';
 import type { UserInfo } from '../request.ts';
 import type { Reinvocation } from './reinvocation.ts';
@@ -46,7 +47,7 @@ export interface AdmissionPlugin {
   /** Whether it has about this one, which concerns it; asked before each call, so it should be quick. Default: it has. */
   handles?(attributes: AdmissionAttributes): boolean;
   /** The object as it shall be (the very same if nothing is to change). Throws StatusError to refuse it. */
-  admit?(attributes: AdmissionAttributes & { readonly object: KubeObject }): KubeObject | Promise<KubeObject>;
+  admit?(attributes: AdmissionAttributes & { readonly object: KubeObject }): Awaitable<KubeObject>;
   /** Throws StatusError to refuse it. */
-  validate?(attributes: AdmissionAttributes): void | Promise<void>;
+  validate?(attributes: AdmissionAttributes): Awaitable<void>;
 }

@@ -5,6 +5,8 @@ import type { ServiceAccount as ServiceAccountObject } from '../../api/core/v1/i
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { andThen } from '../../machinery/awaitable.ts';
+import type { Awaitable } from '../../machinery/awaitable.ts';
 import type { AdmissionServices } from './defaults.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 import { isMirrorPod, isPodWrite } from './pod-defaults.ts';
@@ -18,6 +20,7 @@ const TOKEN_SECONDS = 3607;
 /** A new namespace's default account is on its way: it is waited for so long. */
 const WAIT_MS = 2000;
 
+type Admitted = AdmissionAttributes & { readonly object: KubeObject };
 type Spec = ImmutablePod['spec'];
 type Container = Spec['containers'][number];
 type Volume = NonNullable<Spec['volumes']>[number];
@@ -34,17 +37,21 @@ export class ServiceAccount implements AdmissionPlugin {
     return isPodWrite(target) && target.operation === 'CREATE';
   }
 
-  async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
+  admit(attributes: Admitted): Awaitable<KubeObject> {
     const pod = attributes.object as ImmutablePod;
-    const refuse = (why: string): apierrors.StatusError => apierrors.forbidden(attributes.resource, pod.metadata.name ?? '', why);
     if (isMirrorPod(pod)) {
-      if ((pod.spec.serviceAccountName ?? '') !== '') throw refuse('a mirror pod may not reference service accounts');
-      return attributes.object;
+      if ((pod.spec.serviceAccountName ?? '') === '') return pod;
+      throw refusal(attributes, 'a mirror pod may not reference service accounts');
     }
     const name = pod.spec.serviceAccountName || DEFAULT_NAME;
-    const account = await this.#accountOf(attributes.namespace, name);
+    return andThen(this.#accountOf(attributes.namespace, name), (account) => this.#withAccount(attributes, name, account));
+  }
+
+  #withAccount(attributes: Admitted, name: string, account: Immutable<ServiceAccountObject> | undefined): ImmutablePod {
+    const pod = attributes.object as ImmutablePod;
     if (account === undefined) {
-      throw refuse(
+      throw refusal(
+        attributes,
         `error looking up service account ${attributes.namespace}/${name}: serviceaccount ${JSON.stringify(name)} not found`,
       );
     }
@@ -54,17 +61,21 @@ export class ServiceAccount implements AdmissionPlugin {
     if ((spec.imagePullSecrets ?? []).length === 0 && pullSecrets.length > 0) spec = { ...spec, imagePullSecrets: pullSecrets };
     const automount = spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true;
     if (automount && this.#services.mountTokens) spec = withToken(spec, VOLUME_PREFIX + this.#services.random.nameSuffix(5));
-    const changed: ImmutablePod = { ...pod, spec };
-    return changed;
+    return { ...pod, spec };
   }
 
-  async #accountOf(namespace: string, name: string): Promise<Immutable<ServiceAccountObject> | undefined> {
+  #accountOf(namespace: string, name: string): Awaitable<Immutable<ServiceAccountObject> | undefined> {
     const look = () => this.#services.find<Immutable<ServiceAccountObject>>('', 'serviceaccounts', namespace, name);
-    const found = await look();
-    if (found !== undefined || name !== DEFAULT_NAME) return found;
-    const added = await this.#services.appears('', 'serviceaccounts', namespace, name, WAIT_MS);
-    return added ? look() : undefined;
+    return andThen(look(), (found) => {
+      if (found !== undefined || name !== DEFAULT_NAME) return found;
+      const appearing = this.#services.appears('', 'serviceaccounts', namespace, name, WAIT_MS);
+      return appearing.then((added) => (added ? look() : undefined));
+    });
   }
+}
+
+function refusal({ resource, object }: Admitted, why: string): apierrors.StatusError {
+  return apierrors.forbidden(resource, object.metadata.name ?? '', why);
 }
 
 /** The pod with a token, the cluster's root certificate and its namespace mounted where client libraries look for them. */

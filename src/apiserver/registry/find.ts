@@ -2,22 +2,24 @@
 
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { andThen } from '../../machinery/awaitable.ts';
+import type { Awaitable } from '../../machinery/awaitable.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import * as fields from '../../machinery/fields.ts';
 import type { Rest, ServedResource } from './rest.ts';
 import { everything, Selection } from './selection.ts';
 import type { RequestContext } from './strategy.ts';
 
-/** The object; undefined if there is none, or no such resource. */
+/** The object; undefined if there is none, or no such resource. At once where the storage has it at hand. */
 export type Find = <T extends KubeObject>(
   group: string,
   resource: string,
   namespace: string,
   name: string,
-) => Promise<T | undefined>;
+) => Awaitable<T | undefined>;
 
 /** All objects of a resource in a namespace ('': in all); none if there is no such resource. */
-export type FindAll = <T extends KubeObject>(group: string, resource: string, namespace: string) => Promise<readonly T[]>;
+export type FindAll = <T extends KubeObject>(group: string, resource: string, namespace: string) => Awaitable<readonly T[]>;
 
 /**
  * Changes the status of an object, as often as it takes until nobody else has written in between. Nothing happens if it is gone,
@@ -33,7 +35,6 @@ export type UpdateStatus = <T extends KubeObject>(
 
 const SERVER = { name: 'system:apiserver', groups: ['system:masters'] } as const;
 const NEVER = new AbortController().signal;
-const NOTHING = Promise.resolve(undefined);
 
 export function findIn(resources: readonly ServedResource[]): Find {
   const rests = restsOf(resources);
@@ -49,20 +50,21 @@ export function findIn(resources: readonly ServedResource[]): Find {
   };
   return <T extends KubeObject>(group: string, resource: string, namespace: string, name: string) => {
     const rest = rests.get(`${group}/${resource}`);
-    if (rest === undefined) return NOTHING;
-    return (rest.find?.(namespace, name) ?? get(rest, namespace, name)) as Promise<T | undefined>;
+    if (rest === undefined) return undefined;
+    const found = rest.find === undefined ? get(rest, namespace, name) : rest.find(namespace, name);
+    return found as Awaitable<T | undefined>;
   };
 }
 
 export function findAllIn(resources: readonly ServedResource[]): FindAll {
   const rests = restsOf(resources);
-  return async <T extends KubeObject>(group: string, resource: string, namespace: string) => {
+  return <T extends KubeObject>(group: string, resource: string, namespace: string) => {
     const rest = rests.get(`${group}/${resource}`);
-    if (rest?.findAll !== undefined) return (await rest.findAll(namespace)) as readonly T[];
+    if (rest?.findAll !== undefined) return rest.findAll(namespace) as Awaitable<readonly T[]>;
     if (rest?.list === undefined) return [];
     const context: RequestContext = { user: SERVER, namespace, signal: NEVER, warnings: [] };
     const options = { selection: everything, limit: 0, continue: '', resourceVersion: '', resourceVersionMatch: '' } as const;
-    return (await rest.list(context, options)).items.map((item) => item.object() as T);
+    return andThen(rest.list(context, options), ({ items }) => items.map((item) => item.object() as T));
   };
 }
 

@@ -4,6 +4,8 @@
 import type { ResourceType } from '../../api/descriptor.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { andThen } from '../../machinery/awaitable.ts';
+import type { Awaitable } from '../../machinery/awaitable.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
 import { generateName } from '../../machinery/names.ts';
@@ -120,16 +122,16 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
 
   async get(context: RequestContext, name: string, options: GetOptions): Promise<EncodedObject> {
     const minimum = parseResourceVersion(options.resourceVersion ?? '');
-    const kv = await this.#read(context.namespace, name);
+    const read = this.#read(context.namespace, name);
+    const kv = read instanceof Promise ? await read : read;
     if (minimum > 0) await this.#mustHaveReached(minimum);
     if (kv === undefined) throw apierrors.notFound(this.type, name);
     return this.#cache.of(kv);
   }
 
   /** The decoded object, for other parts of the server; undefined if there is none. */
-  async find(namespace: string, name: string): Promise<T | undefined> {
-    const kv = await this.#read(namespace, name);
-    return kv === undefined ? undefined : (this.#cache.of(kv).object() as T);
+  find(namespace: string, name: string): Awaitable<T | undefined> {
+    return andThen(this.#read(namespace, name), (kv) => (kv === undefined ? undefined : this.#decoded(kv)));
   }
 
   list(context: RequestContext, options: ListOptions): Promise<ListAnswer> {
@@ -137,12 +139,19 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   }
 
   /** All decoded objects, for other parts of the server ('' namespace: of all). */
-  async findAll(namespace: string): Promise<readonly T[]> {
-    try {
-      const { items } = await this.#storage.list(this.#prefixOf(namespace));
-      return items.map((kv) => this.#cache.of(kv).object() as T);
-    } catch (error) {
+  findAll(namespace: string): Awaitable<readonly T[]> {
+    const prefix = this.#prefixOf(namespace);
+    const failed = (error: unknown): never => {
       throw storageToStatus(error, { resource: this.type });
+    };
+    const { now } = this.#storage;
+    if (now === undefined) {
+      return this.#storage.list(prefix).then(({ items }) => items.map((kv) => this.#decoded(kv)), failed);
+    }
+    try {
+      return now.list(prefix).map((kv) => this.#decoded(kv));
+    } catch (error) {
+      return failed(error);
     }
   }
 
@@ -420,12 +429,22 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     return { ...found, items: deleted };
   }
 
-  async #read(namespace: string, name: string): Promise<KeyValue | undefined> {
-    try {
-      return await this.#storage.get(this.#key(namespace, name));
-    } catch (error) {
+  #read(namespace: string, name: string): Awaitable<KeyValue | undefined> {
+    const key = this.#key(namespace, name);
+    const failed = (error: unknown): never => {
       throw storageToStatus(error, { resource: this.type, name });
+    };
+    const { now } = this.#storage;
+    if (now === undefined) return this.#storage.get(key).catch(failed);
+    try {
+      return now.get(key);
+    } catch (error) {
+      return failed(error);
     }
+  }
+
+  #decoded(kv: KeyValue): T {
+    return this.#cache.of(kv).object() as T;
   }
 
   async #list(namespace: string, options: ListOptions): Promise<ListAnswer> {
@@ -527,8 +546,10 @@ function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof StorageError && (error.reason === 'Unavailable' || error.reason === 'Closed');
 }
 
+const NOTHING = (): void => undefined;
+
 function nothingReserved<T>(object: T): Reservation<T> {
-  return { object, commit: () => undefined, rollback: () => undefined };
+  return { object, commit: NOTHING, rollback: NOTHING };
 }
 
 function nameOf(object: KubeObject): string {

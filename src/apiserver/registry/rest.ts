@@ -3,6 +3,7 @@
 
 import type { GroupVersionKind, ResourceType } from '../../api/descriptor.ts';
 import type { KubeObject } from '../../client/client.ts';
+import type { Awaitable } from '../../machinery/awaitable.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
 import type { ApiRequest, ApiResponse, EncodedObject, EncodedWatchEvent } from '../request.ts';
 import type { Selection } from './selection.ts';
@@ -44,7 +45,7 @@ export interface WatchOptions {
 }
 
 /** What admission adds to a write. Called with what would be stored; throws StatusError to refuse it. */
-export type ValidatingAdmission<T = unknown> = (object: T, old: T | undefined) => Promise<void>;
+export type ValidatingAdmission<T = unknown> = (object: T, old: T | undefined) => Awaitable<void>;
 
 export interface CreateOptions {
   readonly dryRun: boolean;
@@ -105,9 +106,9 @@ export interface Rest {
   get?(context: RequestContext, name: string, options: GetOptions): Promise<EncodedObject>;
   list?(context: RequestContext, options: ListOptions): Promise<ListAnswer>;
   /** An object, undefined if there is none: for other parts of the server. Without it they get. */
-  find?(namespace: string, name: string): Promise<KubeObject | undefined>;
+  find?(namespace: string, name: string): Awaitable<KubeObject | undefined>;
   /** All objects of a namespace ('': of all), for other parts of the server. Without it they list. */
-  findAll?(namespace: string): Promise<readonly KubeObject[]>;
+  findAll?(namespace: string): Awaitable<readonly KubeObject[]>;
   watch?(context: RequestContext, options: WatchOptions): Promise<WatchStream<EncodedWatchEvent>>;
   /** `name` is that of the parent, for subresources; otherwise ''. */
   create?(context: RequestContext, name: string, object: KubeObject, options: CreateOptions): Promise<EncodedObject>;

@@ -9,6 +9,7 @@ import { EventRecorder } from '../../client/events/index.ts';
 import { objectKey, SharedInformerFactory } from '../../client/informers/index.ts';
 import { RateLimitingQueue, reconciled, runWorkers } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import type { Awaitable } from '../../machinery/awaitable.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
 import type { Random } from '../../machinery/random.ts';
@@ -26,7 +27,7 @@ export interface ServiceRepairConfig {
   /** The range that the server was started with: one, or one of each family. */
   readonly cidrs: readonly string[];
   readonly ports: NodePorts;
-  listServices(): Promise<readonly Immutable<core.Service>[]>;
+  listServices(): Awaitable<readonly Immutable<core.Service>[]>;
   /** Makes the Service by which pods reach the API server, if it is not there. */
   keepKubernetesService(): Promise<void>;
 }

@@ -5,6 +5,7 @@
 import type * as core from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { Recorder } from '../../client/events/index.ts';
+import type { Awaitable } from '../../machinery/awaitable.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
 import type { NodePorts } from '../registry/core/service/node-ports.ts';
@@ -17,7 +18,7 @@ export interface NodePortRepairConfig {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly recorder: Recorder;
-  listServices(): Promise<readonly Service[]>;
+  listServices(): Awaitable<readonly Service[]>;
 }
 
 const INTERVAL_MS = 3 * 60_000;

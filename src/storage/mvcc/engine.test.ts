@@ -79,7 +79,11 @@ describe('pending writes', () => {
     expect(await engine.get('/p/a')).toBeUndefined();
     expect(await engine.count('/p/')).toBe(0);
     expect(await engine.currentRevision()).toBe(1);
+    expect(engine.now.get('/p/a')).toBeUndefined();
+    expect(engine.now.list('/p/')).toEqual([]);
     log.commit();
+    expect(engine.now.get('/p/a')).toMatchObject({ modRevision: 2 });
+    expect(engine.now.list('/p/').map(text)).toEqual(['1']);
     expect(await created).toMatchObject({ modRevision: 2 });
     expect(text(await engine.get('/p/a'))).toBe('1');
     for await (const event of stream) {

@@ -7,6 +7,7 @@
 // example) waits until that write is committed; if it is rolled back instead, the operation looks again. So nobody ever learns
 // of a value that did not come to be.
 
+import type { Awaitable } from '../../machinery/awaitable.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
@@ -19,6 +20,7 @@ import type {
   Revision,
   Storage,
   StorageEvent,
+  StorageNow,
   UpdateDecision,
   UpdateResult,
   WatchOptions,
@@ -53,9 +55,9 @@ export interface EngineConfig extends EngineOptions {
 
 /** A pending write and who waits for it. */
 export interface EngineWrite extends PendingWrite {
-  /** Resolves when the write is committed and visible; rejects with the StorageError that says what became of it. */
-  readonly done: Promise<void>;
-  readonly resolve: () => void;
+  /** Resolves to `kv` when the write is committed and visible; rejects with the StorageError that says what became of it. */
+  readonly done: Promise<KeyValue | undefined>;
+  readonly resolve: (kv: KeyValue | undefined) => void;
   readonly reject: (error: StorageError) => void;
 }
 
@@ -66,6 +68,7 @@ const STALLED_MS = 10_000;
 const DEFAULT_WATCH_BUFFER_EVENTS = 10_000;
 
 export class MvccEngine implements Storage {
+  readonly now: StorageNow;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #store: MvccStore;
@@ -92,6 +95,17 @@ export class MvccEngine implements Storage {
     this.#clock = clock;
     this.#logger = config.logger;
     this.#store = store;
+    this.now = {
+      get: (key) => {
+        this.#checkOpen();
+        return store.get(key);
+      },
+      list: (prefix) => {
+        this.#checkOpen();
+        assertPrefix(prefix);
+        return store.under(prefix);
+      },
+    };
     this.#headRevision = store.revision;
     this.#onFailure = config.onFailure;
     this.#hub = new WatchHub({
@@ -147,7 +161,10 @@ export class MvccEngine implements Storage {
       this.#checkWritable();
       const pending = this.#pending.get(key);
       const current = this.#head(key, pending);
-      if (current === undefined) return await this.#put(key, value, undefined, options.ttlMs);
+      if (current === undefined) {
+        const written = this.#put(key, value, undefined, options.ttlMs);
+        return written instanceof Promise ? await written : written;
+      }
       if (await this.#isCommitted(pending)) throw new StorageError('KeyExists', `${key} exists already`, { key });
     }
   }
@@ -180,11 +197,12 @@ export class MvccEngine implements Storage {
       }
       const { decision } = outcome;
       if (decision.action === 'put') {
-        const kv = await this.#put(key, decision.value, current, decision.ttlMs);
+        const written = this.#put(key, decision.value, current, decision.ttlMs);
+        const kv = written instanceof Promise ? await written : written;
         return { kv, previous: current, revision: kv.modRevision };
       }
       if (decision.action === 'delete' && current !== undefined) {
-        return { previous: current, revision: await this.#write(key, undefined, undefined) };
+        return { previous: current, revision: await this.#remove(key) };
       }
       if (await this.#isCommitted(pending)) return { kv: current, previous: current, revision: this.#store.revision };
     }
@@ -201,7 +219,7 @@ export class MvccEngine implements Storage {
       const current = this.#head(key, pending);
       const { expectedRevision } = options;
       if (current !== undefined && (expectedRevision === undefined || current.modRevision === expectedRevision)) {
-        return { previous: current, revision: await this.#write(key, undefined, undefined) };
+        return { previous: current, revision: await this.#remove(key) };
       }
       if (!(await this.#isCommitted(pending))) continue;
       if (current === undefined) throw new StorageError('KeyNotFound', `${key} does not exist`, { key });
@@ -302,29 +320,34 @@ export class MvccEngine implements Storage {
   }
 
   /** Writes a value over `current`, the key's value at the head. */
-  async #put(key: string, value: Uint8Array, current: KeyValue | undefined, ttlMs: number | undefined): Promise<KeyValue> {
+  #put(key: string, value: Uint8Array, current: KeyValue | undefined, ttlMs: number | undefined): Awaitable<KeyValue> {
     if (ttlMs !== undefined && !(ttlMs > 0)) throw new TypeError(`storage: a time to live must be more than 0 ms, not ${ttlMs}`);
     const revision = this.#headRevision + 1;
     const kv: KeyValue = { key, value, createRevision: current?.createRevision ?? revision, modRevision: revision };
-    const written = this.#write(key, kv, ttlMs === undefined ? undefined : Math.ceil(this.#clock.now() + ttlMs));
-    if (written instanceof Promise) await written;
-    return kv;
+    return this.#write(key, kv, ttlMs === undefined ? undefined : Math.ceil(this.#clock.now() + ttlMs)) as Awaitable<KeyValue>;
   }
 
-  /** Takes the next revision and answers it when the write is committed and visible; without a log that is at once. */
-  #write(key: string, kv: KeyValue | undefined, expiresAt: number | undefined): Revision | Promise<Revision> {
+  /** Answers the revision of the deletion. */
+  async #remove(key: string): Promise<Revision> {
+    const revision = this.#headRevision + 1;
+    await this.#write(key, undefined, undefined);
+    return revision;
+  }
+
+  /** Takes the next revision and answers `kv` when the write is committed and visible; without a log that is at once. */
+  #write(key: string, kv: KeyValue | undefined, expiresAt: number | undefined): Awaitable<KeyValue | undefined> {
     const revision = ++this.#headRevision;
     if (this.#log === undefined) {
       this.#apply(key, kv, expiresAt);
       this.#history.written();
-      return revision;
+      return kv;
     }
     const { promise, resolve, reject } = withResolvers();
     const write: EngineWrite = { key, revision, kv, expiresAt, done: promise, resolve, reject };
     if (this.#pending.size === 0) this.#lastCommit = this.#clock.monotonic();
     this.#pending.set(key, write);
     this.#log.append(write);
-    return promise.then(() => revision);
+    return promise;
   }
 
   #apply(key: string, kv: KeyValue | undefined, expiresAt: number | undefined): void {
@@ -340,7 +363,7 @@ export class MvccEngine implements Storage {
     for (const write of writes) {
       this.#apply(write.key, write.kv, write.expiresAt);
       if (this.#pending.get(write.key) === write) this.#pending.delete(write.key);
-      write.resolve();
+      write.resolve(write.kv);
     }
     this.#history.written();
   }
@@ -387,10 +410,10 @@ function closedError(): StorageError {
 }
 
 /** Promise.withResolvers, which the oldest Node that is supported does not have. */
-function withResolvers(): { promise: Promise<void>; resolve: () => void; reject: (error: StorageError) => void } {
-  let resolve!: () => void;
+function withResolvers(): Pick<EngineWrite, 'resolve' | 'reject'> & { readonly promise: EngineWrite['done'] } {
+  let resolve!: EngineWrite['resolve'];
   let reject!: (error: StorageError) => void;
-  const promise = new Promise<void>((onResolve, onReject) => {
+  const promise = new Promise<KeyValue | undefined>((onResolve, onReject) => {
     resolve = onResolve;
     reject = onReject;
   });

@@ -113,6 +113,16 @@ export class MvccStore {
     return this.#tree.countBefore(endOfPrefix(prefix)) - this.#tree.countBefore(prefix);
   }
 
+  /** Every key's value under the prefix now, in order of key. */
+  under(prefix: string): KeyValue[] {
+    const items: KeyValue[] = [];
+    this.#tree.scan(prefix, endOfPrefix(prefix), ({ latest }) => {
+      if (latest !== undefined) items.push(latest);
+      return true;
+    });
+    return items;
+  }
+
   list(prefix: string, options: ListOptions = {}): ListResult {
     const revision = options.revision || this.#revision;
     this.#checkReadable(revision);

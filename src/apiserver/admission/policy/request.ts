@@ -57,8 +57,12 @@ export class PolicyRequest {
 
   /** The namespace that the request names; undefined if there is none of that name. */
   findNamespace(): Promise<Immutable<Namespace> | undefined> {
-    this.#namespaceObject ??= this.#services.find<Immutable<Namespace>>('', 'namespaces', '', this.namespace);
+    this.#namespaceObject ??= this.#lookUpNamespace();
     return this.#namespaceObject;
+  }
+
+  async #lookUpNamespace(): Promise<Immutable<Namespace> | undefined> {
+    return this.#services.find<Immutable<Namespace>>('', 'namespaces', '', this.namespace);
   }
 
   /** The same objects under other groups and versions. */

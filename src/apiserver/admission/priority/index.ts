@@ -6,6 +6,8 @@ import { SYSTEM_PRIORITY_CLASSES } from '../../../api/scheduling/v1/system-class
 import type { Immutable } from '../../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../../client/client.ts';
 import * as apierrors from '../../../machinery/apierrors.ts';
+import { andThen } from '../../../machinery/awaitable.ts';
+import type { Awaitable } from '../../../machinery/awaitable.ts';
 import type { AdmissionServices } from '../defaults.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 import { isPodWrite } from '../pod-defaults.ts';
@@ -36,15 +38,18 @@ export class Priority implements AdmissionPlugin {
     return isPodWrite(target) || isClassWrite(target);
   }
 
-  async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
+  admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Awaitable<KubeObject> {
     if (isClassWrite(attributes)) return attributes.object;
     const pod = attributes.object as ImmutablePod;
     return attributes.operation === 'CREATE' ? this.#admitNew(attributes, pod) : keepPriority(pod, attributes.oldObject);
   }
 
   /** Only one class may be the default. */
-  async validate(attributes: AdmissionAttributes): Promise<void> {
-    if (!isClassWrite(attributes)) return;
+  validate(attributes: AdmissionAttributes): Awaitable<void> {
+    return isClassWrite(attributes) ? this.#validateClass(attributes) : undefined;
+  }
+
+  async #validateClass(attributes: AdmissionAttributes): Promise<void> {
     const priorityClass = attributes.object as PriorityClass;
     if (priorityClass.globalDefault !== true) return;
     const present = await this.#defaultClass();
@@ -56,8 +61,12 @@ export class Priority implements AdmissionPlugin {
     );
   }
 
-  async #admitNew(attributes: AdmissionAttributes, pod: ImmutablePod): Promise<ImmutablePod> {
-    const computed = await this.#priorityOf(attributes, pod.spec.priorityClassName ?? '');
+  #admitNew(attributes: AdmissionAttributes, pod: ImmutablePod): Awaitable<ImmutablePod> {
+    const priority = this.#priorityOf(attributes, pod.spec.priorityClassName ?? '');
+    return andThen(priority, (computed) => this.#withPriority(attributes, pod, computed));
+  }
+
+  #withPriority(attributes: AdmissionAttributes, pod: ImmutablePod, computed: PodPriority): ImmutablePod {
     const { priority, preemptionPolicy } = computed;
     const refuse = (why: string): apierrors.StatusError => apierrors.forbidden(attributes.resource, pod.metadata.name ?? '', why);
     if (pod.spec.priority !== undefined && pod.spec.priority !== priority) {
@@ -75,13 +84,18 @@ export class Priority implements AdmissionPlugin {
     return { ...pod, spec: { ...pod.spec, ...computed } };
   }
 
-  async #priorityOf(attributes: AdmissionAttributes, name: string): Promise<PodPriority> {
+  #priorityOf(attributes: AdmissionAttributes, name: string): Awaitable<PodPriority> {
     if (name === '') {
-      const byDefault = await this.#defaultClass();
-      if (byDefault === undefined) return { priority: 0, preemptionPolicy: PREEMPT };
-      return { priorityClassName: byDefault.metadata.name, ...priorityFrom(byDefault) };
+      return andThen(this.#defaultClass(), (byDefault): PodPriority => {
+        if (byDefault === undefined) return { priority: 0, preemptionPolicy: PREEMPT };
+        return { priorityClassName: byDefault.metadata.name, ...priorityFrom(byDefault) };
+      });
     }
-    const known = await this.#services.find<PriorityClass>(GROUP, RESOURCE, '', name);
+    const found = this.#services.find<PriorityClass>(GROUP, RESOURCE, '', name);
+    return andThen(found, (known) => this.#priorityFrom(known, attributes, name));
+  }
+
+  #priorityFrom(known: PriorityClass | undefined, attributes: AdmissionAttributes, name: string): PodPriority {
     if (known !== undefined) return priorityFrom(known);
     // The server's own first pods may come before the classes that it makes.
     const system = SYSTEM_PRIORITY_CLASSES.find((each) => each.name === name);
@@ -91,11 +105,17 @@ export class Priority implements AdmissionPlugin {
   }
 
   /** Two may have become defaults at the same time: then it is the lower one. */
-  async #defaultClass(): Promise<PriorityClass | undefined> {
-    const classes = await this.#services.findAll<PriorityClass>(GROUP, RESOURCE, '');
-    const [lowest] = classes.filter(({ globalDefault }) => globalDefault === true).toSorted((a, b) => a.value - b.value);
-    return lowest;
+  #defaultClass(): Awaitable<PriorityClass | undefined> {
+    return andThen(this.#services.findAll<PriorityClass>(GROUP, RESOURCE, ''), lowestDefault);
   }
+}
+
+function lowestDefault(classes: readonly PriorityClass[]): PriorityClass | undefined {
+  let lowest: PriorityClass | undefined;
+  for (const each of classes) {
+    if (each.globalDefault === true && (lowest === undefined || each.value < lowest.value)) lowest = each;
+  }
+  return lowest;
 }
 
 function isClassWrite({ resource, subresource, operation }: AdmissionTarget): boolean {

@@ -3,6 +3,8 @@
 
 import { evaluatorOf, isUncounted, listOf } from '../../../api/core/v1/quota/index.ts';
 import * as apierrors from '../../../machinery/apierrors.ts';
+import { andThen } from '../../../machinery/awaitable.ts';
+import type { Awaitable } from '../../../machinery/awaitable.ts';
 import type { AdmissionServices } from '../defaults.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 import { chargeOf, type ReadQuota } from './charge.ts';
@@ -26,10 +28,13 @@ export class ResourceQuotaAdmission implements AdmissionPlugin {
     return namespace !== '';
   }
 
-  async validate(attributes: AdmissionAttributes): Promise<void> {
+  validate(attributes: AdmissionAttributes): Awaitable<void> {
+    const found = this.#services.findAll<ReadQuota>('', 'resourcequotas', attributes.namespace);
+    return andThen(found, (quotas) => (quotas.length === 0 ? undefined : this.#charge(attributes, quotas)));
+  }
+
+  async #charge(attributes: AdmissionAttributes, quotas: readonly ReadQuota[]): Promise<void> {
     const { namespace, resource, dryRun, object } = attributes;
-    const quotas = await this.#services.findAll<ReadQuota>('', 'resourcequotas', namespace);
-    if (quotas.length === 0) return;
     const evaluator = evaluatorOf(resource);
     const nowMs = this.#services.clock.now();
     const charge = (quota: ReadQuota): ReadQuota => {

@@ -5,6 +5,8 @@ import { semanticEqual } from '../../../machinery/deep.ts';
 import type { Immutable } from '../../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../../client/client.ts';
 import * as apierrors from '../../../machinery/apierrors.ts';
+import { andThen } from '../../../machinery/awaitable.ts';
+import type { Awaitable } from '../../../machinery/awaitable.ts';
 import type { AdmissionServices } from '../defaults.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
 import { isPodWrite } from '../pod-defaults.ts';
@@ -29,41 +31,47 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
     return isPodWrite(target) && target.operation === 'CREATE';
   }
 
-  async admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Promise<KubeObject> {
+  admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Awaitable<KubeObject> {
     const pod = attributes.object as ImmutablePod;
     const refuse = refusal(attributes, pod);
-    const runtimeClass = await this.#classOf(pod, refuse);
-    if (runtimeClass === undefined) return pod;
-    const { overhead, scheduling } = runtimeClass;
-    let { spec } = pod;
-    if (overhead !== undefined) {
-      const needs = overhead.podFixed ?? {};
-      if (spec.overhead !== undefined && !semanticEqual(spec.overhead, needs)) throw refuse(MISMATCH);
-      if (Object.keys(needs).length > 0) spec = { ...spec, overhead: needs };
-    }
-    if (scheduling !== undefined) spec = scheduled(spec, scheduling, refuse);
-    const changed: ImmutablePod = { ...pod, spec };
-    return changed;
+    return andThen(this.#classOf(pod, refuse), (runtimeClass) => withClass(pod, runtimeClass, refuse));
   }
 
   /** Overhead is the class's, even if another plugin has changed it in between. */
-  async validate(attributes: AdmissionAttributes): Promise<void> {
+  validate(attributes: AdmissionAttributes): Awaitable<void> {
     const pod = attributes.object as ImmutablePod;
     const refuse = refusal(attributes, pod);
-    const runtimeClass = await this.#classOf(pod, refuse);
-    if (runtimeClass?.overhead !== undefined) {
-      if (!semanticEqual(runtimeClass.overhead.podFixed ?? {}, pod.spec.overhead ?? {})) throw refuse(MISMATCH);
-    } else if (pod.spec.overhead !== undefined) {
-      throw refuse('pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead');
-    }
+    return andThen(this.#classOf(pod, refuse), (runtimeClass) => checkOverhead(pod, runtimeClass, refuse));
   }
 
-  async #classOf(pod: ImmutablePod, refuse: Refuse): Promise<RuntimeClass | undefined> {
+  #classOf(pod: ImmutablePod, refuse: Refuse): Awaitable<RuntimeClass | undefined> {
     const name = pod.spec.runtimeClassName;
     if (name === undefined) return undefined;
-    const found = await this.#services.find<RuntimeClass>('node.k8s.io', 'runtimeclasses', '', name);
-    if (found === undefined) throw refuse(`pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
-    return found;
+    return andThen(this.#services.find<RuntimeClass>('node.k8s.io', 'runtimeclasses', '', name), (found) => {
+      if (found === undefined) throw refuse(`pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
+      return found;
+    });
+  }
+}
+
+function withClass(pod: ImmutablePod, runtimeClass: RuntimeClass | undefined, refuse: Refuse): ImmutablePod {
+  if (runtimeClass === undefined) return pod;
+  const { overhead, scheduling } = runtimeClass;
+  let { spec } = pod;
+  if (overhead !== undefined) {
+    const needs = overhead.podFixed ?? {};
+    if (spec.overhead !== undefined && !semanticEqual(spec.overhead, needs)) throw refuse(MISMATCH);
+    if (Object.keys(needs).length > 0) spec = { ...spec, overhead: needs };
+  }
+  if (scheduling !== undefined) spec = scheduled(spec, scheduling, refuse);
+  return { ...pod, spec };
+}
+
+function checkOverhead(pod: ImmutablePod, runtimeClass: RuntimeClass | undefined, refuse: Refuse): void {
+  if (runtimeClass?.overhead !== undefined) {
+    if (!semanticEqual(runtimeClass.overhead.podFixed ?? {}, pod.spec.overhead ?? {})) throw refuse(MISMATCH);
+  } else if (pod.spec.overhead !== undefined) {
+    throw refuse('pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead');
   }
 }
 
