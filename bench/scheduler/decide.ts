@@ -58,7 +58,7 @@ export function decide({ nodes, pods, template = PODS.plain, metrics = true }: D
   });
   const algorithm = new SchedulingAlgorithm({ snapshot, random });
   const made = Array.from({ length: pods }, (_, i) => {
-    const { metadata, spec } = podOf(`pod-${i}`, template);
+    const { metadata, spec } = podOf(`pod-${i}`, template, false);
     return makePod(metadata.name, { spec, ...(metadata.labels !== undefined && { labels: metadata.labels }) });
   });
   const times: number[] = [];

@@ -2,6 +2,7 @@
 // is measured is what upstream's scheduler_perf measures: pods seen with a node by an informer, from the first pod made on.
 
 import { namespaces, nodes, pods, services, type Pod } from '../../src/api/core/v1/index.ts';
+import { priorityClasses } from '../../src/api/scheduling/v1/index.ts';
 import type { Immutable } from '../../src/api/meta/v1/index.ts';
 import type { Client } from '../../src/client/client.ts';
 import { SharedInformerFactory } from '../../src/client/informers/index.ts';
@@ -10,7 +11,7 @@ import { systemClock } from '../../src/machinery/clock.ts';
 import { silentLogger } from '../../src/machinery/log.ts';
 import { SeededRandom } from '../../src/machinery/random.ts';
 import { cycleQuantileMs, cycleTimes } from './cycle-time.ts';
-import { nodeOf, podOf } from './templates.ts';
+import { nodeOf, podOf, priorityClassOf } from './templates.ts';
 import { limitVolumes, makeVolumes, withClaim } from './volumes.ts';
 import type { Churn, PodGroup, Workload } from './workloads.ts';
 
@@ -34,6 +35,8 @@ export interface Measured {
 export interface Driven {
   /** As administrator. */
   readonly client: Client;
+  /** Whether pods have their priority from a class (see podOf). */
+  readonly byClass: boolean;
   /** Called when the nodes are there: whatever is needed for pods to be scheduled from now on. */
   readonly startScheduling: () => void;
   /** Processor time used so far, in seconds. */
@@ -45,7 +48,7 @@ export interface Driven {
 
 export async function drive(
   workload: Workload,
-  { client, startScheduling, cpuSeconds, memoryMB, metrics }: Driven,
+  { client, byClass, startScheduling, cpuSeconds, memoryMB, metrics }: Driven,
 ): Promise<Measured> {
   const clock = systemClock;
   await makeNodes(client, workload);
@@ -58,7 +61,11 @@ export async function drive(
   await watching.waitForCacheSync(stop.signal);
   startScheduling();
 
-  const { existing, deleted } = workload;
+  const { existing, deleted, churn } = workload;
+  const priority = churn?.pod.priority;
+  if (byClass && priority !== undefined) {
+    await client.resource(priorityClasses).create({ metadata: { name: priorityClassOf(priority) }, value: priority });
+  }
   if (existing !== undefined) {
     await makePods(client, 'existing', existing);
     if (existing.stayPending !== true) await bound.reaches('existing', existing.count);
@@ -76,7 +83,7 @@ export async function drive(
   }
   globalThis.gc?.();
   const meanwhile = Promise.all([
-    workload.churn !== undefined && churn(client, workload.churn, stop.signal),
+    churn !== undefined && comeAndGo(client, churn, byClass, stop.signal),
     deleted !== undefined && deletePods(client, deleted, stop.signal),
   ]);
   const cyclesBefore = cycleTimes(await metrics());
@@ -156,7 +163,8 @@ async function makePods(client: Client, group: string, of: PodGroup): Promise<vo
   for (const name of names) await namespaceNamed(client, name);
   await atOnce(count, async (i) => {
     const template = templates[i % templates.length] as (typeof templates)[number];
-    const pod = podOf(`pod-${i}`, template);
+    // None of them is important.
+    const pod = podOf(`pod-${i}`, template, false);
     const namespace = names[i % names.length] as string;
     if (volumesOf !== undefined) await makeVolumes(client, namespace, i, volumesOf);
     const inNamespace = client.resource(pods).namespace(namespace);
@@ -192,7 +200,12 @@ async function atOnce(count: number, work: (i: number) => Promise<void>): Promis
 }
 
 /** Until told to stop. */
-async function churn(client: Client, { pod, everyMs, recreated = false }: Churn, signal: AbortSignal): Promise<void> {
+async function comeAndGo(
+  client: Client,
+  { pod, everyMs, recreated = false }: Churn,
+  byClass: boolean,
+  signal: AbortSignal,
+): Promise<void> {
   await namespaceNamed(client, 'churn');
   const inChurn = { pods: client.resource(pods).namespace('churn'), services: client.resource(services).namespace('churn') };
   for (let round = 0; !signal.aborted; round++) {
@@ -202,7 +215,7 @@ async function churn(client: Client, { pod, everyMs, recreated = false }: Churn,
       const created = await client.resource(nodes).create(node);
       await client.resource(nodes).updateStatus({ ...created, status: { ...created.status, ...status } });
     }
-    await inChurn.pods.create(podOf(name, pod));
+    await untilAllowed(() => inChurn.pods.create(podOf(name, pod, byClass)));
     if (recreated) {
       await inChurn.services.create({ metadata: { name }, spec: { selector: { app: 'churn' }, ports: [{ port: 80 }] } });
     }

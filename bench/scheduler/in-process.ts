@@ -31,6 +31,7 @@ export async function runInProcess(workload: Workload): Promise<Measured> {
   let thread: SchedulerThread | undefined;
   const report = async (): Promise<SchedulerReport> => (await thread?.report()) ?? { metrics: '', heapMB: 0 };
   const measured = await drive(workload, {
+    byClass: false,
     client: clientOf('admin', ['system:masters', 'system:authenticated']),
     startScheduling: () => {
       thread = new SchedulerThread(process.argv[1] as string, (user) => server.inProcess(user));

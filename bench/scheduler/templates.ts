@@ -43,6 +43,8 @@ export interface PodTemplate {
   readonly labels?: Readonly<Record<string, string>>;
   /** What its container has beside name and image. Default: a port, and as much as PLAIN. */
   readonly container?: Pick<Container, 'resources'> & Partial<Pick<Container, 'ports'>>;
+  /** Default: that of everybody, 0. */
+  readonly priority?: number;
   readonly spec?: Partial<PodSpec>;
 }
 
@@ -57,10 +59,16 @@ const PLAIN = limited('100m');
 /** Asks for nothing. */
 const LIGHT = { resources: {} };
 
-export function podOf(name: string, { labels, container = PLAIN, spec }: PodTemplate): NewPod {
+/** The class that gives pods this priority. */
+export const priorityClassOf = (priority: number): string => `priority-${priority}`;
+
+/** `byClass`: its priority comes from a class, as an API server with all its admission wants it; otherwise it is said as a number. */
+export function podOf(name: string, template: PodTemplate, byClass: boolean): NewPod {
+  const { labels, container = PLAIN, priority, spec } = template;
+  const important = priority !== undefined && (byClass ? { priorityClassName: priorityClassOf(priority) } : { priority });
   return {
     metadata: { name, ...(labels !== undefined && { labels }) },
-    spec: { containers: [{ name: 'pause', image: 'registry.k8s.io/pause:3.10', ...container }], ...spec },
+    spec: { containers: [{ name: 'pause', image: 'registry.k8s.io/pause:3.10', ...container }], ...important, ...spec },
   };
 }
 
@@ -146,11 +154,11 @@ export const PODS = {
   },
   /** Four of them leave a node no room for one that is important, but some for plain ones. */
   low: { container: limited('900m'), spec: { terminationGracePeriodSeconds: 0 } },
-  high: { container: limited('3'), spec: { priority: 10 } },
+  high: { container: limited('3'), priority: 10 },
   /** More than any node has, and important. */
   tooLarge: {
     container: { ports: [{ containerPort: 80 }], resources: { requests: { cpu: '9', memory: '500Mi' } } },
-    spec: { priority: 10 },
+    priority: 10,
   },
   light: { container: LIGHT, spec: { terminationGracePeriodSeconds: 0 } },
   gated: { container: LIGHT, spec: { schedulingGates: [{ name: 'gate' }] } },

@@ -54,7 +54,7 @@ export async function throughput(options: ThroughputOptions): Promise<void> {
   const which = endToEnd ? 'endToEnd' : 'inProcess';
   const known = readResults();
   const done = new Set(goOn ? known[which].map(({ workload }) => workload) : []);
-  const chosen = WORKLOADS.filter(({ name }) => isWanted(name, only, endToEnd) && !done.has(name));
+  const chosen = WORKLOADS.filter(({ name }) => isWanted(name, only) && !done.has(name));
   const before = only === undefined && !goOn ? { ...known, [which]: [], ...(!endToEnd && { decisions: [] }) } : known;
   let results: Results = {
     ...before,
@@ -80,10 +80,8 @@ export async function throughput(options: ThroughputOptions): Promise<void> {
 
 const ORDER = WORKLOADS.map(({ name }) => name);
 
-/** End to end, unless asked for others: the one that has a target. */
-function isWanted(name: string, only: string | undefined, endToEnd: boolean): boolean {
-  if (only !== undefined) return name.toLowerCase().includes(only.toLowerCase());
-  return !endToEnd || name === END_TO_END_TARGET.workload;
+function isWanted(name: string, only: string | undefined): boolean {
+  return only === undefined || name.toLowerCase().includes(only.toLowerCase());
 }
 
 function resultOf({ name, floor, nodes, theOneNode = false }: Workload, measured: Measured): Throughput {
