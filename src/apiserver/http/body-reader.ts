@@ -38,15 +38,16 @@ function read(stream: Readable, announced: string | undefined): Promise<Uint8Arr
       }
       chunks.push(chunk);
     });
-    stream.once('end', () => {
+    // Each says so once; to be asked for once costs more.
+    stream.on('end', () => {
       ended = true;
       resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
     });
     const broken = (): void => {
       if (!ended) reject(apierrors.badRequest('the body of the request ended early'));
     };
-    stream.once('error', broken);
-    stream.once('close', broken);
+    stream.on('error', broken);
+    stream.on('close', broken);
     // It may have broken before anybody asked, and says so only once.
     if (stream.destroyed) broken();
   });

@@ -226,7 +226,8 @@ export class Listener {
         if (response.body.kind === 'watch') response.body.events.stop();
         return;
       }
-      await respond(request, response, sink);
+      const responding = respond(request, response, sink);
+      if (responding !== undefined) await responding;
     } catch (error) {
       this.#config.logger.error('a response could not be sent', { method: request.method, path: request.path, err: error });
       giveUp(sink);

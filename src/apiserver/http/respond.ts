@@ -33,12 +33,35 @@ const DEFAULT_FORMAT: ResponseFormat = { mediaType: 'application/json' };
 
 type Headers = Record<string, string | readonly string[]>;
 
-/** Resolves when the response has been handed to the connection entirely, or its client has gone. */
-export async function respond(request: ApiRequest | undefined, response: ApiResponse, sink: ResponseSink): Promise<void> {
-  const { body, code } = response;
-  const format = response.format ?? DEFAULT_FORMAT;
+/**
+ * Resolves when the response has been handed to the connection entirely, or its client has gone. Undefined: that is so already, as with
+ * nearly all objects.
+ */
+export function respond(
+  request: ApiRequest | undefined,
+  response: ApiResponse,
+  sink: ResponseSink,
+): Promise<void> | undefined {
+  const { body, format = DEFAULT_FORMAT } = response;
+  if (body.kind !== 'object' || request?.method === 'HEAD') return respondInPieces(request, response, sink);
+  const bytes = encodedObject(body.object, format);
+  if (bytes === undefined || bytes.length > GZIP_THRESHOLD_BYTES) return respondInPieces(request, response, sink);
+  const headers = headersOf(request, response);
+  headers['content-type'] = format.mediaType;
+  sink.whole(response.code, headers, bytes);
+  return undefined;
+}
+
+function headersOf(request: ApiRequest | undefined, response: ApiResponse): Headers {
   const headers: Headers = { 'cache-control': NO_CACHE, ...response.headers };
   if (request !== undefined && request.warnings.length > 0) headers['warning'] = request.warnings.map(warningHeader);
+  return headers;
+}
+
+async function respondInPieces(request: ApiRequest | undefined, response: ApiResponse, sink: ResponseSink): Promise<void> {
+  const { body, code } = response;
+  const format = response.format ?? DEFAULT_FORMAT;
+  const headers = headersOf(request, response);
   const head = request?.method === 'HEAD';
   switch (body.kind) {
     case 'none':
@@ -103,9 +126,14 @@ export function warningHeader(text: string): string {
 }
 
 async function encode(object: EncodedObject, format: ResponseFormat): Promise<Uint8Array> {
+  return encodedObject(object, format) ?? encodeValue(object.object(), format);
+}
+
+/** What objects know themselves; undefined: the form is one for people. */
+function encodedObject(object: EncodedObject, format: ResponseFormat): Uint8Array | undefined {
   if (format.mediaType === PROTOBUF_CONTENT_TYPE) return object.protobuf();
   if (format.mediaType === 'application/json' && format.pretty !== true) return object.json();
-  return encodeValue(object.object(), format);
+  return undefined;
 }
 
 async function encodeValue(value: unknown, format: ResponseFormat): Promise<Uint8Array> {
