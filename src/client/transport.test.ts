@@ -255,6 +255,17 @@ describe('between threads', () => {
     for (const watch of watches) watch.stop();
   });
 
+  it('leaves managedFields out of what is watched, and only there', async () => {
+    const { server, transport } = await betweenThreads();
+    const watch = await transport.watch({ method: 'GET', path: '/api/v1/things' });
+    server.push('ADDED', { metadata: { name: 'a', managedFields: [{ manager: 'm' }], uid: 'u' }, spec: { managedFields: [1] } });
+    const { value } = await watch[Symbol.asyncIterator]().next();
+    expect(value?.object).toEqual({ metadata: { name: 'a', uid: 'u' }, spec: { managedFields: [1] } });
+    const body = { metadata: { managedFields: [{ manager: 'm' }] } };
+    expect(await transport.request({ method: 'PUT', path: '/x', body })).toMatchObject({ sent: body });
+    watch.stop();
+  });
+
   it('lets a watch wait that is not read', async () => {
     const { server, transport, port } = await betweenThreads({ window: 1000 });
     const watch = await transport.watch({ method: 'GET', path: '/api/v1/things' });

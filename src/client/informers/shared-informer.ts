@@ -4,7 +4,8 @@
 // is told of a change, the store has that change and none after it. Calls are synchronous, so a handler must be quick: it
 // puts a key on a queue and returns.
 // Not promised: that every intermediate state of an object is seen, or that a deleted and recreated object shows as a
-// deletion in between (compare UIDs). Objects are shared and must not be modified.
+// deletion in between (compare UIDs), or that objects have their managedFields (between threads they do not). Objects are shared and
+// must not be modified.
 
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';

@@ -4,6 +4,7 @@ import type { MessagePort } from 'node:worker_threads';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { WatchQueue, type WatchEventType } from '../../machinery/watch.ts';
 import type { InProcessHandler, InProcessRequest, InProcessResponse } from '../in-process.ts';
+import { withoutManagedFields } from './managed-fields.ts';
 import {
   type Batch,
   BatchReader,
@@ -33,10 +34,21 @@ class ReceivedObject {
 
   object(): unknown {
     if (this.#json !== undefined) {
-      this.#object = JSON.parse(this.#json.toString());
+      this.#object = this.parse(this.#json);
       this.#json = undefined;
     }
     return this.#object;
+  }
+
+  protected parse(json: Buffer): unknown {
+    return JSON.parse(json.toString());
+  }
+}
+
+/** Of a list or a watch: what makes half of it is left out before it is parsed. */
+class KeptObject extends ReceivedObject {
+  protected override parse(json: Buffer): unknown {
+    return super.parse(withoutManagedFields(json));
   }
 }
 
@@ -52,6 +64,7 @@ interface Call {
   release: () => void;
 }
 
+/** Objects of lists and watches come without metadata.managedFields (managed-fields.ts). */
 export class ThreadClients {
   readonly #port: MessagePort;
   readonly #outbox: Outbox<ToServer>;
@@ -144,7 +157,7 @@ export class ThreadClients {
         return { kind: 'bytes', bytes: reader.take(body.length) };
       case 'list': {
         const { kind, apiVersion, listKind, metadata, lengths } = body;
-        const items = lengths.map((length) => new ReceivedObject(reader.take(length)));
+        const items = lengths.map((length) => new KeptObject(reader.take(length)));
         return { kind, apiVersion, listKind, metadata, items };
       }
       case 'watch': {
@@ -164,7 +177,7 @@ export class ThreadClients {
 
   #objectOf(sent: WatchedObject, reader: BatchReader): ReceivedObject {
     if ('again' in sent) return this.#objects.get(this.#seen - sent.again) as ReceivedObject;
-    const object = new ReceivedObject(reader.take(sent.first));
+    const object = new KeptObject(reader.take(sent.first));
     this.#objects.set(this.#seen, object);
     this.#objects.delete(this.#seen - KEPT_OBJECTS);
     this.#seen++;
