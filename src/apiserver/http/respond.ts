@@ -1,6 +1,5 @@
 // From an ApiResponse to bytes on a connection, the same for HTTP/1.1 and HTTP/2.
 
-import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { createGzip, gzip } from 'node:zlib';
 
@@ -297,15 +296,17 @@ function write(sink: ResponseSink, writable: Writable, chunk: Uint8Array): Promi
   return drained(sink.writable, writable);
 }
 
-async function drained(connection: Writable, writable: Writable): Promise<void> {
-  const abort = new AbortController();
-  const { signal } = abort;
-  try {
-    const waits = [once(writable, 'drain', { signal }), once(connection, 'close', { signal })];
-    await Promise.race(waits.map((wait) => wait.catch(() => undefined)));
-  } finally {
-    abort.abort();
-  }
+/** Or the connection has gone. */
+function drained(connection: Writable, writable: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      writable.off('drain', done);
+      connection.off('close', done);
+      resolve();
+    };
+    writable.on('drain', done);
+    connection.on('close', done);
+  });
 }
 
 function acceptsGzip(request: ApiRequest | undefined): boolean {
