@@ -6,6 +6,7 @@ import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
 import type { Storage } from '../storage/interface.ts';
 import type { AdmissionPlugin } from './admission/plugin.ts';
+import type { PodSecurityConfig } from './admission/pod-security/index.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import type { MaxInFlightConfig } from './filters/max-in-flight.ts';
@@ -68,6 +69,8 @@ export interface ApiServerConfig {
   readonly otherMetrics?: () => string | Promise<string>;
   /** Names of the server's own plugins that are left out. Default: none. */
   readonly disableAdmissionPlugins?: readonly string[];
+  /** What is demanded of pods whose namespace does not say it, and of whose pods nothing ever is. Default: nothing; nobody. */
+  readonly podSecurity?: PodSecurityConfig;
   /** What is served that is not by itself, and what is not: 'storagemigration.k8s.io/v1beta1': 'true'. Default: stable versions. */
   readonly runtimeConfig?: RuntimeConfig;
   /** The range of cluster IPs; with a comma and one of the other family, both families have addresses. Default: '10.96.0.0/12'. */

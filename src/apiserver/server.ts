@@ -11,6 +11,7 @@ import * as apierrors from '../machinery/apierrors.ts';
 import { formatIp } from '../machinery/ip.ts';
 import { AdmissionChain } from './admission/chain.ts';
 import { defaultAdmissionPlugins } from './admission/defaults.ts';
+import { PodSecurityMetrics } from './admission/pod-security/metrics.ts';
 import { PolicyMetrics } from './admission/policy/metrics.ts';
 import { ClientCertificateAuthenticator } from './authentication/client-certificate.ts';
 import { LegacyServiceAccountTokens } from './authentication/legacy-service-account-tokens.ts';
@@ -151,6 +152,8 @@ export class ApiServer {
     const mountTokens = serviceAccounts?.mountTokens ?? false;
     const scheme = config.scheme ?? newDefaultScheme();
     const policyMetrics = { validating: new PolicyMetrics('validating'), mutating: new PolicyMetrics('mutating') };
+    const version = config.version ?? DEFAULT_VERSION;
+    const podSecurityMetrics = new PodSecurityMetrics({ version });
     const plugins = defaultAdmissionPlugins(
       {
         find,
@@ -158,6 +161,8 @@ export class ApiServer {
         scheme,
         logger,
         policyMetrics,
+        podSecurity: config.podSecurity,
+        podSecurityMetrics,
         onStop: (callback) => this.#onStop.push(callback),
         findAll: this.#findAll,
         appears: appearsIn(all, clock),
@@ -169,7 +174,6 @@ export class ApiServer {
       },
       config.disableAdmissionPlugins ?? [],
     );
-    const version = config.version ?? DEFAULT_VERSION;
     const services = {
       scheme,
       admission: new AdmissionChain([...plugins, ...(config.admissionPlugins ?? [])]),
@@ -189,7 +193,7 @@ export class ApiServer {
       createOpenApi({ resources: this.resources, scheme, version }),
       metricsRoute(metrics, async () => {
         const others = (await config.otherMetrics?.()) ?? '';
-        return policyMetrics.mutating.text() + policyMetrics.validating.text() + others;
+        return policyMetrics.mutating.text() + policyMetrics.validating.text() + podSecurityMetrics.text() + others;
       }),
     ]);
     this.#deadlines = new Deadlines({ clock, timeoutMs: config.requestTimeoutMs ?? 60_000 });

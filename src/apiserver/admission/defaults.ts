@@ -13,6 +13,8 @@ import { NamespaceLifecycle } from './namespace-lifecycle.ts';
 import { NodeRestriction } from './node-restriction/index.ts';
 import { PersistentVolumeClaimResize } from './persistent-volume-claim-resize.ts';
 import type { AdmissionPlugin } from './plugin.ts';
+import { PodSecurity } from './pod-security/index.ts';
+import type { PodSecurityServices } from './pod-security/index.ts';
 import { MutatingAdmissionPolicy } from './policy/mutating/index.ts';
 import type { PolicyServices } from './policy/services.ts';
 import { ValidatingAdmissionPolicy } from './policy/validating/index.ts';
@@ -23,7 +25,7 @@ import { ServiceAccount } from './service-account.ts';
 import { StorageObjectInUseProtection } from './storage-object-in-use-protection.ts';
 import { TaintNodesByCondition } from './taint-nodes-by-condition.ts';
 
-export interface AdmissionServices extends PolicyServices {
+export interface AdmissionServices extends PolicyServices, PodSecurityServices {
   readonly find: Find;
   readonly findAll: FindAll;
   /** Resolves true as soon as there is such an object, false when the time is over. */
@@ -46,6 +48,7 @@ export function defaultAdmissionPlugins(services: AdmissionServices, disabled: r
     new DefaultTolerationSeconds(),
     new NodeRestriction(services),
     new TaintNodesByCondition(),
+    new PodSecurity(services),
     new DefaultStorageClass(services),
     new StorageObjectInUseProtection(),
     new PersistentVolumeClaimResize(services),

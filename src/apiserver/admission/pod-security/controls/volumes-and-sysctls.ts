@@ -1,0 +1,74 @@
+// Which volumes a pod may mount, and which of the kernel's parameters it may set.
+
+import { named, plural, quoted, sorted } from '../control.ts';
+import type { Check, Control, PodToCheck, Violation } from '../control.ts';
+import { hostPathVolumes } from './host.ts';
+
+/** Kinds of volumes that reach nothing of the node and nothing that no administrator has seen. */
+const VOLUME_TYPES = [
+  'configMap',
+  'csi',
+  'downwardAPI',
+  'emptyDir',
+  'ephemeral',
+  'image',
+  'persistentVolumeClaim',
+  'projected',
+  'secret',
+] as const;
+
+/** Of a pod's own network and IPC namespaces, with nothing of other pods to gain by them; and more of them over time. */
+const SYSCTLS = [
+  'kernel.shm_rmid_forced',
+  'net.ipv4.ip_local_port_range',
+  'net.ipv4.tcp_syncookies',
+  'net.ipv4.ping_group_range',
+  'net.ipv4.ip_unprivileged_port_start',
+];
+const SYSCTLS_27 = [...SYSCTLS, 'net.ipv4.ip_local_reserved_ports'];
+const SYSCTLS_29 = [
+  ...SYSCTLS_27,
+  'net.ipv4.tcp_keepalive_time',
+  'net.ipv4.tcp_fin_timeout',
+  'net.ipv4.tcp_keepalive_intvl',
+  'net.ipv4.tcp_keepalive_probes',
+];
+const SYSCTLS_32 = [...SYSCTLS_29, 'net.ipv4.tcp_rmem', 'net.ipv4.tcp_wmem'];
+
+export const restrictedVolumes: Control = {
+  id: 'restrictedVolumes',
+  level: 'restricted',
+  replaces: hostPathVolumes.id,
+  versions: [{ since: 0, check: checkVolumes }],
+};
+
+export const sysctls: Control = {
+  id: 'sysctls',
+  level: 'baseline',
+  versions: [
+    { since: 0, check: sysctlCheck(SYSCTLS) },
+    { since: 27, check: sysctlCheck(SYSCTLS_27) },
+    { since: 29, check: sysctlCheck(SYSCTLS_29) },
+    { since: 32, check: sysctlCheck(SYSCTLS_32) },
+  ],
+};
+
+function checkVolumes({ spec }: PodToCheck): Violation | undefined {
+  const restricted = (spec.volumes ?? []).filter((volume) => VOLUME_TYPES.every((type) => volume[type] === undefined));
+  if (restricted.length === 0) return undefined;
+  const names = restricted.map(({ name }) => name);
+  // A volume has its name and its source.
+  const types = sorted(restricted.map((volume) => Object.keys(volume).find((key) => key !== 'name') ?? 'unknown'));
+  const use = names.length === 1 ? 'uses' : 'use';
+  return {
+    reason: 'restricted volume types',
+    detail: `${named('volume', names)} ${use} ${plural('restricted volume type', types.length)} ${quoted(types)}`,
+  };
+}
+
+function sysctlCheck(allowed: readonly string[]): Check {
+  return ({ spec }) => {
+    const forbidden = (spec.securityContext?.sysctls ?? []).map(({ name }) => name).filter((name) => !allowed.includes(name));
+    return forbidden.length === 0 ? undefined : { reason: 'forbidden sysctls', detail: forbidden.join(', ') };
+  };
+}

@@ -1,0 +1,63 @@
+// What a level of the Pod Security Standards, as one of Kubernetes' versions had it, has against a pod.
+
+import type { Control, PodToCheck, Violation } from './control.ts';
+import * as capabilities from './controls/capabilities.ts';
+import * as host from './controls/host.ts';
+import * as privileges from './controls/privileges.ts';
+import * as profiles from './controls/profiles.ts';
+import * as volumesAndSysctls from './controls/volumes-and-sysctls.ts';
+import { minorOf } from './policy.ts';
+import type { LevelVersion } from './policy.ts';
+
+type Check = Control['versions'][number]['check'];
+
+/** Every control there is; each of those modules exports nothing else. */
+export const CONTROLS: readonly Control[] = [capabilities, host, privileges, profiles, volumesAndSysctls].flatMap((module) =>
+  Object.values(module),
+);
+
+/** No definition has changed since. */
+export const NEWEST_MINOR = Math.max(...CONTROLS.flatMap(({ versions }) => versions.map(({ since }) => since)));
+
+const checks = new Map<string, readonly Check[]>();
+
+/** Empty: nothing. */
+export function violationsOf(pod: PodToCheck, { level, version }: LevelVersion): readonly Violation[] {
+  if (level === 'privileged') return [];
+  return checksOf(level, Math.min(minorOf(version), NEWEST_MINOR)).flatMap((check) => check(pod) ?? []);
+}
+
+function checksOf(level: Control['level'], minor: number): readonly Check[] {
+  const key = `${level}:${minor}`;
+  let known = checks.get(key);
+  if (known === undefined) {
+    known = controlsOf(level, minor).map((control) => checkAt(control, minor) as Check);
+    checks.set(key, known);
+  }
+  return known;
+}
+
+/** Baseline's, then restricted's, each in the order of their names. */
+function controlsOf(level: Control['level'], minor: number): readonly Control[] {
+  const there = CONTROLS.filter((control) => checkAt(control, minor) !== undefined);
+  const ofLevel = (wanted: Control['level']) =>
+    there.filter((control) => control.level === wanted).toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  if (level === 'baseline') return ofLevel('baseline');
+  const restricted = ofLevel('restricted');
+  const replaced = new Set(restricted.map(({ replaces }) => replaces));
+  return [...ofLevel('baseline').filter(({ id }) => !replaced.has(id)), ...restricted];
+}
+
+function checkAt({ versions }: Control, minor: number): Check | undefined {
+  return versions.findLast(({ since }) => since <= minor)?.check;
+}
+
+/** 'hostPort, privileged' */
+export function reasonsText(violations: readonly Violation[]): string {
+  return violations.map(({ reason }) => reason).join(', ');
+}
+
+/** 'hostPort (container "c" uses hostPort 80), privileged (…)' */
+export function detailsText(violations: readonly Violation[]): string {
+  return violations.map(({ reason, detail }) => `${reason} (${detail})`).join(', ');
+}

@@ -1,0 +1,20 @@
+// What to tell whoever writes labels of Pod Security into a namespace that is exempt from it.
+
+import type { Namespace } from '../../../api/core/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import { equivalentPolicies, isFullyPrivileged, levelLabel, levelVersionText, MODES, versionLabel } from './policy.ts';
+import type { Policy } from './policy.ts';
+
+/** Undefined: the labels ask for nothing that is not so anyway. */
+export function ignoredNamespaceWarning(
+  { metadata: { name, labels = {} } }: Immutable<Namespace>,
+  policy: Policy,
+  defaults: Policy,
+): string | undefined {
+  if (isFullyPrivileged(policy) || equivalentPolicies(policy, defaults)) return undefined;
+  const asked = MODES.filter(
+    (mode) =>
+      policy[mode].level !== 'privileged' && (labels[levelLabel(mode)] !== undefined || labels[versionLabel(mode)] !== undefined),
+  ).map((mode) => `${mode}=${levelVersionText(policy[mode])}`);
+  return `namespace ${JSON.stringify(name)} is exempt from Pod Security, and the policy (${asked.join(', ')}) will be ignored`;
+}

@@ -1,0 +1,213 @@
+// Pods keep to the Pod Security Standards that their namespace asks for in its labels: those that do not are refused, whoever asks for
+// them, or for something that makes such pods, is warned. Without an audit log, what is to be audited is counted and goes nowhere else.
+
+import type { Namespace, Pod } from '../../../api/core/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+import type { KubeObject } from '../../../client/client.ts';
+import * as apierrors from '../../../machinery/apierrors.ts';
+import { andThen } from '../../../machinery/awaitable.ts';
+import type { Awaitable } from '../../../machinery/awaitable.ts';
+import type { Clock } from '../../../machinery/clock.ts';
+import { deepEqual } from '../../../machinery/deep.ts';
+import type { Find, FindAll } from '../../registry/find.ts';
+import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from '../plugin.ts';
+import type { PodToCheck, Violation } from './control.ts';
+import { detailsText, violationsOf } from './evaluation.ts';
+import { existingPodsWarnings, MAX_MS } from './existing-pods.ts';
+import { ignoredNamespaceWarning } from './ignored-namespace.ts';
+import type { PodSecurityMetrics } from './metrics.ts';
+import { compareLevels, isFullyPrivileged, levelVersionText, policyOf, PRIVILEGED_POLICY, sameLevelVersion } from './policy.ts';
+import type { LabelledPolicy, LevelVersion, Labels, Policy } from './policy.ts';
+import { isSignificantUpdate } from './significance.ts';
+import { hasTemplate, podToCheck, templateOf } from './templates.ts';
+
+/** Whose pods nothing is demanded of. */
+export interface PodSecurityExemptions {
+  readonly usernames?: readonly string[];
+  readonly namespaces?: readonly string[];
+  readonly runtimeClasses?: readonly string[];
+}
+
+export interface PodSecurityConfig {
+  /** What namespaces ask for that do not say it themselves. Default: privileged, in all modes. */
+  readonly defaults?: Policy;
+  /** Default: nobody. */
+  readonly exemptions?: PodSecurityExemptions;
+}
+
+export interface PodSecurityServices {
+  readonly find: Find;
+  readonly findAll: FindAll;
+  readonly clock: Clock;
+  readonly podSecurityMetrics: PodSecurityMetrics;
+  readonly podSecurity?: PodSecurityConfig | undefined;
+}
+
+/** Nothing that makes a pod another one comes in by these. */
+const IGNORED_SUBRESOURCES: ReadonlySet<string> = new Set([
+  'attach',
+  'binding',
+  'eviction',
+  'exec',
+  'log',
+  'portforward',
+  'proxy',
+  'status',
+]);
+
+const NO_LABELS: Labels = {};
+
+export class PodSecurity implements AdmissionPlugin {
+  readonly name = 'PodSecurity';
+  readonly #services: PodSecurityServices;
+  readonly #metrics: PodSecurityMetrics;
+  readonly #defaults: Policy;
+  readonly #exempt: Readonly<Record<keyof PodSecurityExemptions, ReadonlySet<string>>>;
+  /** By the labels of namespaces, which are read again and again. */
+  readonly #policies = new WeakMap<Labels, LabelledPolicy>();
+
+  constructor(services: PodSecurityServices) {
+    const { defaults = PRIVILEGED_POLICY, exemptions = {} } = services.podSecurity ?? {};
+    this.#services = services;
+    this.#metrics = services.podSecurityMetrics;
+    this.#defaults = defaults;
+    this.#exempt = {
+      usernames: new Set(exemptions.usernames),
+      namespaces: new Set(exemptions.namespaces),
+      runtimeClasses: new Set(exemptions.runtimeClasses),
+    };
+  }
+
+  concerns({ operation, resource, subresource }: AdmissionTarget): boolean {
+    if (operation !== 'CREATE' && operation !== 'UPDATE') return false;
+    if (isPods(resource)) return !IGNORED_SUBRESOURCES.has(subresource);
+    return subresource === '' && (isNamespaces(resource) || hasTemplate(resource));
+  }
+
+  validate(attributes: AdmissionAttributes): Awaitable<void> {
+    if (isNamespaces(attributes.resource)) return this.#validateNamespace(attributes);
+    const { namespace, user } = attributes;
+    if (this.#exempt.namespaces.has(namespace) || this.#exempt.usernames.has(user.name)) {
+      this.#metrics.exempted(attributes);
+      return undefined;
+    }
+    const found = this.#services.find<Immutable<Namespace>>('', 'namespaces', '', namespace);
+    return andThen(found, (it) =>
+      isPods(attributes.resource) ? this.#validatePod(attributes, it) : this.#validateTemplate(attributes, it),
+    );
+  }
+
+  #policyOf({ metadata: { labels = NO_LABELS } }: Immutable<Namespace>): LabelledPolicy {
+    let known = this.#policies.get(labels);
+    if (known === undefined) {
+      known = policyOf(labels, this.#defaults);
+      this.#policies.set(labels, known);
+    }
+    return known;
+  }
+
+  #validatePod(attributes: AdmissionAttributes, namespace: Immutable<Namespace> | undefined): void {
+    if (namespace === undefined) {
+      this.#metrics.failed(true, attributes);
+      throw apierrors.internalError(`failed to lookup namespace ${JSON.stringify(attributes.namespace)}`);
+    }
+    const asked = this.#policyOf(namespace);
+    if (asked.errors.length === 0 && isFullyPrivileged(asked.policy)) {
+      this.#metrics.privileged(attributes);
+      return;
+    }
+    const pod = attributes.object as Immutable<Pod>;
+    const old = attributes.oldObject as Immutable<Pod> | undefined;
+    if (attributes.operation === 'UPDATE' && old !== undefined && !isSignificantUpdate(pod, old)) return;
+    this.#evaluate(attributes, podToCheck(pod), asked, true);
+  }
+
+  /** What makes pods is never refused: the pods are, if need be. */
+  #validateTemplate(attributes: AdmissionAttributes, namespace: Immutable<Namespace> | undefined): void {
+    if (namespace === undefined) {
+      this.#metrics.failed(true, attributes);
+      return;
+    }
+    const asked = this.#policyOf(namespace);
+    const { audit, warn } = asked.policy;
+    if (asked.errors.length === 0 && audit.level === 'privileged' && warn.level === 'privileged') return;
+    const template = templateOf(attributes.resource, attributes.object as KubeObject);
+    if (template !== undefined) this.#evaluate(attributes, template, asked, false);
+  }
+
+  #evaluate(attributes: AdmissionAttributes, pod: PodToCheck, asked: LabelledPolicy, isPod: boolean): void {
+    if (this.#exempt.runtimeClasses.has(pod.spec.runtimeClassName ?? '')) {
+      this.#metrics.exempted(attributes);
+      return;
+    }
+    if (asked.errors.length > 0) this.#metrics.failed(false, attributes);
+    const { enforce, audit, warn } = asked.policy;
+    const known = new Map<string, readonly Violation[]>();
+    const evaluate = (policy: LevelVersion): readonly Violation[] => {
+      const key = levelVersionText(policy);
+      const violations = known.get(key) ?? violationsOf(pod, policy);
+      known.set(key, violations);
+      return violations;
+    };
+    const refusing = isPod ? evaluate(enforce) : [];
+    if (isPod) this.#metrics.evaluated(refusing.length > 0 ? 'deny' : 'allow', enforce, 'enforce', attributes);
+    if (evaluate(audit).length > 0) this.#metrics.evaluated('deny', audit, 'audit', attributes);
+    if (refusing.length > 0) {
+      throw apierrors.forbidden(attributes.resource, attributes.name, `violates ${policyAndDetails(enforce, refusing)}`);
+    }
+    const warnings = evaluate(warn);
+    if (warnings.length === 0) return;
+    this.#metrics.evaluated('deny', warn, 'warn', attributes);
+    attributes.warnings.push(`would violate ${policyAndDetails(warn, warnings)}`);
+  }
+
+  #validateNamespace(attributes: AdmissionAttributes): Awaitable<void> {
+    const namespace = attributes.object as Immutable<Namespace>;
+    const { policy, errors } = this.#policyOf(namespace);
+    const old = attributes.operation === 'UPDATE' ? this.#policyOf(attributes.oldObject as Immutable<Namespace>) : undefined;
+    // What was wrong before may stay so, until somebody touches it.
+    if (errors.length > 0 && (old === undefined || !deepEqual(errors, old.errors))) {
+      throw apierrors.invalid({ group: '', kind: 'Namespace' }, attributes.name, errors);
+    }
+    if (old !== undefined && !isTightened(old.policy.enforce, policy.enforce)) return undefined;
+    const { name } = namespace.metadata;
+    if (this.#exempt.namespaces.has(name)) {
+      const warning = ignoredNamespaceWarning(namespace, policy, this.#defaults);
+      if (warning !== undefined) attributes.warnings.push(warning);
+      return undefined;
+    }
+    if (old === undefined) return undefined;
+    const pods = this.#services.findAll<Immutable<Pod>>('', 'pods', name);
+    return andThen(pods, (all) => void attributes.warnings.push(...this.#existingPods(name, all, policy.enforce)));
+  }
+
+  #existingPods(namespace: string, pods: readonly Immutable<Pod>[], enforce: LevelVersion): readonly string[] {
+    const { clock } = this.#services;
+    const due = clock.monotonic() + MAX_MS;
+    return existingPodsWarnings({
+      namespace,
+      pods: pods.filter(({ spec }) => !this.#exempt.runtimeClasses.has(spec.runtimeClassName ?? '')),
+      enforce,
+      violationsOf: (pod) => violationsOf(podToCheck(pod), enforce),
+      isLate: () => clock.monotonic() > due,
+    });
+  }
+}
+
+function policyAndDetails(policy: LevelVersion, violations: readonly Violation[]): string {
+  return `PodSecurity ${JSON.stringify(levelVersionText(policy))}: ${detailsText(violations)}`;
+}
+
+/** Whether pods that came in under the old policy might be refused by the new one. */
+function isTightened(old: LevelVersion, current: LevelVersion): boolean {
+  if (sameLevelVersion(old, current) || current.level === 'privileged') return false;
+  return old.version !== current.version || compareLevels(current.level, old.level) > 0;
+}
+
+function isPods({ group, resource }: AdmissionTarget['resource']): boolean {
+  return group === '' && resource === 'pods';
+}
+
+function isNamespaces({ group, resource }: AdmissionTarget['resource']): boolean {
+  return group === '' && resource === 'namespaces';
+}

@@ -1,0 +1,22 @@
+// Which updates of a pod are held against the Pod Security Standards. Of what these ask about, a pod's update can only change images
+// and add ephemeral containers.
+
+import type { Pod } from '../../../api/core/v1/index.ts';
+import type { Immutable } from '../../../api/meta/v1/index.ts';
+
+type ImmutablePod = Immutable<Pod>;
+type Images = readonly { readonly name: string; readonly image?: string }[];
+
+export function isSignificantUpdate(pod: ImmutablePod, old: ImmutablePod): boolean {
+  const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
+  if (!sameImages(containers, old.spec.containers) || !sameImages(initContainers, old.spec.initContainers ?? [])) return true;
+  const before = old.spec.ephemeralContainers ?? [];
+  return ephemeralContainers.some(({ name, image }) => {
+    const known = before.find((each) => each.name === name);
+    return known === undefined || known.image !== image;
+  });
+}
+
+function sameImages(containers: Images, old: Images): boolean {
+  return containers.length === old.length && containers.every(({ image }, index) => image === old[index]?.image);
+}
