@@ -58,11 +58,19 @@ describe('a scheduler that is killed at a write', () => {
       const cluster = await startTestCluster();
       for (const name of ['n1', 'n2']) await cluster.addNode(name, node);
       let victim: RunningScheduler | undefined;
+      const sent: Promise<unknown>[] = [];
       const kill: Fault = async (request, send) => {
-        if (!isWrite(request) || ++writes !== at) return await send();
+        if (!isWrite(request)) return await send();
+        if (++writes !== at) {
+          const answer = send();
+          sent.push(answer);
+          return await answer;
+        }
         killed++;
         if (when === 'after it was done') await send();
         victim?.crash();
+        // What was on its way has arrived, or has not, by the time that another process is there.
+        await Promise.allSettled(sent);
         victim = cluster.startScheduler();
         throw apierrors.serviceUnavailable('killed');
       };
