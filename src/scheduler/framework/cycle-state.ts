@@ -15,6 +15,9 @@ export class CycleState {
   /** Whether the plugins of this cycle are timed one by one. */
   timed = false;
   readonly #values: Map<StateKey<unknown>, unknown>;
+  /** What was read last: Filter plugins read the same for node after node. */
+  #lastKey: StateKey<unknown> | undefined;
+  #lastValue: unknown;
 
   constructor(values: Map<StateKey<unknown>, unknown> = new Map()) {
     this.#values = values;
@@ -22,14 +25,20 @@ export class CycleState {
 
   /** Undefined if nothing was written under this key in this cycle. */
   read<T>(key: StateKey<T>): T | undefined {
-    return this.#values.get(key) as T | undefined;
+    if (key !== this.#lastKey) {
+      this.#lastValue = this.#values.get(key);
+      this.#lastKey = key;
+    }
+    return this.#lastValue as T | undefined;
   }
 
   write<T>(key: StateKey<T>, value: T): void {
+    this.#lastKey = undefined;
     this.#values.set(key, value);
   }
 
   delete<T>(key: StateKey<T>): void {
+    this.#lastKey = undefined;
     this.#values.delete(key);
   }
 

@@ -53,8 +53,13 @@ export class NodeTally implements Tally, PodCounter {
   }
 }
 
+/** The number of no domain. */
+const NOWHERE = -1;
+
 interface Domain {
   readonly name: string;
+  /** Its index in #numbered and #counts: of its own until positions mean other nodes. */
+  readonly number: number;
   nodes: number;
   count: number;
 }
@@ -67,9 +72,12 @@ export class DomainTally implements Tally, PodCounter {
   readonly #domainOf: (node: NodeInfo) => string | undefined;
   /** Which positions those below are: -1 before the first update. */
   #structure = -1;
-  /** By position: the domain that the node is counted in, and with how much. */
-  #domainAt: (Domain | undefined)[] = [];
+  /** By position: the number of the domain that the node is counted in, NOWHERE for none, and with how much. */
+  #numberAt = new Int32Array(0);
   #countAt: number[] = [];
+  /** By number: domains that are or were in #domains, and their counts once more, side by side for who looks at many. */
+  #numbered: Domain[] = [];
+  #counts = new Int32Array(64);
   /** Those with at least one node. */
   readonly #domains = new Map<string, Domain>();
   /** Count → how many domains have it; no entry is 0. */
@@ -96,12 +104,12 @@ export class DomainTally implements Tally, PodCounter {
     this.#nodeFollower.follow(
       () => this.#reset(),
       (position) => {
-        const before = this.#domainAt[position];
+        const before = this.#domainAt(position);
         const name = this.#domainOf(this.#snapshot.nodes[position] as NodeInfo);
         if (name === before?.name) return;
         const count = this.#countAt[position] as number;
         if (before !== undefined) this.#change(before, -1, -count);
-        this.#domainAt[position] = name === undefined ? undefined : this.#put(name, count);
+        this.#numberAt[position] = name === undefined ? NOWHERE : this.#put(name, count);
       },
     );
   }
@@ -109,7 +117,7 @@ export class DomainTally implements Tally, PodCounter {
   changed(position: number, by: number): void {
     if (this.#structure !== this.#snapshot.podGroups.nodeChanges.structure) return;
     this.#countAt[position] = (this.#countAt[position] as number) + by;
-    const domain = this.#domainAt[position];
+    const domain = this.#domainAt(position);
     if (domain !== undefined) this.#change(domain, 0, by);
   }
 
@@ -129,12 +137,13 @@ export class DomainTally implements Tally, PodCounter {
 
   /** The domain that the node at this position of the snapshot is counted in; undefined for none. */
   domainAt(position: number): string | undefined {
-    return this.#domainAt[position]?.name;
+    return this.#domainAt(position)?.name;
   }
 
   /** What is counted in that domain, without a look at the node: asked of hundreds of nodes for every pod. */
   countAt(position: number): number | undefined {
-    return this.#domainAt[position]?.count;
+    const number = this.#numberAt[position] as number;
+    return number === NOWHERE ? undefined : this.#counts[number];
   }
 
   /** The smallest count of a domain; undefined if there is none. `without`: how many domains with each count to leave out. */
@@ -159,22 +168,35 @@ export class DomainTally implements Tally, PodCounter {
     this.#floor = 0;
     this.#total = 0;
     this.#countAt = nodes.map(() => 0);
-    this.#domainAt = nodes.map((node) => {
+    this.#numbered = [];
+    this.#numberAt = Int32Array.from(nodes, (node) => {
       const name = this.#domainOf(node);
-      return name === undefined ? undefined : this.#put(name, 0);
+      return name === undefined ? NOWHERE : this.#put(name, 0);
     });
     podGroups.forEachCount(this, (position, count) => this.changed(position, count));
   }
 
-  /** A node with so many is in this domain, too. */
-  #put(name: string, count: number): Domain {
-    let domain = this.#domains.get(name);
-    if (domain === undefined) {
-      domain = { name, nodes: 0, count: 0 };
-      this.#domains.set(name, domain);
-      this.#countDomains(0, 1);
-    }
+  #domainAt(position: number): Domain | undefined {
+    return this.#numbered[this.#numberAt[position] as number];
+  }
+
+  /** A node with so many is in this domain, too. Answers the domain's number. */
+  #put(name: string, count: number): number {
+    const domain = this.#domains.get(name) ?? this.#add(name);
     this.#change(domain, 1, count);
+    return domain.number;
+  }
+
+  #add(name: string): Domain {
+    const domain: Domain = { name, number: this.#numbered.length, nodes: 0, count: 0 };
+    this.#numbered.push(domain);
+    if (domain.number === this.#counts.length) {
+      const more = new Int32Array(2 * this.#counts.length);
+      more.set(this.#counts);
+      this.#counts = more;
+    }
+    this.#domains.set(name, domain);
+    this.#countDomains(0, 1);
     return domain;
   }
 
@@ -183,6 +205,7 @@ export class DomainTally implements Tally, PodCounter {
     this.#countDomains(domain.count, -1);
     domain.nodes += nodes;
     domain.count += count;
+    this.#counts[domain.number] = domain.count;
     this.#total += count;
     if (domain.nodes === 0) {
       this.#domains.delete(domain.name);
