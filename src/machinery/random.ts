@@ -2,7 +2,7 @@
 // components, so that a seed replays a run. Keys and tokens come from node:crypto (see systemRandom.bytes), never from a seed
 // outside simulation.
 
-import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
 import { fnv32a } from './hash.ts';
 
 export interface Random {
@@ -48,7 +48,7 @@ function systemWord(): number {
 export const systemRandom: Random = {
   float: () => floatFrom(systemWord),
   int: (exclusiveMax) => intFrom(systemWord, exclusiveMax),
-  uuid: () => randomUUID(),
+  uuid: () => uuidFrom(systemWord),
   nameSuffix: (length) => nameSuffixFrom(systemWord, length),
   bytes: (length) => (length <= FEW_BYTES ? bytesFrom(systemWord, length) : new Uint8Array(randomBytes(length))),
   derive: () => systemRandom,
@@ -85,11 +85,7 @@ export class SeededRandom implements Random {
   }
 
   uuid(): string {
-    const bytes = this.bytes(16);
-    bytes[6] = ((bytes[6] as number) & 0x0f) | 0x40;
-    bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80;
-    const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+    return uuidFrom(this.#word);
   }
 
   nameSuffix(length: number): string {
@@ -143,6 +139,27 @@ function bytesFrom(word: () => number, length: number): Uint8Array {
     for (let i = 0; i < 4 && at + i < length; i++) bytes[at + i] = next >>> (8 * i);
   }
   return bytes;
+}
+
+const HEX = Buffer.from('0123456789abcdef', 'latin1');
+/** A UUID is written here and read as one text: put together of pieces it would cost several times as much. */
+const uuidText = Buffer.from('00000000-0000-0000-0000-000000000000', 'latin1');
+
+/** Of 16 bytes, those of each word from its lowest on. */
+function uuidFrom(word: () => number): string {
+  let at = 0;
+  let bits = 0;
+  for (let n = 0; n < 16; n++) {
+    bits = n % 4 === 0 ? word() : bits >>> 8;
+    let byte = bits & 0xff;
+    // The version and the variant.
+    if (n === 6) byte = (byte & 0x0f) | 0x40;
+    else if (n === 8) byte = (byte & 0x3f) | 0x80;
+    if (n === 4 || n === 6 || n === 8 || n === 10) at++;
+    uuidText[at++] = HEX[byte >> 4] as number;
+    uuidText[at++] = HEX[byte & 0x0f] as number;
+  }
+  return uuidText.toString('latin1');
 }
 
 function nameSuffixFrom(word: () => number, length: number): string {

@@ -183,7 +183,9 @@ export function isRelaxedEnvVarName(value: string): Problems {
 
 /** The key of a ConfigMap or Secret, which may become a file's name. */
 export function isConfigMapKey(value: string): Problems {
-  return [...checkFormat(value, CONFIG_MAP_KEY, DNS1123_SUBDOMAIN_MAX_LENGTH), ...leadsOut(value)];
+  const problems = checkFormat(value, CONFIG_MAP_KEY, DNS1123_SUBDOMAIN_MAX_LENGTH);
+  const leading = leadsOut(value);
+  return leading.length === 0 ? problems : [...problems, ...leading];
 }
 
 export function isValidPortNum(port: number): Problems {

@@ -42,7 +42,7 @@ interface Frame {
  * 100. For text that JSON.parse accepts (on other text the answer means nothing).
  */
 export function findDuplicateFields(text: string): string[] {
-  const duplicates = new Set<string>();
+  let duplicates: Set<string> | undefined;
   const stack: Frame[] = [];
   let top: Frame | undefined;
   for (let i = 0; i < text.length; i++) {
@@ -52,7 +52,10 @@ export function findDuplicateFields(text: string): string[] {
         if (top?.keys !== undefined && isKey(text, end + 1)) {
           const raw = text.slice(i + 1, end);
           top.at = raw.includes('\\') ? (JSON.parse(text.slice(i, end + 1)) as string) : raw;
-          if (!top.keys.add(top.at) && duplicates.size < MAX_DUPLICATES) duplicates.add(pathOf(stack));
+          if (!top.keys.add(top.at)) {
+            duplicates ??= new Set();
+            if (duplicates.size < MAX_DUPLICATES) duplicates.add(pathOf(stack));
+          }
         }
         i = end;
         break;
@@ -75,7 +78,7 @@ export function findDuplicateFields(text: string): string[] {
         break;
     }
   }
-  return [...duplicates];
+  return duplicates === undefined ? [] : [...duplicates];
 }
 
 /** The index of the closing quote (of the last character where there is none). */

@@ -119,7 +119,10 @@ export class FieldManager {
    */
   update<T extends ManagedObject>(live: T | undefined, object: T, manager: string, { reset = false } = {}): T {
     const liveEntries = entriesOf(live);
-    const before = this.#managersBefore(liveEntries, entriesOf(object), reset);
+    const entries = entriesOf(object);
+    // What hardly any new object has need not be read.
+    if (live === undefined && entries === undefined) return withEntries(object, this.#entriesOfNew(object, manager));
+    const before = this.#managersBefore(liveEntries, entries, reset);
     if (live !== undefined && before.managers.size === 0) return withEntries(object, undefined);
     if (live === object) return object;
     if (live === undefined && before.managers.size === 0) return withEntries(object, this.#entriesOfNew(object, manager));

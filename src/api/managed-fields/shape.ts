@@ -45,14 +45,20 @@ function atomText(value: object): string {
 }
 
 function isBlank(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return ZEROS.has(value);
+  if (typeof value !== 'object' || value === null) return isZero(value);
   for (const inside of Object.values(value)) if (!isBlank(inside)) return false;
   return true;
 }
 
 /** What leaves without content are. */
 const ZEROS: ReadonlySet<unknown> = new Set(['', 0, false, null, '0', '0s']);
+/** A longer text is not looked up: that would mean to read it. */
+const LONGEST_ZERO = 2;
+
+function isZero(value: unknown): boolean {
+  return (typeof value !== 'string' || value.length <= LONGEST_ZERO) && ZEROS.has(value);
+}
 
 function leafText(value: unknown): string {
-  return ZEROS.has(value) ? JSON.stringify(value) : '_';
+  return isZero(value) ? JSON.stringify(value) : '_';
 }

@@ -14,12 +14,15 @@ import { apiVersionOf, parseApiVersion } from '../../api/scheme.ts';
 import type { Scheme } from '../../api/scheme.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import type { Awaitable } from '../../machinery/awaitable.ts';
 import { isPlainObject } from '../../machinery/deep.ts';
 import { quote } from '../../machinery/go-format.ts';
 import { jsonType } from '../../machinery/go-value.ts';
 import { JsonError, parseJson } from '../../machinery/json.ts';
 import type { ApiRequest } from '../request.ts';
 import type { FieldValidation } from './query-options.ts';
+import { messageOf } from './scope.ts';
+import type { Scope } from './scope.ts';
 
 export const JSON_TYPE = 'application/json';
 export const YAML_TYPE = 'application/yaml';
@@ -48,26 +51,42 @@ export function contentTypeOf(request: Pick<ApiRequest, 'headers'>): string {
 }
 
 /** Throws StatusError (400, 413, 415). `mustBe`: the kind, for the message. */
-export async function parseBody(request: ApiRequest, mustBe: string): Promise<ParsedBody> {
+export function parseBody(request: ApiRequest, mustBe: string): Awaitable<ParsedBody> {
   if (request.body.kind === 'object') return { value: request.body.object, mediaType: JSON_TYPE };
   const mediaType = contentTypeOf(request);
   if (!(ACCEPTED as readonly string[]).includes(mediaType)) throw apierrors.unsupportedMediaType(ACCEPTED);
-  const bytes = await request.body.read();
-  if (mediaType === PROTOBUF_TYPE) return { value: undefined, mediaType, envelope: opened(bytes, mustBe) };
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  return request.body.read().then((bytes) => parseBytes(bytes, mediaType, mustBe));
+}
+
+function parseBytes(read: Uint8Array, mediaType: string, mustBe: string): Awaitable<ParsedBody> {
+  if (mediaType === PROTOBUF_TYPE) return { value: undefined, mediaType, envelope: opened(read, mustBe) };
+  const bytes = Buffer.isBuffer(read) ? read : Buffer.from(read.buffer, read.byteOffset, read.byteLength);
+  const text = bytes.toString('utf8');
+  if (mediaType !== JSON_TYPE) return parseYamlBody(text, mediaType, mustBe);
   try {
-    if (mediaType === JSON_TYPE) return { value: parseJson(bytes, { text }), text, mediaType };
-    // The parser of YAML is large; most servers never see any.
+    return { value: parseJson(bytes, { text }), text, mediaType };
+  } catch (error) {
+    throw unreadable(error, text, mustBe);
+  }
+}
+
+async function parseYamlBody(text: string, mediaType: string, mustBe: string): Promise<ParsedBody> {
+  try {
     return { ...(await yamlWithDuplicates(text)), text, mediaType };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    const isOfJson = error instanceof JsonError && error.kind === 'syntax';
-    throw unrecognized(mustBe, isOfJson ? `couldn't get version/kind; json parse error: ${why}` : why, text);
+    throw unreadable(error, text, mustBe);
   }
+}
+
+function unreadable(error: unknown, text: string, mustBe: string): apierrors.StatusError {
+  const why = error instanceof Error ? error.message : String(error);
+  const isOfJson = error instanceof JsonError && error.kind === 'syntax';
+  return unrecognized(mustBe, isOfJson ? `couldn't get version/kind; json parse error: ${why}` : why, text);
 }
 
 /** Throws YamlError. */
 export async function yamlWithDuplicates(text: string): Promise<{ readonly value: unknown; readonly duplicates?: string }> {
+  // The parser of YAML is large; most servers never see any.
   const { parseYaml, YamlError } = await import('../../api/codec/yaml.ts');
   try {
     return { value: parseYaml(text) };
@@ -98,18 +117,11 @@ function summaryOf(text: string): string {
   return bytes.length > SUMMARY_LENGTH ? `${shown} ...` : shown;
 }
 
-export interface DecodeConfig {
-  readonly scheme: Scheme;
-  /** What the endpoint takes. */
-  readonly kind: GroupVersionKind;
-  readonly fieldValidation: FieldValidation;
-}
-
 /** The normalized object, fresh, its defaults applied. Throws StatusError (400). */
-export function decodeBody(request: ApiRequest, body: ParsedBody, config: DecodeConfig): KubeObject {
-  const { scheme, kind, fieldValidation } = config;
-  const message = scheme.lookup(kind)?.message;
-  if (message === undefined) throw new Error(`the scheme does not know ${kind.kind} in ${apiVersionOf(kind)}`);
+export function decodeBody(request: ApiRequest, body: ParsedBody, scope: Scope, fieldValidation: FieldValidation): KubeObject {
+  const { kind } = scope;
+  const { scheme } = scope.services;
+  const message = messageOf(scope);
   if (body.envelope !== undefined) return identified(decodeEnvelope(body.envelope, message, kind), kind, scheme);
   const { value, text = '' } = body;
   if (!isPlainObject(value))
@@ -192,7 +204,7 @@ function givenKind(value: Record<string, unknown>, kind: GroupVersionKind, text:
     throw unrecognized(kind.kind, why, text);
   }
   const expected = apiVersionOf(kind);
-  const groupVersion = givenVersion === '' ? kind : parseApiVersion(givenVersion);
+  const groupVersion = givenVersion === '' || givenVersion === expected ? kind : parseApiVersion(givenVersion);
   if (groupVersion === undefined) throw unrecognized(kind.kind, `unexpected GroupVersion string: ${givenVersion}`, text);
   const name = givenKindName === '' ? kind.kind : givenKindName;
   if (groupVersion.group !== kind.group || groupVersion.version !== kind.version) {

@@ -131,13 +131,19 @@ describe('answers in protobuf', () => {
 });
 
 describe('watches in protobuf', () => {
-  /** The first events, from their frames. */
-  async function frames(accept: string, count: number): Promise<{ events: EncodedWatchEvent[]; decoded: unknown[] }> {
+  /** Once the watch has begun: reads the first events, from their frames. */
+  type Frames = (count: number) => Promise<{ events: EncodedWatchEvent[]; decoded: unknown[] }>;
+
+  async function watch(accept: string): Promise<Frames> {
     const { body, format } = await handle(t.server, { path: `${PATH}?watch=1`, headers: { accept } });
     if (body.kind !== 'watch') throw new Error('no watch');
     expect(format?.mediaType).toBe(PROTOBUF);
+    return (count) => frames(body.events, count);
+  }
+
+  async function frames(stream: AsyncIterable<EncodedWatchEvent>, count: number): ReturnType<Frames> {
     const events: EncodedWatchEvent[] = [];
-    for await (const event of body.events) if (events.push(event) === count) break;
+    for await (const event of stream) if (events.push(event) === count) break;
     const decoded = events.map((event) => {
       const frame = Buffer.from(event.protobufFrame());
       expect(frame.readUInt32BE(0)).toBe(frame.length - 4);
@@ -155,10 +161,10 @@ describe('watches in protobuf', () => {
 
   test('are frames with their length before them, shared by all who watch', async () => {
     await create('a');
-    const watching = [frames(`${PROTOBUF};stream=watch`, 3), frames(PROTOBUF, 3)];
+    const watching = [await watch(`${PROTOBUF};stream=watch`), await watch(PROTOBUF)];
     await create('b');
     await ask('DELETE', `${PATH}/b`);
-    const [one, other] = await Promise.all(watching);
+    const [one, other] = await Promise.all(watching.map((read) => read(3)));
     expect(one?.events.map(({ type }) => type)).toEqual(['ADDED', 'ADDED', 'DELETED']);
     expect(one?.decoded).toMatchObject([{ metadata: { name: 'a' } }, { metadata: { name: 'b' } }, { metadata: { name: 'b' } }]);
     expect(other?.events[1]?.protobufFrame()).toBe(one?.events[1]?.protobufFrame());
@@ -170,9 +176,9 @@ describe('watches in protobuf', () => {
 
   test('of metadata are shared, too', async () => {
     await create('a');
-    const watching = [frames(METADATA, 2), frames(METADATA, 2)];
+    const watching = [await watch(METADATA), await watch(METADATA)];
     await create('b');
-    const [one, other] = await Promise.all(watching);
+    const [one, other] = await Promise.all(watching.map((read) => read(2)));
     expect(one?.decoded[1]).toMatchObject({ kind: 'PartialObjectMetadata', metadata: { name: 'b' } });
     expect(other?.events[1]?.protobufFrame()).toBe(one?.events[1]?.protobufFrame());
   });

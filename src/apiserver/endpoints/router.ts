@@ -47,17 +47,25 @@ export class Router {
     }
   }
 
-  readonly handle: Handler = async (request) => {
+  readonly handle: Handler = (request) => {
+    try {
+      return this.#serve(request);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  };
+
+  #serve(request: ApiRequest): Promise<ApiResponse> {
     const { info } = request;
     if (info.isResourceRequest) {
       const endpoint = this.#endpoints.get(`${info.apiGroup}/${info.apiVersion}/${info.resource}`);
-      if (endpoint === undefined) return this.#notFound(request);
+      if (endpoint === undefined) return Promise.resolve(this.#notFound(request));
       if (endpoint.deprecation !== undefined) request.warnings.push(endpoint.deprecation);
       return info.subresource === '' ? serveResource(endpoint.scope, request) : this.#serveSubresource(endpoint, request);
     }
     const route = this.#routes.find(({ handles }) => handles(info.path));
-    return route === undefined ? this.#notFound(request) : route.handle(request);
-  };
+    return route === undefined ? Promise.resolve(this.#notFound(request)) : route.handle(request);
+  }
 
   /** Below the groups that are served a Status; elsewhere no more than there is. */
   #notFound({ info: { path } }: ApiRequest): ApiResponse {
@@ -66,7 +74,7 @@ export class Router {
     return { code: 404, body: { kind: 'text', contentType: 'text/plain; charset=utf-8', text: '404 page not found\n' } };
   }
 
-  async #serveSubresource(endpoint: Endpoint, request: ApiRequest): Promise<ApiResponse> {
+  #serveSubresource(endpoint: Endpoint, request: ApiRequest): Promise<ApiResponse> {
     const { info } = request;
     const subresource = endpoint.subresources.get(info.subresource);
     if (subresource === undefined) throw apierrors.genericStatus(404);
@@ -93,7 +101,7 @@ export class Router {
   }
 }
 
-async function serveResource(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
+function serveResource(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { info } = request;
   switch (info.verb) {
     case 'get':

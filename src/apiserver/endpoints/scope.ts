@@ -113,10 +113,16 @@ function resetFieldsOf({ rest, type, subresource }: Scope): readonly (readonly s
   return subresource === '' && type.subresources?.includes('status') === true ? [['status']] : [];
 }
 
+const messages = new WeakMap<Scope, MessageDescriptor>();
+
 export function messageOf(scope: Scope): MessageDescriptor {
-  const known = scope.services.scheme.lookup(scope.kind);
-  if (known === undefined) throw new Error(`the scheme does not know ${scope.kind.kind} in ${apiVersionOf(scope.kind)}`);
-  return known.message;
+  let message = messages.get(scope);
+  if (message === undefined) {
+    message = scope.services.scheme.lookup(scope.kind)?.message;
+    if (message === undefined) throw new Error(`the scheme does not know ${scope.kind.kind} in ${apiVersionOf(scope.kind)}`);
+    messages.set(scope, message);
+  }
+  return message;
 }
 
 /** Which selectors lists of it may have. `name`: only the object of that name. */
@@ -155,6 +161,7 @@ export function admissionAttributes(
   name: string,
   dryRun: boolean,
 ): AdmissionAttributes {
+  // Every field has its place from the beginning: what is filled in later makes no other kind of object.
   return {
     operation,
     kind: scope.kind,
@@ -162,9 +169,14 @@ export function admissionAttributes(
     subresource: scope.subresource,
     namespace: namespaceOf(scope, request),
     name,
+    object: undefined,
+    oldObject: undefined,
+    deleteOptions: undefined,
+    connectOptions: undefined,
     dryRun,
     query: request.query,
     user: request.user as UserInfo,
     warnings: request.warnings,
+    reinvocation: undefined,
   };
 }

@@ -4,6 +4,8 @@ import { decodeObject, DecodeError } from '../../api/codec/index.ts';
 import { withoutNewTimes } from '../../api/managed-fields/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { andThen } from '../../machinery/awaitable.ts';
+import type { Awaitable } from '../../machinery/awaitable.ts';
 import { isPlainObject } from '../../machinery/deep.ts';
 import { FieldPath } from '../../machinery/field.ts';
 import * as field from '../../machinery/field.ts';
@@ -30,8 +32,9 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
   const negotiated = negotiate(request, { transforms: true, tables: rest.get !== undefined, collection: true });
   const query = parseWriteQuery(request.query, 'CreateOptions');
   const { dryRun, fieldManager, fieldValidation } = query;
-  const body = await parseBody(request, scope.kind.kind);
-  const decoded = decodeBody(request, body, { scheme: services.scheme, kind: scope.kind, fieldValidation });
+  const parsed = parseBody(request, scope.kind.kind);
+  const body = parsed instanceof Promise ? await parsed : parsed;
+  const decoded = decodeBody(request, body, scope, fieldValidation);
   // Of a subresource the path has the name: that of the parent.
   const parent = scope.subresource === '' ? '' : request.info.name;
   const given = managed(
@@ -44,7 +47,8 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
   );
   const givenName = parent === '' ? (given.metadata.name ?? '') : parent;
   const attributes = admissionAttributes(scope, request, 'CREATE', givenName, dryRun);
-  const object = await services.admission.admit({ ...attributes, object: given });
+  const admitted = services.admission.admit({ ...attributes, object: given });
+  const object = admitted instanceof Promise ? await admitted : admitted;
   const created = await rest.create(new ScopedContext(scope, request), parent, object, {
     dryRun,
     fieldManager,
@@ -58,17 +62,14 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
 }
 
 export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
-  const { rest, services } = scope;
+  const { rest } = scope;
   if (rest.update === undefined) throw notServed();
   const negotiated = negotiate(request, { transforms: true });
   const query = parseWriteQuery(request.query, 'UpdateOptions');
   const { name } = request.info;
-  const body = await parseBody(request, scope.kind.kind);
-  const decoded = decodeBody(request, body, {
-    scheme: services.scheme,
-    kind: scope.kind,
-    fieldValidation: query.fieldValidation,
-  });
+  const parsed = parseBody(request, scope.kind.kind);
+  const body = parsed instanceof Promise ? await parsed : parsed;
+  const decoded = decodeBody(request, body, scope, query.fieldValidation);
   const object = withNamespace(scope, request, checkName(request, decoded));
   const { uid } = object.metadata;
   const reset = emptiesManagedFields(body.value);
@@ -214,18 +215,18 @@ function checkKind(patched: Record<string, unknown>, { group, version, kind }: S
   );
 }
 
-async function admitUpdate(
+function admitUpdate(
   scope: Scope,
   request: ApiRequest,
   query: WriteQuery,
   object: KubeObject,
   current: KubeObject | undefined,
-): Promise<KubeObject> {
+): Awaitable<KubeObject> {
   const operation = current === undefined ? 'CREATE' : 'UPDATE';
   const attributes = admissionAttributes(scope, request, operation, request.info.name, query.dryRun);
   if (current === undefined) return scope.services.admission.admit({ ...attributes, object });
-  const admitted = await scope.services.admission.admit({ ...attributes, object, oldObject: current });
-  return withoutNewTimes(admitted, current);
+  const admitted = scope.services.admission.admit({ ...attributes, object, oldObject: current });
+  return andThen(admitted, (made) => withoutNewTimes(made, current));
 }
 
 function updateOptions(scope: Scope, request: ApiRequest, query: WriteQuery): UpdateOptions {

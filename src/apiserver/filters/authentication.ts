@@ -2,6 +2,7 @@
 // any, only health and version are answered.
 
 import * as apierrors from '../../machinery/apierrors.ts';
+import type { Awaitable } from '../../machinery/awaitable.ts';
 import { ANONYMOUS, AUTHENTICATED_GROUP } from '../authentication/authenticator.ts';
 import type { Authenticator } from '../authentication/authenticator.ts';
 import type { ApiRequest, ApiResponse, Filter, UserInfo } from '../request.ts';
@@ -10,19 +11,32 @@ const ANONYMOUS_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/re
 
 export function authentication(authenticators: readonly Authenticator[]): Filter {
   return (next) => {
-    const authenticated = async (request: ApiRequest): Promise<ApiResponse> => {
-      request.user = await authenticate(request, authenticators);
+    const proceed = (request: ApiRequest, user: UserInfo): Promise<ApiResponse> => {
+      request.user = user;
       return next(request);
     };
-    // In-process requests bring their user.
-    return (request) => (request.user === undefined ? authenticated(request) : next(request));
+    return (request) => {
+      // In-process requests bring their user.
+      if (request.user !== undefined) return next(request);
+      try {
+        const user = authenticate(request, authenticators, 0);
+        return user instanceof Promise ? user.then((known) => proceed(request, known)) : proceed(request, user);
+      } catch (error) {
+        return Promise.reject(error);
+      }
+    };
   };
 }
 
-async function authenticate(request: ApiRequest, authenticators: readonly Authenticator[]): Promise<UserInfo> {
-  for (const authenticator of authenticators) {
-    const answer = authenticator.authenticate(request);
-    const user = answer instanceof Promise ? await answer : answer;
+/** Asks the authenticators from the one at `from` on. Answers at once as long as those asked do. */
+function authenticate(request: ApiRequest, authenticators: readonly Authenticator[], from: number): Awaitable<UserInfo> {
+  for (let n = from; n < authenticators.length; n++) {
+    const user = (authenticators[n] as Authenticator).authenticate(request);
+    if (user instanceof Promise) {
+      return user.then((found) =>
+        found === undefined ? authenticate(request, authenticators, n + 1) : withAuthenticatedGroup(found),
+      );
+    }
     if (user !== undefined) return withAuthenticatedGroup(user);
   }
   const hasCredentials = request.headers['authorization'] !== undefined;
@@ -36,14 +50,14 @@ export function isAnonymousPath(path: string): boolean {
   return path.startsWith('/livez/') || path.startsWith('/readyz/') || path.startsWith('/healthz/');
 }
 
-const known = new WeakMap<UserInfo, UserInfo>();
+const completed = new WeakMap<UserInfo, UserInfo>();
 
 function withAuthenticatedGroup(user: UserInfo): UserInfo {
   if (user.groups.includes(AUTHENTICATED_GROUP)) return user;
-  let complete = known.get(user);
+  let complete = completed.get(user);
   if (complete === undefined) {
     complete = { ...user, groups: [...user.groups, AUTHENTICATED_GROUP] };
-    known.set(user, complete);
+    completed.set(user, complete);
   }
   return complete;
 }

@@ -32,16 +32,20 @@ export class RequestMetrics {
     this.#clock = config.clock;
   }
 
-  readonly filter: Filter = (next) => async (request) => {
+  readonly filter: Filter = (next) => (request) => {
     const start = this.#clock.monotonic();
     this.#inFlight++;
-    try {
-      const response = await next(request);
-      this.#observe(request, response.code, (this.#clock.monotonic() - start) / 1000);
-      return response;
-    } finally {
-      this.#inFlight--;
-    }
+    return next(request).then(
+      (response) => {
+        this.#inFlight--;
+        this.#observe(request, response.code, (this.#clock.monotonic() - start) / 1000);
+        return response;
+      },
+      (error: unknown) => {
+        this.#inFlight--;
+        throw error;
+      },
+    );
   };
 
   #observe({ info }: ApiRequest, code: number, seconds: number): void {

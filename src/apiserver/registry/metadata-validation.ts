@@ -8,6 +8,12 @@ import * as validation from '../../machinery/validation.ts';
 import { deepEqual } from '../../machinery/deep.ts';
 
 const METADATA = new FieldPath('metadata');
+const GENERATE_NAME = METADATA.child('generateName');
+const NAMESPACE = METADATA.child('namespace');
+const LABELS = METADATA.child('labels');
+const ANNOTATIONS = METADATA.child('annotations');
+const OWNER_REFERENCES = METADATA.child('ownerReferences');
+const FINALIZERS = METADATA.child('finalizers');
 /** Of all annotations together, keys included. */
 const MAX_ANNOTATIONS_BYTES = 256 * 1024;
 
@@ -53,9 +59,7 @@ export function validateMetadataUpdate(object: KubeObject, old: KubeObject, rule
 
 function validateGenerateName(generateName: string, rules: NameRules): FieldErrorList {
   if (generateName === '') return [];
-  return nameProblems(generateName, true, rules).map((problem) =>
-    field.invalid(METADATA.child('generateName'), generateName, problem),
-  );
+  return nameProblems(generateName, true, rules).map((problem) => field.invalid(GENERATE_NAME, generateName, problem));
 }
 
 function nameProblems(name: string, prefix: boolean, rules: NameRules): readonly string[] {
@@ -84,7 +88,7 @@ function withoutTrailingDash(name: string): string {
 }
 
 function validateNamespace(namespace: string, namespaced: boolean): FieldErrorList {
-  const at = METADATA.child('namespace');
+  const at = NAMESPACE;
   if (!namespaced) return namespace === '' ? [] : [field.forbidden(at, 'not allowed on this type')];
   if (namespace === '') return [field.required(at)];
   return validation.isDNS1123Label(namespace).map((problem) => field.invalid(at, namespace, problem));
@@ -96,16 +100,16 @@ function validateCommon({ metadata }: KubeObject, { anyFinalizer = false }: Name
   if (metadata.generation !== undefined && metadata.generation < 0) {
     errors.push(field.invalid(METADATA.child('generation'), metadata.generation, validation.IS_NEGATIVE_MESSAGE));
   }
-  errors.push(...validation.validateLabels(metadata.labels, METADATA.child('labels')));
-  errors.push(...validateAnnotations(metadata.annotations));
-  errors.push(...validateOwnerReferences(metadata.ownerReferences ?? []));
-  errors.push(...validateFinalizers(metadata.finalizers ?? [], anyFinalizer));
+  const { labels, annotations, ownerReferences, finalizers } = metadata;
+  if (labels !== undefined) errors.push(...validation.validateLabels(labels, LABELS));
+  if (annotations !== undefined) errors.push(...validateAnnotations(annotations));
+  if (ownerReferences !== undefined) errors.push(...validateOwnerReferences(ownerReferences));
+  if (finalizers !== undefined) errors.push(...validateFinalizers(finalizers, anyFinalizer));
   return errors;
 }
 
-function validateAnnotations(annotations: Readonly<Record<string, string>> | undefined): FieldErrorList {
-  if (annotations === undefined) return [];
-  const at = METADATA.child('annotations');
+function validateAnnotations(annotations: Readonly<Record<string, string>>): FieldErrorList {
+  const at = ANNOTATIONS;
   const errors: FieldErrorList = [];
   let size = 0;
   for (const [key, value] of Object.entries(annotations)) {
@@ -121,7 +125,7 @@ type OwnerReferences = NonNullable<KubeObject['metadata']['ownerReferences']>;
 
 /** Mistakes are told of the list: clients of upstream's know no index here. */
 function validateOwnerReferences(references: OwnerReferences): FieldErrorList {
-  const at = METADATA.child('ownerReferences');
+  const at = OWNER_REFERENCES;
   const errors: FieldErrorList = [];
   let controller: string | undefined;
   for (const { apiVersion, kind, name, uid, controller: isController } of references) {
@@ -148,7 +152,7 @@ function validateOwnerReferences(references: OwnerReferences): FieldErrorList {
 const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
 
 function validateFinalizers(finalizers: readonly string[], anyFinalizer: boolean): FieldErrorList {
-  const at = METADATA.child('finalizers');
+  const at = FINALIZERS;
   const errors: FieldErrorList = [];
   for (const [index, finalizer] of finalizers.entries()) {
     for (const problem of validation.isQualifiedName(finalizer)) errors.push(field.invalid(at, finalizer, problem));
@@ -171,5 +175,5 @@ function validateFinalizersUpdate(object: KubeObject, old: KubeObject): FieldErr
   if (added.length === 0) return [];
   const list = added.map((finalizer) => JSON.stringify(finalizer)).join(', ');
   const message = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`;
-  return [field.forbidden(METADATA.child('finalizers'), message)];
+  return [field.forbidden(FINALIZERS, message)];
 }

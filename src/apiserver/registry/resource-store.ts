@@ -193,7 +193,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
             metadata: { ...object.metadata, name: generateName(object.metadata.generateName as string, this.#random) },
           }
         : object;
-      const prepared = await this.#prepareCreate(context, named as T, strategyContext, options);
+      const preparing = this.#prepareCreate(context, named as T, strategyContext, options);
+      const prepared = preparing instanceof Promise ? await preparing : preparing;
       if ((object.metadata.resourceVersion ?? '') !== '' && object.metadata.resourceVersion !== '0') {
         await prepared.rollback();
         throw apierrors.badRequest('resourceVersion should not be set on objects to be created');
@@ -209,22 +210,34 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   }
 
   /** The object as it would be written (prepared, valid, and admitted), and what is reserved for it. */
-  async #prepareCreate(
+  #prepareCreate(
     context: RequestContext,
     object: T,
     strategyContext: StrategyContext,
     options: Pick<CreateOptions, 'validate'>,
-  ): Promise<Reservation<T>> {
+  ): Awaitable<Reservation<T>> {
     const { strategy } = this;
     let prepared = inNamespace(object, context.namespace);
     const generation = Boolean(strategy.generation) && (strategy.initialGeneration ?? 1);
     prepared = fillForCreate(prepared, strategyContext.now, this.#random, generation || undefined);
     if (strategy.prepareForCreate !== undefined) prepared = strategy.prepareForCreate(prepared, strategyContext);
-    const reservation =
-      strategy.reserveForCreate === undefined
-        ? nothingReserved(prepared)
-        : await strategy.reserveForCreate(prepared, strategyContext);
-    prepared = reservation.object;
+    const reservation = strategy.reserveForCreate?.(prepared, strategyContext) ?? nothingReserved(prepared);
+    return andThen(reservation, (reserved) => this.#checkCreate(context, reserved, strategyContext, options));
+  }
+
+  /** What was reserved is given back if the object is refused. */
+  #checkCreate(
+    context: RequestContext,
+    reservation: Reservation<T>,
+    strategyContext: StrategyContext,
+    options: Pick<CreateOptions, 'validate'>,
+  ): Awaitable<Reservation<T>> {
+    const { strategy } = this;
+    const prepared = reservation.object;
+    const refused = async (error: unknown): Promise<never> => {
+      await reservation.rollback();
+      throw error;
+    };
     try {
       const errors = strategy.validate(prepared, strategyContext);
       errors.unshift(...validateMetadata(prepared, this.type.namespaced, strategy));
@@ -232,12 +245,11 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       if (strategy.warningsOnCreate !== undefined) {
         context.warnings.push(...strategy.warningsOnCreate(prepared, strategyContext));
       }
-      await options.validate?.(prepared, undefined);
+      const validated = options.validate?.(prepared, undefined);
+      return validated instanceof Promise ? validated.then(() => reservation, refused) : reservation;
     } catch (error) {
-      await reservation.rollback();
-      throw error;
+      return refused(error);
     }
-    return reservation;
   }
 
   async #insert(reservation: Reservation<T>, context: StrategyContext): Promise<EncodedObject> {
@@ -255,7 +267,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       if (!isOutcomeUnknown(error)) await reservation.rollback();
       throw error;
     }
-    await reservation.commit();
+    const committed = reservation.commit();
+    if (committed instanceof Promise) await committed;
     return this.#cache.written(kv);
   }
 

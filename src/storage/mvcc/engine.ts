@@ -155,17 +155,19 @@ export class MvccEngine implements Storage {
     return this.#store.revision;
   }
 
-  async create(key: string, value: Uint8Array, options: { readonly ttlMs?: number } = {}): Promise<KeyValue> {
-    assertKey(key);
-    for (;;) {
+  create(key: string, value: Uint8Array, options: { readonly ttlMs?: number } = {}): Promise<KeyValue> {
+    try {
+      assertKey(key);
       this.#checkWritable();
       const pending = this.#pending.get(key);
       const current = this.#head(key, pending);
-      if (current === undefined) {
-        const written = this.#put(key, value, undefined, options.ttlMs);
-        return written instanceof Promise ? await written : written;
-      }
-      if (await this.#isCommitted(pending)) throw new StorageError('KeyExists', `${key} exists already`, { key });
+      if (current === undefined) return Promise.resolve(this.#put(key, value, undefined, options.ttlMs));
+      return this.#isCommitted(pending).then((exists) => {
+        if (exists) throw new StorageError('KeyExists', `${key} exists already`, { key });
+        return this.create(key, value, options);
+      });
+    } catch (error) {
+      return Promise.reject(error);
     }
   }
 

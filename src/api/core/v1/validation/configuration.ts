@@ -8,6 +8,7 @@ import * as validation from '../../../../machinery/validation.ts';
 import type { ConfigMap, Secret } from './types.ts';
 import { immutable, invalidEach, WHOLE } from './common.ts';
 
+const DATA = field.path('data');
 /** The most bytes that the data of a ConfigMap or Secret may have. */
 const MAX_DATA_SIZE = 1024 * 1024;
 const FOR_EVER = 'field is immutable when `immutable` is set';
@@ -16,10 +17,10 @@ export function validateConfigMap(configMap: ConfigMap): FieldErrorList {
   const errors: FieldErrorList = [];
   let size = 0;
   for (const [key, value] of Object.entries(configMap.data ?? {})) {
-    const path = field.path('data').key(key);
-    errors.push(...invalidEach(path, key, validation.isConfigMapKey(key)));
-    if (Object.hasOwn(configMap.binaryData ?? {}, key)) {
-      errors.push(field.invalid(path, key, 'duplicate of key present in binaryData'));
+    const problems = validation.isConfigMapKey(key);
+    if (problems.length > 0) errors.push(...invalidEach(DATA.key(key), key, problems));
+    if (configMap.binaryData !== undefined && Object.hasOwn(configMap.binaryData, key)) {
+      errors.push(field.invalid(DATA.key(key), key, 'duplicate of key present in binaryData'));
     }
     size += Buffer.byteLength(value);
   }
@@ -42,7 +43,6 @@ export function validateConfigMapUpdate(configMap: ConfigMap, old: ConfigMap): F
   return [...errors, ...validateConfigMap(configMap)];
 }
 
-const DATA = field.path('data');
 const ACCOUNT_NAME = 'kubernetes.io/service-account.name';
 
 export function validateSecret(secret: Secret): FieldErrorList {
