@@ -175,6 +175,10 @@ export class SchedulingAlgorithm {
     const first = this.#nextStart % nodes.length;
     let looked = 0;
     let known = 0;
+    const refused = new Map<string, number>();
+    const refusedBy = ({ plugin = '' }: Status, count: number): void => {
+      refused.set(plugin, (refused.get(plugin) ?? 0) + count);
+    };
     for (let position = first; looked < nodes.length && passed < wanted; looked++) {
       const node = nodes[position] as NodeInfo;
       const answer =
@@ -195,13 +199,18 @@ export class SchedulingAlgorithm {
         known += run;
         looked += run;
         position += run;
-      } else statuses.set(node, answer, filter === undefined ? undefined : position);
+        refusedBy(answer, 1 + run);
+      } else {
+        statuses.set(node, answer, filter === undefined ? undefined : position);
+        refusedBy(answer, 1);
+      }
       if (++position === nodes.length) position = 0;
     }
     if (answers !== undefined) {
       statuses.setKnown({ snapshot: this.#snapshot, answers, start: first, count: looked, refused: known, own });
     }
     feasible.length = passed;
+    framework.nodesLookedAt(state, looked, refused);
     framework.pointRan('Filter', passed === 0 ? 'Unschedulable' : 'Success', start);
     return feasible;
   }

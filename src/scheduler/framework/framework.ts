@@ -1,6 +1,7 @@
 // One profile at work: its plugins at each extension point, and the rules by which their answers come together.
 
 import type { Clock } from '../../machinery/clock.ts';
+import type { Counter } from '../../machinery/instruments.ts';
 import { type CycleState, type StateKey, stateKey } from './cycle-state.ts';
 import type { ClusterEventWithHint } from './events.ts';
 import { ALL_ACTIONS, clusterEvent } from './events.ts';
@@ -121,6 +122,13 @@ export class Framework {
   /** One plugin's scores, before they are added up, and the sums. Kept, so that a cycle allocates nothing for them. */
   readonly #scores: number[] = [];
   readonly #totals: number[] = [];
+  /** By plugin, for each extension point: how often it was asked. */
+  readonly #asked = {
+    PreFilter: new Map<string, Counter>(),
+    Filter: new Map<string, Counter>(),
+    PreScore: new Map<string, Counter>(),
+    Score: new Map<string, Counter>(),
+  };
   readonly #filterMemo = new NodeMemo<Answer>(undefined);
   readonly #scoreMemo = new NodeMemo<number>(0);
 
@@ -156,6 +164,27 @@ export class Framework {
     this.#metrics?.pointRan(point, code, this.profileName, start);
   }
 
+  #wasAsked(point: 'PreFilter' | 'Filter' | 'PreScore' | 'Score', plugin: string, times: number): void {
+    if (this.#metrics === undefined) return;
+    const counters = this.#asked[point];
+    let counter = counters.get(plugin);
+    if (counter === undefined) {
+      counter = this.#metrics.evaluations(plugin, point, this.profileName);
+      counters.set(plugin, counter);
+    }
+    counter.value += times;
+  }
+
+  /** So many nodes were looked at for the pod of this cycle. `refused`: how many of them by which plugin. */
+  nodesLookedAt(state: CycleState, count: number, refused: ReadonlyMap<string, number>): void {
+    let left = count;
+    for (const { name } of this.activeFilters(state)) {
+      this.#wasAsked('Filter', name, left);
+      // The next one is not asked about those.
+      left -= refused.get(name) ?? 0;
+    }
+  }
+
   /** Every plugin that can refuse a pod, with the events that may change its mind. */
   eventRegistrations(): ReadonlyMap<string, readonly ClusterEventWithHint[]> {
     const { preEnqueue, preFilter, filter, reserve, permit } = this.plugins;
@@ -182,6 +211,7 @@ export class Framework {
     let refusal: Status | undefined;
     for (const plugin of plugins.preFilter) {
       const answer = plugin.preFilter(state, pod, nodes);
+      if (!(answer instanceof Status && answer.code === 'Skip')) this.#wasAsked('PreFilter', plugin.name, 1);
       if (answer === undefined) continue;
       if (answer instanceof Status) {
         if (answer.code === 'Skip') {
@@ -382,6 +412,7 @@ export class Framework {
     const skipped: string[] = [];
     for (const plugin of this.#pluginsOf(state).preScore) {
       const answer = plugin.preScore(state, pod, nodes);
+      if (answer?.code !== 'Skip') this.#wasAsked('PreScore', plugin.name, 1);
       if (answer === undefined) continue;
       if (answer.code !== 'Skip') return asError(answer, plugin, 'PreScore');
       skipped.push(plugin.name);
@@ -417,6 +448,7 @@ export class Framework {
     const totals = this.#totals;
     totals.length = nodes.length;
     const { all, remembered, others } = state.read(ACTIVE_SCORES) ?? this.#activeOf(state).scores.of([]);
+    for (const { plugin } of all) this.#wasAsked('Score', plugin.name, nodes.length);
     const template = positions === undefined || layout === undefined ? undefined : templateOf(remembered, pod);
     const answers = template === undefined || layout === undefined ? undefined : this.#scoreMemo.of(template, layout);
     if (positions === undefined || answers === undefined) {

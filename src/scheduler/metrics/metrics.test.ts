@@ -115,6 +115,19 @@ describe('the metrics of a scheduler', () => {
       expect(before.get(key), key).toBeGreaterThan(0);
     }
     expect(before.get('scheduler_event_handling_duration_seconds_count{event="NodeAdd"}')).toBe(1);
+    // There is one node to ask about, and with one that fits nobody is asked for scores.
+    const attempted = ['scheduled', 'unschedulable'].reduce(
+      (sum, result) => sum + (before.get(`scheduler_schedule_attempts_total{result="${result}",${profile}}`) ?? 0),
+      0,
+    );
+    const asked = (values: ReadonlyMap<string, number>, plugin: string, point: string): number | undefined =>
+      values.get(`scheduler_plugin_evaluation_total{plugin="${plugin}",extension_point="${point}",${profile}}`);
+    expect(asked(before, 'NodeResourcesFit', 'Filter')).toBe(attempted);
+    // It comes later: about a node without room it is not asked.
+    expect(asked(before, 'PodTopologySpread', 'Filter') ?? 0).toBeLessThan(attempted);
+    expect(asked(before, 'NodeResourcesFit', 'Score')).toBeUndefined();
+    // It has nothing to say of pods without affinity.
+    expect(asked(before, 'NodeAffinity', 'PreFilter')).toBeUndefined();
 
     await cluster.addPod('important', { cpu: '1' }, { priorityClassName: 'system-cluster-critical' });
     await cluster.clock.advance('5s');
@@ -127,10 +140,19 @@ describe('the metrics of a scheduler', () => {
     const attempts = 'scheduler_preemption_attempts_total';
     expect(after.get(attempts)).toBeGreaterThan(before.get(attempts) ?? Number.NaN);
 
+    await cluster.addNode('other', { allocatable: { cpu: '500m', memory: '4Gi', pods: '10' } });
     await cluster.addNode('small', { allocatable: { cpu: '500m', memory: '4Gi', pods: '10' } });
     await cluster.clock.advance('1s');
     const hint = 'plugin="NodeResourcesFit",event="NodeAdd",hint="QueueSkip"';
-    const hinted = read(running.metricsText()).get(`scheduler_queueing_hint_execution_duration_seconds_count{${hint}}`);
+    const terms = [{ matchExpressions: [{ key: 'slow', operator: 'DoesNotExist' as const }] }];
+    const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } } };
+    await cluster.addPod('tiny', { cpu: '10m' }, { affinity });
+    await cluster.untilBound('tiny');
+    const last = read(running.metricsText());
+    expect(asked(last, 'NodeResourcesFit', 'Score')).toBe(2);
+    expect(asked(last, 'NodeAffinity', 'PreFilter')).toBe(1);
+    expect(asked(last, 'NodeAffinity', 'Filter')).toBe(3);
+    const hinted = last.get(`scheduler_queueing_hint_execution_duration_seconds_count{${hint}}`);
     expect(hinted).toBeGreaterThanOrEqual(1);
     await cluster.stop();
     // Nobody schedules any more: what waits is somebody else's.

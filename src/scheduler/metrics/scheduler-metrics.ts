@@ -72,6 +72,13 @@ export class SchedulerMetrics {
     'extension_point',
     'status',
   );
+  readonly #evaluations = counters(
+    'plugin_evaluation_total',
+    'How often plugins were asked: about a pod (PreFilter, PreScore), or about a node for it (Filter, Score).',
+    'plugin',
+    'extension_point',
+    'profile',
+  );
   readonly #incoming = counters('queue_incoming_pods_total', 'Pods that came into a queue, by why.', 'queue', 'event');
   readonly #podAttempts = histograms(
     'pod_scheduling_attempts',
@@ -163,6 +170,11 @@ export class SchedulerMetrics {
     this.#points.with(point, status, profile).observe(this.#since(start));
   }
 
+  /** What counts how often this plugin is asked. Answers that are remembered count as others do. */
+  evaluations(plugin: string, point: 'PreFilter' | 'Filter' | 'PreScore' | 'Score', profile: string): Counter {
+    return this.#evaluations.with(plugin, point, profile);
+  }
+
   pluginRan(plugin: string, point: string, status: Code, start: number): void {
     this.#plugins.with(plugin, point, status).observe(this.#since(start));
   }
@@ -203,7 +215,7 @@ export class SchedulerMetrics {
   text(): string {
     const gauges = this.#gauges?.();
     return [
-      ...[this.#attempts, this.#incoming, this.#flushed, this.#preemptions, this.#evictions].map(counterText),
+      ...[this.#attempts, this.#evaluations, this.#incoming, this.#flushed, this.#preemptions, this.#evictions].map(counterText),
       ...[
         this.#attemptDuration,
         this.#algorithm,
