@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import { Api } from '../testing/api.ts';
+import { startTestServer } from '../testing/server.ts';
+import type { TestServer } from '../testing/server.ts';
+
+const PODS = '/api/v1/namespaces/default/pods';
+const ZONE = 'topology.kubernetes.io/zone';
+const REGION = 'topology.kubernetes.io/region';
+
+let t: TestServer;
+let api: Api;
+beforeEach(async () => {
+  t = await startTestServer();
+  api = new Api(t.server);
+  const node = (name: string, labels?: object) => api.post('/api/v1/nodes', { metadata: { name, labels } });
+  await node('both', { [ZONE]: 'z', [REGION]: 'r', 'kubernetes.io/os': 'linux' });
+  await node('zoned', { [ZONE]: 'z' });
+  await node('bare');
+});
+afterEach(async () => {
+  await t.stop();
+  expect(t.logger.errors).toEqual([]);
+});
+
+const pod = (labels: object | undefined, nodeName?: string) => ({
+  metadata: { name: 'p', labels },
+  spec: { containers: [{ name: 'c', image: 'i' }], nodeName },
+});
+const labels = async () => (await api.get(`${PODS}/p`)).json.metadata.labels;
+const binding = (name: string, metadata: object = {}) => ({
+  metadata: { name: 'p', ...metadata },
+  target: { kind: 'Node', name },
+});
+
+const CASES: [node: string, own: object | undefined, then: object | undefined][] = [
+  ['both', { a: 'b' }, { a: 'b', [ZONE]: 'z', [REGION]: 'r' }],
+  ['both', { [ZONE]: 'mine' }, { [ZONE]: 'z', [REGION]: 'r' }],
+  ['zoned', { [REGION]: 'mine' }, { [ZONE]: 'z', [REGION]: 'mine' }],
+  ['zoned', undefined, { [ZONE]: 'z' }],
+  ['bare', { [ZONE]: 'mine' }, { [ZONE]: 'mine' }],
+  ['unknown', undefined, undefined],
+];
+
+test.each(CASES)('a pod that is bound to the node %s with labels %j', async (node, own, then) => {
+  await api.post(PODS, pod(own));
+  expect((await api.post(`${PODS}/p/binding`, binding(node))).code).toBe(201);
+  expect(await labels()).toEqual(then);
+});
+
+test.each(CASES)('a pod that is made for the node %s with labels %j', async (node, own, then) => {
+  expect((await api.post(PODS, pod(own, node))).code).toBe(201);
+  expect(await labels()).toEqual(then);
+});
+
+test("a binding's own labels stay, but for those of the node", async () => {
+  await api.post(PODS, pod({ a: 'pod', b: 'pod' }));
+  await api.post(`${PODS}/p/binding`, binding('zoned', { labels: { a: 'binding', [ZONE]: 'binding' } }));
+  expect(await labels()).toEqual({ a: 'binding', b: 'pod', [ZONE]: 'z' });
+});
+
+test('a pod without a node has nothing to tell, and one that is bound in the older way tells nothing', async () => {
+  await api.post(PODS, pod(undefined));
+  expect(await labels()).toBeUndefined();
+  expect((await api.post('/api/v1/namespaces/default/bindings', binding('both'))).code).toBe(201);
+  expect(await labels()).toBeUndefined();
+});
+
+test('labels that are taken away later stay away', async () => {
+  await api.post(PODS, pod(undefined, 'zoned'));
+  await api.patch(`${PODS}/p`, { metadata: { labels: null } });
+  expect(await labels()).toBeUndefined();
+});
