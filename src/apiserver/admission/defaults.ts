@@ -18,6 +18,7 @@ import type { PodSecurityServices } from './pod-security/index.ts';
 import { MutatingAdmissionPolicy } from './policy/mutating/index.ts';
 import type { PolicyServices } from './policy/services.ts';
 import { ValidatingAdmissionPolicy } from './policy/validating/index.ts';
+import { PodResizeValidator } from './pod-resize-validator.ts';
 import { PodTopologyLabels } from './pod-topology-labels.ts';
 import { Priority } from './priority/index.ts';
 import { ResourceQuotaAdmission } from './resource-quota/index.ts';
@@ -59,6 +60,7 @@ export function defaultAdmissionPlugins(services: AdmissionServices, disabled: r
     new CertificateSubjectRestriction(),
     new DefaultIngressClass(services),
     new PodTopologyLabels(services),
+    new PodResizeValidator(services),
     new MutatingAdmissionPolicy(services),
     new ValidatingAdmissionPolicy(services),
     // The last: whatever is refused for another reason is not charged.

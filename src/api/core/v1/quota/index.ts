@@ -3,5 +3,5 @@
 export { addAmounts, amountsOf, amountsText, growth, listOf, only, sameAmounts } from './amounts.ts';
 export type { Amounts } from './amounts.ts';
 export { isInScopes, limitedNames, scopesOf } from './scopes.ts';
-export { countName, evaluatorOf, isUncounted, resourceOfLimit } from './usage.ts';
+export { countName, evaluatorOf, isUncounted, podAmounts, resourceOfLimit } from './usage.ts';
 export type { GroupResource, QuotaEvaluator } from './usage.ts';

@@ -68,7 +68,8 @@ function podUsage(pod: Immutable<core.Pod>, nowMs: number): Amounts {
   return addAmounts(counted, computeUsage(podAmounts(pod, 'requests'), podAmounts(pod, 'limits')));
 }
 
-function podAmounts({ spec }: Immutable<core.Pod>, of: 'requests' | 'limits'): Amounts {
+/** What a pod takes all in all, its overhead included. */
+export function podAmounts({ spec }: Immutable<core.Pod>, of: 'requests' | 'limits'): Amounts {
   // What the pod says as a whole counts, not what its containers do.
   const total = new Map([...aggregateContainerResources(spec, of), ...amountsOf(spec.resources?.[of])]);
   for (const [name, amount] of amountsOf(spec.overhead)) {

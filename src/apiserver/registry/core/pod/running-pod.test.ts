@@ -16,6 +16,7 @@ let api: Api;
 beforeEach(async () => {
   t = await startTestServer();
   api = new Api(t.server);
+  await api.post('/api/v1/nodes', { metadata: { name: 'n1' }, status: { allocatable: { cpu: '4', memory: '4Gi' } } });
   const created = await api.post(
     PATH,
     'apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: a}}\nspec: {nodeName: n1, containers: [{name: c, image: x, resources: {requests: {cpu: 1}}}]}',
