@@ -175,10 +175,7 @@ export class SchedulingAlgorithm {
     const first = this.#nextStart % nodes.length;
     let looked = 0;
     let known = 0;
-    const refused = new Map<string, number>();
-    const refusedBy = ({ plugin = '' }: Status, count: number): void => {
-      refused.set(plugin, (refused.get(plugin) ?? 0) + count);
-    };
+    const refused = new Refusals();
     for (let position = first; looked < nodes.length && passed < wanted; looked++) {
       const node = nodes[position] as NodeInfo;
       const answer =
@@ -199,10 +196,10 @@ export class SchedulingAlgorithm {
         known += run;
         looked += run;
         position += run;
-        refusedBy(answer, 1 + run);
+        refused.add(answer, 1 + run);
       } else {
         statuses.set(node, answer, filter === undefined ? undefined : position);
-        refusedBy(answer, 1);
+        refused.add(answer, 1);
       }
       if (++position === nodes.length) position = 0;
     }
@@ -210,7 +207,7 @@ export class SchedulingAlgorithm {
       statuses.setKnown({ snapshot: this.#snapshot, answers, start: first, count: looked, refused: known, own });
     }
     feasible.length = passed;
-    framework.nodesLookedAt(state, looked, refused);
+    framework.nodesLookedAt(state, looked, refused.byPlugin());
     framework.pointRan('Filter', passed === 0 ? 'Unschedulable' : 'Success', start);
     return feasible;
   }
@@ -265,6 +262,29 @@ export class SchedulingAlgorithm {
     let index = 0;
     while (scores[index] !== highest || skip-- > 0) index++;
     return feasible[index] as NodeInfo;
+  }
+}
+
+/** How many nodes were refused by which plugin. */
+class Refusals {
+  readonly #byPlugin = new Map<string, number>();
+  /** Not yet in #byPlugin: mostly, many nodes one after the other are refused by the same. */
+  #plugin: string | undefined;
+  #times = 0;
+
+  add({ plugin }: Status, times: number): void {
+    if (plugin !== this.#plugin) {
+      this.byPlugin();
+      this.#plugin = plugin;
+    }
+    this.#times += times;
+  }
+
+  byPlugin(): ReadonlyMap<string, number> {
+    const plugin = this.#plugin ?? '';
+    if (this.#times > 0) this.#byPlugin.set(plugin, (this.#byPlugin.get(plugin) ?? 0) + this.#times);
+    this.#times = 0;
+    return this.#byPlugin;
   }
 }
 
