@@ -2,6 +2,8 @@
 
 import { type NamespaceLabels, termMatches } from '../../framework/affinity-terms.ts';
 import type { NodeInfo } from '../../framework/node-info.ts';
+import type { NodeAnswers } from '../../framework/node-memo.ts';
+import type { Answer } from '../../framework/plugin.ts';
 import type { PodInfo } from '../../framework/pod-info.ts';
 import { topologyValue } from '../topology/labels.ts';
 import type { DomainCounts } from '../topology/tally.ts';
@@ -39,6 +41,8 @@ export class Existing {
 }
 
 export class AffinityState {
+  /** What is known of nodes from other pods, if that can be; not for a copy, on which pods are tried. */
+  readonly known: NodeAnswers<Answer> | undefined;
   readonly #affinity: readonly OwnTerm[];
   readonly #antiAffinity: readonly OwnTerm[];
   readonly #existing: Existing;
@@ -52,8 +56,10 @@ export class AffinityState {
     antiAffinity: readonly OwnTerm[],
     existing: Existing,
     firstOfItsKind: boolean,
+    known?: NodeAnswers<Answer>,
     trial: Map<string, Map<string, number>> = new Map(),
   ) {
+    this.known = known;
     this.#affinity = affinity;
     this.#antiAffinity = antiAffinity;
     this.#existing = existing;
@@ -68,6 +74,7 @@ export class AffinityState {
       this.#antiAffinity.map(copy),
       this.#existing,
       this.#firstOfItsKind,
+      undefined,
       new Map(Array.from(this.#trial, ([key, counts]) => [key, new Map(counts)])),
     );
   }

@@ -12,6 +12,7 @@ import { type CycleState, type StateKey, stateKey } from '../../framework/cycle-
 import type { ClusterEventWithHint } from '../../framework/events.ts';
 import type { Handle, PluginRegistration } from '../../framework/handle.ts';
 import type { NodeInfo } from '../../framework/node-info.ts';
+import { layoutOf, type NodeAnswers, NodeMemo } from '../../framework/node-memo.ts';
 import {
   type Answer,
   type FilterPlugin,
@@ -29,7 +30,7 @@ import { TallyCache } from '../topology/tally-cache.ts';
 import { AffinityState, Existing, type OwnTerm } from './affinity-state.ts';
 import { affinityEvents } from './hints.ts';
 import { Namespaces } from './namespaces.ts';
-import { TermIndex } from './term-index.ts';
+import { type IndexedTerm, TermIndex } from './term-index.ts';
 
 const NAME = 'InterPodAffinity';
 const AFFINITY = new Status('UnschedulableAndUnresolvable', ["node(s) didn't match pod affinity rules"], NAME);
@@ -39,6 +40,9 @@ const SKIP = new Status('Skip', [], NAME);
 
 const REQUIRED: StateKey<AffinityState> = stateKey(`${NAME}/required`, (state) => state.clone());
 const PREFERRED: StateKey<readonly Preference[]> = stateKey(`${NAME}/preferred`);
+
+/** Separates the parts of a template. No text of the API has it. */
+const SEPARATOR = '\0';
 
 /** What a node gains (or, below zero, loses) for each pod counted in its domain. */
 interface Preference {
@@ -63,6 +67,7 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
   readonly #avoided: TermIndex;
   /** Of the pods on nodes: what they would rather (not) be together with. */
   readonly #preferred: TermIndex;
+  readonly #memo = new NodeMemo<Answer>(undefined);
 
   constructor(args: Args, handle: Handle) {
     this.#args = args;
@@ -83,7 +88,8 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
     const affinity = requiredAffinity.map((term) => this.#own(term, requiredAffinity));
     const antiAffinity = requiredAntiAffinity.map((term) => this.#own(term, [term]));
     const firstOfItsKind = allTermsMatch(requiredAffinity, pod.pod, this.#namespaces.labelsOf);
-    state.write(REQUIRED, new AffinityState(affinity, antiAffinity, new Existing(existing), firstOfItsKind));
+    const known = requiredAffinity.length === 0 ? this.#known(pod, antiAffinity, existing) : undefined;
+    state.write(REQUIRED, new AffinityState(affinity, antiAffinity, new Existing(existing), firstOfItsKind, known));
     return undefined;
   }
 
@@ -100,9 +106,12 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
   filter(state: CycleState, _pod: PodInfo, node: NodeInfo, position?: number): Answer {
     const required = state.read(REQUIRED);
     if (required === undefined) return undefined;
-    if (!required.meetsAffinity(node, position)) return AFFINITY;
-    if (!required.meetsAntiAffinity(node, position)) return ANTI_AFFINITY;
-    return required.meetsExisting(node, position) ? undefined : EXISTING_ANTI_AFFINITY;
+    const { known } = required;
+    if (known === undefined || position === undefined) return verdict(required, node, position);
+    if (known.has(position)) return known.get(position);
+    const answer = verdict(required, node, position);
+    known.set(position, answer);
+    return answer;
   }
 
   preScore(state: CycleState, pod: PodInfo): Answer {
@@ -153,6 +162,17 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
     return affinityEvents(labelsOf, (pod) => this.#avoided.matching(pod, labelsOf).length > 0);
   }
 
+  /**
+   * What pods of the same template were told of nodes. As long as each node is a domain of its own, for all terms that matter, only the
+   * pods on the node itself do: then it holds until the node changes.
+   */
+  #known(pod: PodInfo, antiAffinity: readonly OwnTerm[], existing: readonly IndexedTerm[]): NodeAnswers<Answer> | undefined {
+    if (!antiAffinity.every(({ counts }) => counts.separate) || !existing.every(({ separate }) => separate)) return undefined;
+    let template = `${this.#namespaces.version}${SEPARATOR}${pod.group}`;
+    for (const { identity } of pod.affinityTerms.requiredAntiAffinity) template += SEPARATOR + identity;
+    return this.#memo.of(template, layoutOf(this.#handle.snapshot));
+  }
+
   /** How many pods there are, by the domains of the term's topology, that all of `terms` mean. */
   #own(term: AffinityTerm, terms: readonly AffinityTerm[]): OwnTerm {
     const { labelsOf, version } = this.#namespaces;
@@ -181,6 +201,12 @@ class InterPodAffinity implements PreFilterPlugin, FilterPlugin, PreScorePlugin,
       ...preferredAntiAffinity.map((weighted) => ({ term: weighted.term, weight: -weighted.weight })),
     ];
   }
+}
+
+function verdict(required: AffinityState, node: NodeInfo, position: number | undefined): Answer {
+  if (!required.meetsAffinity(node, position)) return AFFINITY;
+  if (!required.meetsAntiAffinity(node, position)) return ANTI_AFFINITY;
+  return required.meetsExisting(node, position) ? undefined : EXISTING_ANTI_AFFINITY;
 }
 
 export const interPodAffinity: PluginRegistration = {

@@ -24,6 +24,8 @@ export interface IndexedTerm {
   readonly counts: ReadonlyMap<string, number>;
   /** The same for the node at a position of the snapshot. */
   countAt(position: number): number;
+  /** No two nodes are in the same domain of the term's topology. */
+  readonly separate: boolean;
 }
 
 class Entry implements IndexedTerm {
@@ -43,6 +45,10 @@ class Entry implements IndexedTerm {
 
   countAt(position: number): number {
     return this.#domains.count(position, this.#numbered);
+  }
+
+  get separate(): boolean {
+    return this.#domains.separate;
   }
 
   add(domain: string, by: number): void {

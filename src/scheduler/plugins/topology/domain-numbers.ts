@@ -8,6 +8,10 @@ export class DomainNumbers {
   readonly #numbers = new Map<string, number>();
   /** By position. */
   #positions: Int32Array;
+  /** By number: how many nodes are in the domain. */
+  readonly #nodes: number[] = [];
+  /** How many domains have more than one node. */
+  #shared = 0;
 
   /** Of a snapshot with so many nodes, none of which is in a domain yet. */
   constructor(size: number) {
@@ -23,7 +27,23 @@ export class DomainNumbers {
 
   /** `domain`: where the node at this position is; undefined for nowhere. */
   put(position: number, domain: string | undefined): void {
-    this.#positions[position] = domain === undefined ? NONE : this.of(domain);
+    this.#changeNodes(this.#positions[position] as number, -1);
+    const number = domain === undefined ? NONE : this.of(domain);
+    this.#positions[position] = number;
+    this.#changeNodes(number, 1);
+  }
+
+  /** No two nodes are in the same domain. */
+  get separate(): boolean {
+    return this.#shared === 0;
+  }
+
+  #changeNodes(number: number, by: 1 | -1): void {
+    if (number === NONE) return;
+    const before = this.#nodes[number] ?? 0;
+    this.#nodes[number] = before + by;
+    if (before === 1 && by === 1) this.#shared++;
+    else if (before === 2 && by === -1) this.#shared--;
   }
 
   /** What is counted in the domain of the node at this position. */

@@ -85,6 +85,8 @@ export class DomainTally implements Tally, PodCounter {
   /** No domain has less than this. */
   #floor = 0;
   #total = 0;
+  /** How many nodes are in a domain. */
+  #placed = 0;
 
   /** `domainOf`: undefined if the node is in no domain. It depends on the node alone, not on what runs there. */
   constructor(snapshot: SnapshotReader, domainOf: (node: NodeInfo) => string | undefined, selection: PodSelection) {
@@ -131,6 +133,11 @@ export class DomainTally implements Tally, PodCounter {
     return this.#total;
   }
 
+  /** No two nodes are in the same domain. */
+  get separate(): boolean {
+    return this.#placed === this.#domains.size;
+  }
+
   count(domain: string): number {
     return this.#domains.get(domain)?.count ?? 0;
   }
@@ -167,6 +174,7 @@ export class DomainTally implements Tally, PodCounter {
     this.#domainsWith.clear();
     this.#floor = 0;
     this.#total = 0;
+    this.#placed = 0;
     this.#countAt = nodes.map(() => 0);
     this.#numbered = [];
     this.#numberAt = Int32Array.from(nodes, (node) => {
@@ -207,6 +215,7 @@ export class DomainTally implements Tally, PodCounter {
     domain.count += count;
     this.#counts[domain.number] = domain.count;
     this.#total += count;
+    this.#placed += nodes;
     if (domain.nodes === 0) {
       this.#domains.delete(domain.name);
       return;
@@ -247,6 +256,11 @@ export class DomainCounts {
 
   get size(): number {
     return this.#tally.size;
+  }
+
+  /** No two nodes are in the same domain. */
+  get separate(): boolean {
+    return this.#tally.separate;
   }
 
   get total(): number {
