@@ -13,6 +13,8 @@ export class LruCache<K, V> {
   readonly #onEvict: ((key: K, value: V) => void) | undefined;
   /** A Map keeps its entries in the order of insertion: the first is the one not used for longest. */
   readonly #entries = new Map<K, V>();
+  /** The key that was used last, while it is there: to use it again changes nothing. */
+  #newest: K | undefined;
 
   constructor(config: LruCacheConfig<K, V>) {
     if (!(config.capacity >= 1)) throw new RangeError(`capacity must be at least 1, not ${config.capacity}`);
@@ -27,9 +29,10 @@ export class LruCache<K, V> {
   /** The value, which counts as used now. */
   get(key: K): V | undefined {
     const value = this.#entries.get(key);
-    if (value === undefined) return undefined;
+    if (value === undefined || key === this.#newest) return value;
     this.#entries.delete(key);
     this.#entries.set(key, value);
+    this.#newest = key;
     return value;
   }
 
@@ -45,6 +48,7 @@ export class LruCache<K, V> {
   set(key: K, value: V): void {
     this.#entries.delete(key);
     this.#entries.set(key, value);
+    this.#newest = key;
     if (this.#entries.size <= this.#capacity) return;
     const [oldestKey, oldestValue] = this.#entries.entries().next().value as [K, V];
     this.#entries.delete(oldestKey);

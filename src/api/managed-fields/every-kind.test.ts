@@ -13,7 +13,7 @@ import { fieldsOfSet, setOfFields } from './fields-v1.ts';
 import { merge } from './merge.ts';
 import { mergeTypeOf } from './merge-type.ts';
 import { extractItems, removeItems, withNamedFields } from './remove.ts';
-import { shapeText } from './shape.ts';
+import { sameShape, shapeText } from './shape.ts';
 import { toFieldSet } from './to-field-set.ts';
 
 const FILLS = 10;
@@ -80,13 +80,16 @@ describe.each(keys)('%s', (key) => {
         const other = withOtherLeaves(object, (leaf) =>
           i === 0 || random.int(12) === 0 ? otherLeaf(leaf, i > 4) : leaf,
         ) as object;
-        if (shapeText(type, other) !== text) continue;
+        const isAlike = shapeText(type, other) === text;
+        expect(sameShape(type, object, other)).toBe(isAlike);
+        if (!isAlike) continue;
         alike++;
         const theirs = compare(type, empty, other);
         expect(theirs.added.equals(added)).toBe(true);
         expect(theirs.modified.equals(modified)).toBe(true);
       }
       sameShapes += alike;
+      for (const other of objects) expect(sameShape(type, object, other)).toBe(shapeText(type, other) === text);
     }
   });
 

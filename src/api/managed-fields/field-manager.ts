@@ -17,7 +17,7 @@ import { decodeManagers, encodeManagers, isReset, ManagedFieldsError, managerId,
 import type { ManagedFieldsEntry, Manager, Managers, Operation } from './managers.ts';
 import { mergeTypeOf } from './merge-type.ts';
 import type { MergeType } from './merge-type.ts';
-import { shapeText } from './shape.ts';
+import { sameShape, shapeText } from './shape.ts';
 import { applyManagers, updateManagers } from './updater.ts';
 import type { Applied, Merging, Versions } from './updater.ts';
 import { TypedValueError, validateTyped } from './validate.ts';
@@ -94,6 +94,8 @@ export class FieldManager {
   #second = { at: Number.NaN, text: '' };
   /** By manager and shape: what those own who have made objects lately. */
   readonly #made = new LruCache<string, Made>({ capacity: MADE_SHAPES });
+  /** The last object that was made, and by whom: the next one often is of the same template. */
+  #lastMade: { readonly name: string; readonly object: ManagedObject; readonly made: Made } | undefined;
 
   constructor(config: FieldManagerConfig) {
     const { kind, message } = config;
@@ -200,20 +202,31 @@ export class FieldManager {
 
   /** Of an object that `name` has just made. Those of one shape share them for a second. */
   #entriesOfNew(object: ManagedObject, name: string): readonly ManagedFieldsEntry[] | undefined {
+    const time = this.#time();
+    const last = this.#lastMade;
+    if (last?.made.time === time && last.name === name && sameShape(this.#type, last.object, unmanaged(object))) {
+      return last.made.entries;
+    }
+    const made = this.#madeOf(object, name, time);
+    this.#lastMade = { name, object: unmanaged(object), made };
+    return made.entries;
+  }
+
+  #madeOf(object: ManagedObject, name: string, time: string): Made {
     const shape = `${name} ${shapeText(this.#type, unmanaged(object))}`;
     // Each is set anew once a second: that is use enough.
     const known = this.#made.peek(shape);
-    const time = this.#time();
-    if (known?.time === time) return known.entries;
+    if (known?.time === time) return known;
     let fields = known?.fields;
     if (fields === undefined) {
-      const [made] = this.#updated(undefined, object, noManagers, name).managers.values();
-      fields = made?.fields ?? FieldSet.empty;
+      const [owner] = this.#updated(undefined, object, noManagers, name).managers.values();
+      fields = owner?.fields ?? FieldSet.empty;
     }
     const manager = { ...this.#manager(name, 'Update'), fields, time };
     const entries = fields.isEmpty ? undefined : encodeManagers(new Map([[managerId(manager), manager]]));
-    if (shape.length <= MAX_SHAPE) this.#made.set(shape, { fields, time, entries });
-    return entries;
+    const made = { fields, time, entries };
+    if (shape.length <= MAX_SHAPE) this.#made.set(shape, made);
+    return made;
   }
 
   #applied(live: object, config: Json, managers: Managers, name: string, force: boolean): Applied {

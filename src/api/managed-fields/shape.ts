@@ -39,6 +39,54 @@ export function shapeText(type: MergeType, value: unknown): string {
   return `{${text}}`;
 }
 
+/**
+ * Whether two values of a type have the same text, their names in whatever order; found out without writing it. It may say no to
+ * what has, never yes to what has not.
+ */
+export function sameShape(type: MergeType, value: unknown, other: unknown): boolean {
+  if (value === other) return true;
+  if (!isObject(value) || !isObject(other)) {
+    return !isObject(value) && !isObject(other) && !isZero(value) && !isZero(other);
+  }
+  if (Array.isArray(value) || Array.isArray(other)) {
+    return Array.isArray(value) && Array.isArray(other) && sameList(type, value, other);
+  }
+  const { map } = type;
+  if (map === undefined || map.atomic) return sameAtom(value, other);
+  let more = 0;
+  for (const name in value) {
+    const fieldType = map.fields.get(name)?.type ?? map.values;
+    if (value[name] === undefined || fieldType === undefined) continue;
+    if (!Object.hasOwn(other, name) || other[name] === undefined) return false;
+    if (!sameShape(fieldType, value[name], other[name])) return false;
+    more++;
+  }
+  for (const name in other) {
+    if (other[name] !== undefined && (map.values !== undefined || map.fields.has(name))) more--;
+  }
+  return more === 0;
+}
+
+function sameList({ list }: MergeType, value: readonly unknown[], other: readonly unknown[]): boolean {
+  if (list === undefined || list.atomic) return sameAtom(value, other);
+  if (value.length !== other.length) return false;
+  const { keys, items } = list;
+  return value.every((item, index) => {
+    const counterpart = other[index];
+    if (keys.length === 0) return item === counterpart;
+    if (!isObject(item) || !isObject(counterpart)) return false;
+    return keys.every((key) => item[key] === counterpart[key]) && sameShape(items, item, counterpart);
+  });
+}
+
+function sameAtom(value: object, other: object): boolean {
+  return isBlank(value) || isBlank(other) ? JSON.stringify(value) === JSON.stringify(other) : true;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
 /** Of what is one value, however large. */
 function atomText(value: object): string {
   return isBlank(value) ? JSON.stringify(value) : '_';

@@ -28,7 +28,8 @@ export class RecordWriter {
   #length = 0;
 
   constructor(capacity: number) {
-    this.#bytes = new Uint8Array(capacity);
+    // All that is handed over is written before; and it is handed over with its memory, which must be nobody else's.
+    this.#bytes = Buffer.allocUnsafeSlow(capacity);
     this.#view = new DataView(this.#bytes.buffer);
   }
 
