@@ -6,6 +6,7 @@ import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import { andThen } from '../../machinery/awaitable.ts';
 import type { Awaitable } from '../../machinery/awaitable.ts';
+import { mergedMap } from '../../machinery/string-map.ts';
 import type { AdmissionServices } from './defaults.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 import type { ImmutablePod } from './pod-defaults.ts';
@@ -46,10 +47,9 @@ function withLabels(object: KubeObject, ofNode: Labels | undefined): KubeObject 
   const zone = ofNode?.[ZONE];
   const region = ofNode?.[REGION];
   if (zone === undefined && region === undefined) return object;
-  const labels = {
-    ...object.metadata.labels,
+  const labels = mergedMap(object.metadata.labels, {
     ...(zone !== undefined && { [ZONE]: zone }),
     ...(region !== undefined && { [REGION]: region }),
-  };
+  });
   return { ...object, metadata: { ...object.metadata, labels } };
 }

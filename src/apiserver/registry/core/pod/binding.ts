@@ -6,6 +6,7 @@ import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../../../client/client.ts';
 import * as apierrors from '../../../../machinery/apierrors.ts';
 import * as field from '../../../../machinery/field.ts';
+import { mergedMap } from '../../../../machinery/string-map.ts';
 import { FreshObject } from '../../encoded-object.ts';
 import type { ResourceStore } from '../../resource-store.ts';
 import type { CreateOptions, Rest } from '../../rest.ts';
@@ -64,8 +65,8 @@ function bind(pod: Pod, binding: Binding, name: string, now: number): Pod {
     ...pod,
     metadata: {
       ...pod.metadata,
-      ...(annotations !== undefined && { annotations: { ...pod.metadata.annotations, ...annotations } }),
-      ...(labels !== undefined && { labels: { ...pod.metadata.labels, ...labels } }),
+      ...(annotations !== undefined && { annotations: mergedMap(pod.metadata.annotations, annotations) }),
+      ...(labels !== undefined && { labels: mergedMap(pod.metadata.labels, labels) }),
     },
     spec: { ...pod.spec, nodeName: binding.target.name },
     status: { ...status, conditions },
