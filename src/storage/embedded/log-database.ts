@@ -26,8 +26,11 @@ const APPLICATION_ID = 0x436f7831;
 /** The version of the tables. Higher ones are refused; 1 did not count the rows that are kept. */
 const FORMAT_VERSION = 2;
 const PAGE_BYTES = 4096;
-/** Pages in the write-ahead log, about, before it is copied into the database. */
-const CHECKPOINT_PAGES = 2000;
+/**
+ * Pages in the write-ahead log, about, before it is copied into the database. That takes some 10 µs a page, in which nothing is committed:
+ * in small pieces it is over before the writers that go on meanwhile have to wait.
+ */
+const CHECKPOINT_PAGES = 500;
 /** Pages that a transaction writes beside those that its rows fill: the path to them, and the tables' own. */
 const TRANSACTION_PAGES = 4;
 /** Sums of revisions are kept modulo this, so that they stay exact. */
