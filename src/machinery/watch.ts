@@ -167,15 +167,22 @@ export function mapWatch<E, R>(source: WatchStream<E>, map: (event: E) => R | un
     stop: () => source.stop(),
     [Symbol.asyncIterator](): AsyncIterator<R, undefined> {
       const events = source[Symbol.asyncIterator]();
+      const answer = (result: IteratorResult<E, undefined>): IteratorResult<R, undefined> | undefined => {
+        if (result.done === true) return DONE;
+        const value = applyOrStop(result.value);
+        return value === undefined ? undefined : { done: false, value };
+      };
+      const nextOfMany = async (): Promise<IteratorResult<R, undefined>> => {
+        for (;;) {
+          const answered = answer(await events.next());
+          if (answered !== undefined) return answered;
+        }
+      };
       // By hand rather than as a generator, whose return() would wait for the event that next() waits for.
       return {
-        async next() {
-          for (;;) {
-            const result = await events.next();
-            if (result.done) return DONE;
-            const mapped = applyOrStop(result.value);
-            if (mapped !== undefined) return { done: false, value: mapped };
-          }
+        next() {
+          // Hardly ever is one left out.
+          return events.next().then((result) => answer(result) ?? nextOfMany());
         },
         return() {
           source.stop();

@@ -58,7 +58,7 @@ const HISTORY_LENGTH = 128;
 class Change {
   readonly revision: number;
   /** Whom it may concern: only subscribers filed under one of these may be told of it, whether it is new or remembered. */
-  readonly indexKeys: ReadonlySet<string>;
+  readonly indexKeys: readonly string[];
   /** Absent: deleted. */
   readonly current: StoredObject | undefined;
   readonly previous: StoredObject | undefined;
@@ -68,7 +68,7 @@ class Change {
 
   constructor(
     revision: number,
-    indexKeys: ReadonlySet<string>,
+    indexKeys: readonly string[],
     current: StoredObject | undefined,
     previous: StoredObject | undefined,
   ) {
@@ -270,7 +270,7 @@ export class EventSource {
   }
 
   #deliver(change: Change, subscriber: Subscriber): void {
-    if (change.revision <= subscriber.afterRevision || !change.indexKeys.has(subscriber.indexKey)) return;
+    if (change.revision <= subscriber.afterRevision || !change.indexKeys.includes(subscriber.indexKey)) return;
     const event = change.seenThrough(subscriber.selection, this.#config.selectableFields);
     if (event === undefined) return;
     subscriber.sentRevision = change.revision;
@@ -380,16 +380,18 @@ export class EventSource {
     return namespace === '' ? '' : `namespace:${namespace}`;
   }
 
-  #indexKeysOf(key: string, states: readonly (StoredObject | undefined)[]): Set<string> {
+  #indexKeysOf(key: string, states: readonly (StoredObject | undefined)[]): readonly string[] {
     const { prefix, namespaced, indexField, selectableFields } = this.#config;
     const relative = key.slice(prefix.length);
     const slash = namespaced ? relative.indexOf('/') : -1;
     const namespace = slash < 0 ? '' : relative.slice(0, slash);
-    const keys = new Set(['', `name:${namespace}/${relative.slice(slash + 1)}`]);
-    if (namespaced) keys.add(`namespace:${namespace}`);
+    const keys = ['', `name:${namespace}/${relative.slice(slash + 1)}`];
+    if (namespaced) keys.push(`namespace:${namespace}`);
     if (indexField !== undefined) {
       for (const state of states) {
-        if (state !== undefined) keys.add(`field:${fieldsOf(state, selectableFields)[indexField] ?? ''}`);
+        if (state === undefined) continue;
+        const value = `field:${fieldsOf(state, selectableFields)[indexField] ?? ''}`;
+        if (!keys.includes(value)) keys.push(value);
       }
     }
     return keys;
