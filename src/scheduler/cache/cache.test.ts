@@ -38,6 +38,33 @@ describe('SchedulerCache', () => {
     expect([cache.isAssumed('uid-p'), cache.podCount]).toEqual([false, 1]);
   });
 
+  it('keeps a node as it is when a pod on it moves on, whatever the pod says of others, until that changes', () => {
+    const { cache, snapshot } = newCache();
+    const pod = (change: { readonly phase?: 'Running'; readonly app?: string }): PodInfo => {
+      const labelSelector = { matchLabels: { app: change.app ?? 'a' } };
+      const term = { topologyKey: 'zone', labelSelector };
+      const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
+      return makePodInfo('p', { spec: { nodeName: 'n', affinity }, ...(change.phase && { status: { phase: change.phase } }) });
+    };
+    cache.putNode(makeNode('n'));
+    cache.assumePod(pod({}), 'n');
+    cache.updateSnapshot(snapshot);
+    const before = nodeIn(snapshot, 'n');
+    cache.putPod(pod({}));
+    cache.putPod(pod({ phase: 'Running' }));
+    cache.updateSnapshot(snapshot);
+    expect(nodeIn(snapshot, 'n')).toBe(before);
+    expect([...before.pods].map((info) => info.pod.status.phase)).toEqual(['Running']);
+    const other = pod({ app: 'b' });
+    cache.putPod(other);
+    cache.updateSnapshot(snapshot);
+    expect(nodeIn(snapshot, 'n').podsWithAffinity).toEqual([other]);
+    cache.putPod(pod({ app: 'b' }));
+    cache.removePod(other.uid);
+    cache.updateSnapshot(snapshot);
+    expect(nodeIn(snapshot, 'n').podsWithAffinity).toEqual([]);
+  });
+
   it('refuses to assume a pod that is on a node already', () => {
     const { cache } = newCache();
     cache.assumePod(makePodInfo('p'), 'n');

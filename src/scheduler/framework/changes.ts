@@ -33,14 +33,11 @@ export function offersTheSame(before: Node, after: Node): boolean {
   );
 }
 
-/**
- * Whether a pod on a node counts the same in both versions: for what is left on the node, and for other pods. Those with affinity
- * are also known by themselves, so for them the answer is no.
- */
+/** Whether a pod on a node counts the same in both versions: for what is left on the node, and for other pods. */
 export function countsTheSame(before: PodInfo, after: PodInfo): boolean {
   return (
-    !before.hasAffinity &&
-    !after.hasAffinity &&
+    before.hasAffinity === after.hasAffinity &&
+    (!after.hasAffinity || semanticEqual(before.pod.spec.affinity, after.pod.spec.affinity)) &&
     before.priority === after.priority &&
     before.pod.metadata.deletionTimestamp === after.pod.metadata.deletionTimestamp &&
     // How long it has run says how important it is among those of its priority.

@@ -47,7 +47,10 @@ export class NodeInfo {
   /** Grows with every change of any node in the cache: what is greater has changed later. */
   generation = 0;
   // Last, as few look at it: filtering goes through all nodes, and the fields above fill the processor's cache as they are.
-  /** Those of `pods` that say something about other pods, in the order in which they came. Replaced, never changed in place. */
+  /**
+   * Those of `pods` that say something about other pods (maybe as a former version of them, which said the same), in the order in which
+   * they came. Replaced, never changed in place.
+   */
   podsWithAffinity: readonly PodInfo[] = NO_PODS;
   /** Those of `pods` whose volumes matter to other pods (maybe as a former version of them). Replaced, never changed in place. */
   podsWithVolumes: readonly PodInfo[] = NO_PODS;
@@ -91,7 +94,7 @@ export class NodeInfo {
     this.nonZeroMilliCpu -= pod.nonZeroMilliCpu;
     this.nonZeroMemory -= pod.nonZeroMemory;
     if (pod.hostPorts.length > 0) this.usedPorts = Array.from(this.pods, (other) => other.hostPorts).flat();
-    if (pod.hasAffinity) this.podsWithAffinity = this.podsWithAffinity.filter((other) => other !== pod);
+    if (pod.hasAffinity) this.podsWithAffinity = this.podsWithAffinity.filter((other) => other.uid !== uid);
     if (pod.hasVolumes) this.podsWithVolumes = this.podsWithVolumes.filter((other) => other.uid !== uid);
     return pod;
   }
