@@ -2,6 +2,7 @@
 
 import type { PodAffinityTerm, WeightedPodAffinityTerm } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
+import { semanticEqual } from '../../machinery/deep.ts';
 import { type Labels, labelSelectorAsSelector, type LabelSelector, type Selector } from '../../machinery/labels.ts';
 import type { Pod } from './objects.ts';
 
@@ -49,15 +50,28 @@ export function hasAffinityTerms({ spec: { affinity } }: Pod): boolean {
 
 /** By pod, which is immutable. */
 const read = new WeakMap<Pod, AffinityTerms>();
+/** The last one of which terms were read: mostly, the next one is of the same template. */
+let last: Pod | undefined;
 
 export function affinityTermsOf(pod: Pod): AffinityTerms {
   if (!hasAffinityTerms(pod)) return NO_TERMS;
   let terms = read.get(pod);
   if (terms === undefined) {
-    terms = readTerms(pod);
+    const same = last !== undefined && saysTheSame(pod, last) ? read.get(last) : undefined;
+    terms = same ?? readTerms(pod);
     read.set(pod, terms);
+    last = pod;
   }
   return terms;
+}
+
+/** All that `readTerms` looks at. */
+function saysTheSame({ metadata, spec }: Pod, other: Pod): boolean {
+  return (
+    metadata.namespace === other.metadata.namespace &&
+    semanticEqual(metadata.labels, other.metadata.labels) &&
+    semanticEqual(spec.affinity, other.spec.affinity)
+  );
 }
 
 function readTerms(pod: Pod): AffinityTerms {
