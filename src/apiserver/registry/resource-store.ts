@@ -313,7 +313,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     let settle: Reservation<T> | undefined;
 
     const decide = async (current: KeyValue | undefined): Promise<UpdateDecision> => {
-      await settle?.rollback();
+      if (settle !== undefined) await settle.rollback();
       settle = undefined;
       written = undefined;
       if (current === undefined) {
@@ -330,18 +330,21 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
 
       const old = this.#cache.of(current).object() as T;
       checkPreconditions(this.type, name, update.preconditions, old);
-      const changed = (await update.apply(old)) as T;
+      // What is known at once is not waited for, here and below: an await of nothing is a turn of the queue.
+      const applied = update.apply(old);
+      const changed = (applied instanceof Promise ? await applied : applied) as T;
       if (changed === old) return { action: 'keep' };
       checkVersion(this.type, changed, old, strategy.allowUnconditionalUpdate ?? this.strategy.allowUnconditionalUpdate ?? true);
       let object = keepForUpdate(inNamespace(changed, context.namespace), old);
       if (strategy.prepareForUpdate !== undefined) object = strategy.prepareForUpdate(object, old, strategyContext);
-      settle = await strategy.reserveForUpdate?.(object, old, strategyContext);
+      if (strategy.reserveForUpdate !== undefined) settle = await strategy.reserveForUpdate(object, old, strategyContext);
       object = this.#countGeneration(settle?.object ?? object, old, generation);
       const names = strategy === this.strategy ? this.strategy : { anyFinalizer: this.strategy.anyFinalizer === true };
       const errors = [...validateMetadataUpdate(object, old, names), ...strategy.validateUpdate(object, old, strategyContext)];
       if (errors.length > 0) throw apierrors.invalid(this.type, nameOf(object), errors);
       warnings = strategy.warningsOnUpdate?.(object, old, strategyContext) ?? [];
-      await options.validate?.(object, old);
+      const validated = options.validate?.(object, old);
+      if (validated instanceof Promise) await validated;
       written = object;
       if (finishesDeletion(object, old, this.strategy)) return { action: 'delete' };
       const value = this.#cache.encode(object);
@@ -357,7 +360,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
         return answer;
       }
       const result = await this.#storage.guaranteedUpdate(key, decide);
-      await settle?.commit();
+      if (settle !== undefined) await settle.commit();
       context.warnings.push(...warnings);
       if (result.kv !== undefined) {
         const stored =
