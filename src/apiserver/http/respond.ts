@@ -36,11 +36,7 @@ type Headers = Record<string, string | readonly string[]>;
  * Resolves when the response has been handed to the connection entirely, or its client has gone. Undefined: that is so already, as with
  * nearly all objects.
  */
-export function respond(
-  request: ApiRequest | undefined,
-  response: ApiResponse,
-  sink: ResponseSink,
-): Promise<void> | undefined {
+export function respond(request: ApiRequest | undefined, response: ApiResponse, sink: ResponseSink): Promise<void> | undefined {
   const { body, format = DEFAULT_FORMAT } = response;
   if (body.kind !== 'object' || request?.method === 'HEAD') return respondInPieces(request, response, sink);
   const bytes = encodedObject(body.object, format);
