@@ -66,6 +66,11 @@ describe('DomainTally', () => {
           const counts = new DomainCounts(tally);
           const agree = (): void => {
             for (const [domain, sum] of sums) expect(counts.count(domain)).toBe(sum);
+            const domains = snapshot.nodes.map(domainOf);
+            expect(domains.map((_, position) => tally.domainAt(position))).toEqual(domains);
+            const sumsAt = domains.map((domain) => (domain === undefined ? undefined : sums.get(domain)));
+            expect(domains.map((_, position) => counts.countAt(position))).toEqual(sumsAt);
+            expect(tally.separate).toBe(domains.filter((domain) => domain !== undefined).length === sums.size);
             expect([counts.size, counts.total, counts.least()]).toEqual([
               sums.size,
               [...sums.values()].reduce((a, b) => a + b, 0),
