@@ -129,7 +129,7 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     const storage = await open({ endpoints: [lonely.endpoint], attemptTimeoutMs: 400, timeoutMs: 3000 });
     await storage.health();
     const held = await storage.create('/p/a', bytes('1'));
-    lonely.signal('SIGSTOP');
+    await lonely.pause();
     await expect(storage.get('/p/a')).rejects.toMatchObject({ reason: 'Unavailable' });
     await expect(storage.health()).rejects.toBeInstanceOf(StorageError);
     lonely.signal('SIGCONT');

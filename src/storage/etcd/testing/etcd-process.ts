@@ -1,7 +1,7 @@
 // A real etcd of one member for tests: in a directory of its own, on free ports, gone afterwards.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,8 +22,10 @@ export function hasEtcd(): boolean {
 export interface EtcdProcess {
   readonly endpoint: string;
   readonly pid: number;
-  /** SIGSTOP, SIGCONT, SIGKILL … */
+  /** SIGCONT, SIGKILL … */
   signal(name: NodeJS.Signals): void;
+  /** SIGSTOP; resolves when nothing in it runs any more, which is a moment after the signal was sent. Linux only. */
+  pause(): Promise<void>;
   /** Starts it again on what it kept, after it was killed. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -135,6 +137,19 @@ class Member implements EtcdProcess {
 
   signal(name: NodeJS.Signals): void {
     this.#child?.kill(name);
+  }
+
+  async pause(): Promise<void> {
+    this.signal('SIGSTOP');
+    const tasks = `/proc/${this.pid}/task`;
+    const runs = (task: string): boolean => {
+      // One that has ended since does not run either.
+      if (!existsSync(`${tasks}/${task}`)) return false;
+      const stat = readFileSync(`${tasks}/${task}/stat`, 'latin1');
+      // The state is behind the name, which is in parentheses and may have some itself.
+      return stat[stat.lastIndexOf(')') + 2] !== 'T';
+    };
+    while (readdirSync(tasks).some(runs)) await new Promise((resolve) => setImmediate(resolve));
   }
 
   async restart(): Promise<void> {
