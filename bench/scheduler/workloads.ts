@@ -1,5 +1,6 @@
-// What is measured: upstream's scheduler_perf workloads, as data. The floor is the throughput in pods a second below which
-// upstream's own CI fails.
+// What is measured: upstream's scheduler_perf workloads, as data, with the names and numbers of Kubernetes' own
+// test/integration/scheduler_perf/{misc,affinity,topology_spreading,volumes}/performance-config.yaml, of those labelled «performance».
+// The floor is their threshold: the throughput in pods a second below which upstream's own CI fails.
 
 import { PODS, type NodeTemplate, type PodTemplate } from './templates.ts';
 
