@@ -1,6 +1,7 @@
 // Giving up on what takes too long.
 
 import { setMaxListeners } from 'node:events';
+import { TransientSet } from '../machinery/transient-map.ts';
 
 /** Many wait on this signal, as many as there are calls under way: that is no leak, so the platform need not warn of it. */
 export function sharedByMany(signal: AbortSignal): AbortSignal {
@@ -18,7 +19,7 @@ export interface Abortable {
 
 /** Callbacks that wait for something to abort; the same one may be there several times. */
 class Callbacks {
-  readonly #callbacks = new Set<{ readonly run: () => void }>();
+  readonly #callbacks = new TransientSet<{ readonly run: () => void }>();
 
   add(run: () => void): () => void {
     const entry = { run };
@@ -78,7 +79,8 @@ export function abortable<R>(promise: Promise<R>, signal: AbortSignal | Abortabl
  */
 export class LinkedAbort implements Abortable {
   readonly #releases: (() => void)[] = [];
-  readonly #callbacks = new Callbacks();
+  /** Absent: nobody waits. */
+  #callbacks: Callbacks | undefined;
   #controller: AbortController | undefined;
   #aborted = false;
   #reason: unknown;
@@ -109,6 +111,7 @@ export class LinkedAbort implements Abortable {
   }
 
   onAbort(callback: () => void): () => void {
+    this.#callbacks ??= new Callbacks();
     return this.#callbacks.add(callback);
   }
 
@@ -124,7 +127,7 @@ export class LinkedAbort implements Abortable {
     // As the platform words it.
     this.#reason = reason ?? new DOMException('This operation was aborted', 'AbortError');
     this.#controller?.abort(this.#reason);
-    this.#callbacks.runAll();
+    this.#callbacks?.runAll();
   }
 
   /** The others no longer count. Idempotent. */

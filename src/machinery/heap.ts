@@ -1,6 +1,8 @@
 // A binary heap whose items have keys, so that one can be replaced or taken out before it reaches the top: timers, delaying
 // queues, the scheduler's queues.
 
+import { TransientMap } from './transient-map.ts';
+
 export interface KeyedHeapConfig<K, T> {
   /** What identifies an item; must not change while the item is in the heap. */
   readonly keyOf: (item: T) => K;
@@ -22,7 +24,7 @@ export class KeyedHeap<K, T> {
   /** A binary heap: the item of #entries[i] is never less than that of #entries[(i - 1) >> 1]. */
   readonly #entries: Entry<K, T>[] = [];
   /** For every entry; its position is its index in #entries. */
-  readonly #byKey = new Map<K, Entry<K, T>>();
+  readonly #byKey = new TransientMap<K, Entry<K, T>>();
 
   constructor(config: KeyedHeapConfig<K, T>) {
     this.#keyOf = config.keyOf;

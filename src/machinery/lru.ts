@@ -1,25 +1,30 @@
 // A cache with a bound: what was not used for longest goes first.
 
-export interface LruCacheConfig<K, V> {
+import { TransientMap } from './transient-map.ts';
+
+export interface LruCacheConfig {
   /** The most entries that are kept; at least 1. */
   readonly capacity: number;
-  /** Called with an entry that goes for lack of room (not with one that is deleted or replaced). */
-  readonly onEvict?: (key: K, value: V) => void;
+}
+
+/** One of a chain from the least to the most recently used. */
+interface Entry<K, V> {
+  readonly key: K;
+  value: V;
+  older: Entry<K, V> | undefined;
+  newer: Entry<K, V> | undefined;
 }
 
 /** All operations take constant time. Undefined is no value. */
 export class LruCache<K, V> {
   readonly #capacity: number;
-  readonly #onEvict: ((key: K, value: V) => void) | undefined;
-  /** A Map keeps its entries in the order of insertion: the first is the one not used for longest. */
-  readonly #entries = new Map<K, V>();
-  /** The key that was used last, while it is there: to use it again changes nothing. */
-  #newest: K | undefined;
+  readonly #entries = new TransientMap<K, Entry<K, V>>();
+  #oldest: Entry<K, V> | undefined;
+  #newest: Entry<K, V> | undefined;
 
-  constructor(config: LruCacheConfig<K, V>) {
+  constructor(config: LruCacheConfig) {
     if (!(config.capacity >= 1)) throw new RangeError(`capacity must be at least 1, not ${config.capacity}`);
     this.#capacity = config.capacity;
-    this.#onEvict = config.onEvict;
   }
 
   get size(): number {
@@ -28,38 +33,54 @@ export class LruCache<K, V> {
 
   /** The value, which counts as used now. */
   get(key: K): V | undefined {
-    const value = this.#entries.get(key);
-    if (value === undefined || key === this.#newest) return value;
-    this.#entries.delete(key);
-    this.#entries.set(key, value);
-    this.#newest = key;
-    return value;
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    this.#use(entry);
+    return entry.value;
   }
 
   /** The value; its use does not count. */
   peek(key: K): V | undefined {
-    return this.#entries.get(key);
-  }
-
-  has(key: K): boolean {
-    return this.#entries.has(key);
+    return this.#entries.get(key)?.value;
   }
 
   set(key: K, value: V): void {
-    this.#entries.delete(key);
-    this.#entries.set(key, value);
-    this.#newest = key;
+    const present = this.#entries.get(key);
+    if (present !== undefined) {
+      present.value = value;
+      this.#use(present);
+      return;
+    }
+    const entry: Entry<K, V> = { key, value, older: undefined, newer: undefined };
+    this.#entries.set(key, entry);
+    this.#append(entry);
     if (this.#entries.size <= this.#capacity) return;
-    const [oldestKey, oldestValue] = this.#entries.entries().next().value as [K, V];
-    this.#entries.delete(oldestKey);
-    this.#onEvict?.(oldestKey, oldestValue);
+    const oldest = this.#oldest as Entry<K, V>;
+    this.#takeOut(oldest);
+    this.#entries.delete(oldest.key);
   }
 
-  delete(key: K): boolean {
-    return this.#entries.delete(key);
+  #use(entry: Entry<K, V>): void {
+    if (entry === this.#newest) return;
+    this.#takeOut(entry);
+    this.#append(entry);
   }
 
-  clear(): void {
-    this.#entries.clear();
+  #append(entry: Entry<K, V>): void {
+    entry.older = this.#newest;
+    if (this.#newest === undefined) this.#oldest = entry;
+    else this.#newest.newer = entry;
+    this.#newest = entry;
+  }
+
+  #takeOut(entry: Entry<K, V>): void {
+    const { older, newer } = entry;
+    if (older === undefined) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+    // One that has gone must not lead the garbage collector to those that came after it.
+    entry.older = undefined;
+    entry.newer = undefined;
   }
 }

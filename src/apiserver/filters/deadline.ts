@@ -5,6 +5,7 @@
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Clock, Timer } from '../../machinery/clock.ts';
 import { DurationError, parseDuration } from '../../machinery/duration.ts';
+import { TransientSet } from '../../machinery/transient-map.ts';
 import type { ApiRequest, ApiResponse, Filter } from '../request.ts';
 import { isLongRunning } from './request-info.ts';
 
@@ -24,7 +25,7 @@ const CHECK_INTERVAL_MS = 1000;
 export class Deadlines {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
-  readonly #pending = new Set<Pending>();
+  readonly #pending = new TransientSet<Pending>();
   #timer: Timer | undefined;
 
   constructor(config: DeadlineConfig) {

@@ -12,6 +12,7 @@ import type { TLSSocket } from 'node:tls';
 
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Logger } from '../../machinery/log.ts';
+import { TransientSet } from '../../machinery/transient-map.ts';
 import type { ApiRequest, ApiResponse, Handler, PeerCertificate, Upgrade } from '../request.ts';
 import { RequestState } from '../request-state.ts';
 import { bodyOf, noBody } from './body-reader.ts';
@@ -54,7 +55,7 @@ export class Listener {
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #sockets = new Set<TLSSocket>();
   /** Requests that are being answered. */
-  readonly #requests = new Set<ApiRequest>();
+  readonly #requests = new TransientSet<ApiRequest>();
   /** So that many requests at once do not keep the event loop from everything else. */
   readonly #gate = new TurnGate();
   readonly #certificates = new WeakMap<object, PeerCertificate | null>();
@@ -110,7 +111,7 @@ export class Listener {
   }
 
   /** Requests that are being answered. */
-  get requests(): ReadonlySet<ApiRequest> {
+  get requests(): Iterable<ApiRequest> {
     return this.#requests;
   }
 

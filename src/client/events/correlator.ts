@@ -9,7 +9,7 @@ import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import { parseTime } from '../time.ts';
 import { TokenBucket } from '../workqueue/rate-limiter.ts';
-import { LruCache } from './lru-cache.ts';
+import { LruCache } from '../../machinery/lru.ts';
 
 export interface EventCorrelatorConfig {
   readonly clock: Clock;
@@ -59,9 +59,9 @@ export class EventCorrelator {
       aggregateAfter: config.aggregateAfter ?? 10,
       aggregateIntervalMs: config.aggregateIntervalMs ?? 600_000,
     };
-    this.#buckets = new LruCache(this.#config.cacheSize);
-    this.#aggregates = new LruCache(this.#config.cacheSize);
-    this.#observations = new LruCache(this.#config.cacheSize);
+    this.#buckets = new LruCache({ capacity: this.#config.cacheSize });
+    this.#aggregates = new LruCache({ capacity: this.#config.cacheSize });
+    this.#observations = new LruCache({ capacity: this.#config.cacheSize });
   }
 
   /** `event`: one occurrence, with its own name and count 1. */

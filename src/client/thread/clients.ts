@@ -2,6 +2,7 @@
 
 import type { MessagePort } from 'node:worker_threads';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { TransientMap } from '../../machinery/transient-map.ts';
 import { WatchQueue, type WatchEventType } from '../../machinery/watch.ts';
 import type { InProcessHandler, InProcessRequest, InProcessResponse } from '../in-process.ts';
 import { withoutManagedFields } from './managed-fields.ts';
@@ -68,9 +69,9 @@ interface Call {
 export class ThreadClients {
   readonly #port: MessagePort;
   readonly #outbox: Outbox<ToServer>;
-  readonly #calls = new Map<number, Call>();
-  /** The latest objects of watches, by when they came. */
-  readonly #objects = new Map<number, ReceivedObject>();
+  readonly #calls = new TransientMap<number, Call>();
+  /** The latest objects of watches: number n is at n % KEPT_OBJECTS. */
+  readonly #objects: ReceivedObject[] = [];
   #seen = 0;
   #nextId = 0;
   #callers = 0;
@@ -176,11 +177,9 @@ export class ThreadClients {
   }
 
   #objectOf(sent: WatchedObject, reader: BatchReader): ReceivedObject {
-    if ('again' in sent) return this.#objects.get(this.#seen - sent.again) as ReceivedObject;
+    if ('again' in sent) return this.#objects[(this.#seen - sent.again) % KEPT_OBJECTS] as ReceivedObject;
     const object = new KeptObject(reader.take(sent.first));
-    this.#objects.set(this.#seen, object);
-    this.#objects.delete(this.#seen - KEPT_OBJECTS);
-    this.#seen++;
+    this.#objects[this.#seen++ % KEPT_OBJECTS] = object;
     return object;
   }
 

@@ -3,6 +3,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Logger } from '../../machinery/log.ts';
+import { TransientMap } from '../../machinery/transient-map.ts';
 import { LinkedAbort } from '../abort.ts';
 import type { Encoded, InProcessHandler, InProcessRequest, InProcessResponse } from '../in-process.ts';
 import {
@@ -37,7 +38,7 @@ export class ThreadServer {
   readonly #config: ThreadServerConfig;
   readonly #outbox: Outbox<ToClients>;
   readonly #handlers = new Map<number, InProcessHandler>();
-  readonly #calls = new Map<number, LinkedAbort>();
+  readonly #calls = new TransientMap<number, LinkedAbort>();
   /** When an object of a watch was first sent. */
   readonly #sent = new WeakMap<Encoded, number>();
   #objects = 0;

@@ -2,6 +2,7 @@
 // queue and writes them down in his form.
 
 import type { Clock } from '../../machinery/clock.ts';
+import { TransientMap } from '../../machinery/transient-map.ts';
 
 /** Upper bounds in seconds, as Kubernetes' components have them: from ten nanoseconds to a quarter of an hour. */
 export const QUEUE_BUCKETS_SECONDS = Array.from({ length: 12 }, (_, power) => Number(`1e${power - 8}`));
@@ -25,9 +26,9 @@ export class Durations {
 export class QueueMetrics<K = unknown> {
   readonly #clock: Clock;
   /** When each key that waits was added, on the clock's monotonic scale. */
-  readonly #added = new Map<K, number>();
+  readonly #added = new TransientMap<K, number>();
   /** Since when each key is worked on. */
-  readonly #begun = new Map<K, number>();
+  readonly #begun = new TransientMap<K, number>();
   adds = 0;
   retries = 0;
   /** Between being added and being taken. */

@@ -1,6 +1,7 @@
 // How long a failed key waits before it is tried again.
 
 import type { Clock } from '../../machinery/clock.ts';
+import { TransientMap } from '../../machinery/transient-map.ts';
 
 export interface RateLimiter<K> {
   /** Counts one failure of the key and answers how long it is to wait, in milliseconds. */
@@ -15,7 +16,7 @@ export interface RateLimiter<K> {
 export class ExponentialRateLimiter<K> implements RateLimiter<K> {
   readonly #baseMs: number;
   readonly #maxMs: number;
-  readonly #failures = new Map<K, number>();
+  readonly #failures = new TransientMap<K, number>();
 
   constructor(config: { readonly baseMs?: number; readonly maxMs?: number } = {}) {
     this.#baseMs = config.baseMs ?? 5;

@@ -5,6 +5,7 @@
 // compared as a Set compares them, so they are strings, or objects that are each other's only instance.
 // Not promised: that what comes out still exists. A key says «look again», never what happened.
 
+import { TransientSet } from '../../machinery/transient-map.ts';
 import type { QueueMetrics } from './metrics.ts';
 
 export interface WorkQueueConfig<K> {
@@ -19,9 +20,9 @@ export class WorkQueue<K = string> {
   /** #queue[0 … #head) has been taken already. */
   #head = 0;
   /** Keys that need work: those waiting in #queue, and those added again while a worker has them. */
-  readonly #dirty = new Set<K>();
+  readonly #dirty = new TransientSet<K>();
   /** Keys that workers have now. Those that are also in #dirty go back into #queue when they are done. */
-  readonly #processing = new Set<K>();
+  readonly #processing = new TransientSet<K>();
   /** Calls of get() that found nothing, oldest first. Empty while #queue has keys. */
   #waiters: ((key: K | undefined) => void)[] = [];
   #shuttingDown = false;

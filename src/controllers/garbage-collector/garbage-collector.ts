@@ -8,7 +8,7 @@ import type { Immutable, OwnerReference } from '../../api/meta/v1/index.ts';
 import { LinkedAbort, abortable } from '../../client/abort.ts';
 import type { KubeObject } from '../../client/client.ts';
 import { EventRecorder } from '../../client/events/index.ts';
-import { LruCache } from '../../client/events/lru-cache.ts';
+import { LruCache } from '../../machinery/lru.ts';
 import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
 import type { Reconcile, ReconcileResult } from '../../client/workqueue/index.ts';
 import { ExponentialRateLimiter } from '../../client/workqueue/rate-limiter.ts';
@@ -70,7 +70,7 @@ export class GarbageCollector implements Controller {
   /** 'apiVersion kind' → the resource that serves it, from the last discovery. */
   #resources: ReadonlyMap<string, DiscoveredResource> = new Map();
   /** Owners that were looked for and not found, as `absentKey` names them; UIDs do not come back. */
-  readonly #absent = new LruCache<string, true>(500);
+  readonly #absent = new LruCache<string, true>({ capacity: 500 });
 
   constructor(config: GarbageCollectorConfig) {
     const { client, clock, random } = config;

@@ -10,6 +10,7 @@
 import type { Awaitable } from '../../machinery/awaitable.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
+import { TransientMap } from '../../machinery/transient-map.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
 import { WatchQueue } from '../../machinery/watch.ts';
 import type {
@@ -78,7 +79,7 @@ export class MvccEngine implements Storage {
   readonly #history: HistoryKeeper;
   readonly #onFailure: ((error: StorageError) => void) | undefined;
   /** The last pending write of each key that has one. */
-  readonly #pending = new Map<string, EngineWrite>();
+  readonly #pending = new TransientMap<string, EngineWrite>();
   /** The revision of the last write, pending or committed. */
   #headRevision: Revision;
   /** Why nothing can be written any more, once that is so. */
