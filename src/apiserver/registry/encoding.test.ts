@@ -111,4 +111,23 @@ describe('ObjectCache', () => {
     }
     expect(cache.of(unused).object()).not.toBe(once);
   });
+
+  test('keeps little of what nobody reads again, and as much as it may of what is read again later', () => {
+    const cache = new ObjectCache({ format, limitBytes: 10_000_000 });
+    const write = (name: string): KeyValue => {
+      const made = { metadata: { name, uid: 'u', creationTimestamp: '' }, data: { key: 'x'.repeat(1000) } };
+      const kv = { key: `/registry/things/${name}`, value: cache.encode(made as never), createRevision: 2, modRevision: 2 };
+      cache.written(kv);
+      return kv;
+    };
+    for (let i = 0; i < 10_000; i++) write(`unread-${i}`);
+    expect(cache.limitBytes).toBeLessThan(1_000_000);
+    const objects = Array.from({ length: 5000 }, (_, i) => write(`read-${i}`));
+    for (let round = 0; round < 10; round++) for (const kv of objects) cache.of(kv).object();
+    expect(cache.limitBytes).toBe(10_000_000);
+    const [first] = objects as [KeyValue];
+    expect(cache.of(first).object()).toBe(cache.of(first).object());
+    for (let i = 0; i < 100_000; i++) write(`unread-${i}`);
+    expect(cache.limitBytes).toBeLessThan(1_000_000);
+  });
 });

@@ -374,7 +374,8 @@ export class EventSource {
     const { namespaced, indexField } = this.#config;
     const namespace = namespaced ? subscription.namespace || (subscription.selection.exact('metadata.namespace') ?? '') : '';
     const name = subscription.selection.exact('metadata.name');
-    if (name !== undefined && (!namespaced || namespace !== '')) return `name:${namespace}/${name}`;
+    // Of a namespaced resource without a namespace: that name in any of them.
+    if (name !== undefined) return `name:${namespace}/${name}`;
     const value = indexField === undefined ? undefined : subscription.selection.exact(indexField);
     if (value !== undefined && namespace === '') return `field:${value}`;
     return namespace === '' ? '' : `namespace:${namespace}`;
@@ -385,8 +386,9 @@ export class EventSource {
     const relative = key.slice(prefix.length);
     const slash = namespaced ? relative.indexOf('/') : -1;
     const namespace = slash < 0 ? '' : relative.slice(0, slash);
-    const keys = ['', `name:${namespace}/${relative.slice(slash + 1)}`];
-    if (namespaced) keys.push(`namespace:${namespace}`);
+    const name = relative.slice(slash + 1);
+    const keys = ['', `name:${namespace}/${name}`];
+    if (namespaced) keys.push(`namespace:${namespace}`, `name:/${name}`);
     if (indexField !== undefined) {
       for (const state of states) {
         if (state === undefined) continue;

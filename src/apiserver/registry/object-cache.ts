@@ -1,5 +1,9 @@
 // Decoded objects, kept so that get, list and watch decode a state of an object at most once between them. Bounded by the
 // bytes of the states it holds; the least recently used half goes first.
+//
+// The bound follows the use: it grows while states are decoded that might have been kept, and shrinks while those that are kept go
+// without having been asked for again. Pods are read again and again in their first seconds; thousands of new ConfigMaps in the
+// heap that nobody reads as objects are only work for the garbage collector.
 
 import { decodeFromStorage } from '../../api/codec/index.ts';
 import type { KubeObject } from '../../client/client.ts';
@@ -10,7 +14,7 @@ import type { DecodedObject, DecodedObjects, ObjectFormat } from './encoded-obje
 
 export interface ObjectCacheConfig {
   readonly format: ObjectFormat;
-  /** Stored bytes of the objects kept, at most. Default: 32 MiB. */
+  /** Stored bytes of the objects kept, at most; if they are not used, less. Default: 32 MiB. */
   readonly limitBytes?: number;
   /** Freeze what is handed out, so that whoever changes it is found out. For tests. */
   readonly freeze?: boolean;
@@ -23,15 +27,23 @@ interface Entry extends DecodedObject {
   previous: Entry | undefined;
 }
 
+/** The bound where nothing is asked for again, and what it begins with. */
+const MIN_LIMIT_BYTES = 256 * 1024;
+const FIRST_LIMIT_BYTES = 1024 * 1024;
+
 export class ObjectCache implements DecodedObjects {
   readonly #format: ObjectFormat;
-  readonly #limitBytes: number;
+  readonly #maxLimitBytes: number;
+  #limitBytes: number;
   readonly #freeze: boolean;
   /** By storage key: the newest state that was decoded. A state moves from old to young when it is used. */
   #young = new Map<string, Entry>();
   #old = new Map<string, Entry>();
   /** Bytes that have gone into #young; when they pass half the limit, #old is dropped and #young becomes #old. */
   #youngBytes = 0;
+  /** Since #young began: states that were decoded though they are their objects' newest, and those that were used when they had become old. */
+  #missed = 0;
+  #reused = 0;
   /** What values were encoded from, until somebody reads them back as an object. */
   readonly #unread = new WeakMap<Uint8Array, KubeObject>();
   /** By the stored bytes of the state: as long as the storage has those, somebody may ask for these. */
@@ -39,8 +51,14 @@ export class ObjectCache implements DecodedObjects {
 
   constructor(config: ObjectCacheConfig) {
     this.#format = config.format;
-    this.#limitBytes = config.limitBytes ?? 32 * 1024 * 1024;
+    this.#maxLimitBytes = config.limitBytes ?? 32 * 1024 * 1024;
+    this.#limitBytes = Math.min(FIRST_LIMIT_BYTES, this.#maxLimitBytes);
     this.#freeze = config.freeze ?? false;
+  }
+
+  /** Stored bytes of the objects kept, at most, as of now. */
+  get limitBytes(): number {
+    return this.#limitBytes;
   }
 
   /** The object of this state. */
@@ -64,9 +82,11 @@ export class ObjectCache implements DecodedObjects {
   objectOf(kv: KeyValue): DecodedObject {
     const known = this.#find(kv.key);
     for (let entry = known; entry !== undefined; entry = entry.previous) if (entry.revision === kv.modRevision) return entry;
-    const object = this.#shared(this.#takeUnread(kv) ?? decodeFromStorage<KubeObject>(kv.value, kv.modRevision));
+    const unread = this.#takeUnread(kv);
+    const object = this.#shared(unread ?? decodeFromStorage<KubeObject>(kv.value, kv.modRevision));
     // A reader of the past must not push out what others read now.
     if (known !== undefined && known.revision > kv.modRevision) return { object, fields: undefined };
+    if (unread === undefined) this.#missed++;
     return this.#keep(kv, object, known);
   }
 
@@ -109,6 +129,7 @@ export class ObjectCache implements DecodedObjects {
     const old = this.#old.get(key);
     if (old === undefined) return undefined;
     this.#old.delete(key);
+    this.#reused++;
     this.#add(key, old);
     return old;
   }
@@ -117,8 +138,20 @@ export class ObjectCache implements DecodedObjects {
     this.#young.set(key, entry);
     this.#youngBytes += entry.bytes;
     if (this.#youngBytes * 2 <= this.#limitBytes) return;
+    this.#followUse();
     this.#old = this.#young;
     this.#young = new Map();
     this.#youngBytes = 0;
+  }
+
+  /** Called when #old is to go. */
+  #followUse(): void {
+    const unused = this.#old.size;
+    if (this.#missed > unused / 2) this.#limitBytes = Math.min(2 * this.#limitBytes, this.#maxLimitBytes);
+    else if (this.#missed + this.#reused < unused / 8) {
+      this.#limitBytes = Math.max(this.#limitBytes / 2, Math.min(MIN_LIMIT_BYTES, this.#maxLimitBytes));
+    }
+    this.#missed = 0;
+    this.#reused = 0;
   }
 }

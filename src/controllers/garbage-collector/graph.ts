@@ -49,7 +49,8 @@ export interface GraphListener {
 interface MutableNode extends Node {
   identity: Identity;
   owners: readonly OwnerRef[];
-  readonly dependents: Set<MutableNode>;
+  /** That of #dependents; NOBODY if there is none: nearly all objects are leaves. */
+  dependents: ReadonlySet<MutableNode>;
   virtual: boolean;
   beingDeleted: boolean;
   deletingDependents: boolean;
@@ -57,10 +58,12 @@ interface MutableNode extends Node {
   orphaning: boolean;
 }
 
+const NOBODY: ReadonlySet<MutableNode> = new Set();
+
 export class Graph {
   readonly #listener: GraphListener;
   readonly #nodes = new Map<string, MutableNode>();
-  /** Owner's UID → nodes with a reference to it, whether or not there is a node for the owner. No empty sets without a node. */
+  /** Owner's UID → nodes with a reference to it, whether or not there is a node for the owner. No empty sets. */
   readonly #dependents = new Map<string, Set<MutableNode>>();
 
   constructor(listener: GraphListener) {
@@ -106,7 +109,6 @@ export class Graph {
     const node = this.#nodes.get(uid);
     if (node === undefined) return;
     this.#nodes.delete(uid);
-    if (node.dependents.size === 0) this.#dependents.delete(uid);
     for (const { uid: ownerUid } of node.owners) this.#removeFromOwner(node, ownerUid);
     this.#listener.absent(node.identity);
     for (const dependent of node.dependents) this.#listener.attemptToDelete(dependent);
@@ -146,8 +148,8 @@ export class Graph {
   #addToOwners(node: MutableNode, references: readonly OwnerRef[]): void {
     for (const reference of references) {
       const { apiVersion, kind, name, uid } = reference;
-      this.#dependentsOf(uid).add(node);
       const owner = this.#nodes.get(uid);
+      this.#addDependent(uid, owner, node);
       if (owner !== undefined) {
         if (!owner.virtual) this.#checkReference(node, reference, owner);
         continue;
@@ -159,12 +161,16 @@ export class Graph {
   }
 
   #removeFromOwner(node: MutableNode, ownerUid: string): void {
-    const dependents = this.#dependentsOf(ownerUid);
+    const dependents = this.#dependents.get(ownerUid);
+    if (dependents === undefined) return;
     dependents.delete(node);
     if (dependents.size > 0) return;
+    this.#dependents.delete(ownerUid);
+    const owner = this.#nodes.get(ownerUid);
+    if (owner === undefined) return;
+    owner.dependents = NOBODY;
     // Only references said that a virtual node exists, and the last of them is gone.
-    if (this.#nodes.get(ownerUid)?.virtual) this.#nodes.delete(ownerUid);
-    if (!this.#nodes.has(ownerUid)) this.#dependents.delete(ownerUid);
+    if (owner.virtual) this.#nodes.delete(ownerUid);
   }
 
   /** A reference that does not name its owner as the owner is: the dependent must be looked at, live. */
@@ -197,17 +203,19 @@ export class Graph {
     }
   }
 
-  #dependentsOf(uid: string): Set<MutableNode> {
-    let dependents = this.#dependents.get(uid);
-    if (dependents === undefined) {
-      dependents = new Set();
-      this.#dependents.set(uid, dependents);
+  #addDependent(uid: string, owner: MutableNode | undefined, node: MutableNode): void {
+    const dependents = this.#dependents.get(uid);
+    if (dependents !== undefined) {
+      dependents.add(node);
+      return;
     }
-    return dependents;
+    const first = new Set([node]);
+    this.#dependents.set(uid, first);
+    if (owner !== undefined) owner.dependents = first;
   }
 
   #makeNode(identity: Identity, owners: readonly OwnerRef[], virtual: boolean): MutableNode {
-    const dependents = this.#dependentsOf(identity.uid);
+    const dependents = this.#dependents.get(identity.uid) ?? NOBODY;
     return { identity, owners, dependents, virtual, beingDeleted: false, deletingDependents: false, orphaning: false };
   }
 
