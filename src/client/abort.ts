@@ -17,7 +17,7 @@ export interface Abortable {
   onAbort(callback: () => void): () => void;
 }
 
-/** Callbacks that wait for something to abort; the same one may be there several times. */
+/** Callbacks that wait for a signal that many use; the same one may be there several times. */
 class Callbacks {
   readonly #callbacks = new TransientSet<{ readonly run: () => void }>();
 
@@ -79,8 +79,8 @@ export function abortable<R>(promise: Promise<R>, signal: AbortSignal | Abortabl
  */
 export class LinkedAbort implements Abortable {
   readonly #releases: (() => void)[] = [];
-  /** Absent: nobody waits. */
-  #callbacks: Callbacks | undefined;
+  /** Who waits: hardly ever more than two. */
+  #callbacks: (() => void)[] = [];
   #controller: AbortController | undefined;
   #aborted = false;
   #reason: unknown;
@@ -111,8 +111,13 @@ export class LinkedAbort implements Abortable {
   }
 
   onAbort(callback: () => void): () => void {
-    this.#callbacks ??= new Callbacks();
-    return this.#callbacks.add(callback);
+    // The same callback may be there several times, and each is released by itself.
+    const entry = (): void => callback();
+    this.#callbacks.push(entry);
+    return () => {
+      const at = this.#callbacks.indexOf(entry);
+      if (at >= 0) this.#callbacks.splice(at, 1);
+    };
   }
 
   throwIfAborted(): void {
@@ -127,7 +132,7 @@ export class LinkedAbort implements Abortable {
     // As the platform words it.
     this.#reason = reason ?? new DOMException('This operation was aborted', 'AbortError');
     this.#controller?.abort(this.#reason);
-    this.#callbacks?.runAll();
+    for (const run of this.#callbacks.splice(0)) run();
   }
 
   /** The others no longer count. Idempotent. */
