@@ -3,7 +3,7 @@
 
 import { STATUS_CODES } from 'node:http';
 import * as apierrors from '../machinery/apierrors.ts';
-import { mapWatch } from '../machinery/watch.ts';
+import { endedBy, mapWatch } from '../machinery/watch.ts';
 import type { WatchEventType, WatchStream } from '../machinery/watch.ts';
 import { type Abortable, LinkedAbort, abortable } from './abort.ts';
 import { queryParameters } from './request.ts';
@@ -233,16 +233,7 @@ function watchStream<T>({ events }: ResponseOf<'watch'>, call: LinkedAbort): Wat
   };
   call.signal.addEventListener('abort', () => mapped.stop());
   if (call.signal.aborted) stop();
-  return {
-    stop,
-    async *[Symbol.asyncIterator]() {
-      try {
-        yield* mapped;
-      } finally {
-        stop();
-      }
-    },
-  };
+  return endedBy(mapped, stop);
 }
 
 function failureOf(request: TransportRequest, response: InProcessResponse): apierrors.StatusError {

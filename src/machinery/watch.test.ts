@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mapWatch, WatchOverflowError, WatchQueue } from './watch.ts';
+import { endedBy, forEachEvent, mapWatch, WatchOverflowError, WatchQueue } from './watch.ts';
 import type { WatchStream } from './watch.ts';
 
 async function collect<E>(stream: WatchStream<E>): Promise<E[]> {
@@ -226,5 +226,120 @@ describe('iterators', () => {
     await iterator.return?.();
     expect(await waiting).toEqual({ done: true, value: undefined });
     expect(stopped).toBe(1);
+  });
+});
+
+describe('drain', () => {
+  const filled = (...events: number[]): WatchQueue<number> => {
+    const queue = new WatchQueue<number>();
+    for (const event of events) queue.push(event);
+    return queue;
+  };
+
+  it('takes what waits, in order, and leaves the end to the iterator', async () => {
+    const queue = filled(1, 2, 3);
+    const iterator = queue[Symbol.asyncIterator]();
+    expect(await iterator.next()).toEqual({ done: false, value: 1 });
+    queue.fail(new Error('gone'));
+    expect(queue.drain()).toEqual([2, 3]);
+    expect(queue.drain()).toEqual([]);
+    await expect(iterator.next()).rejects.toThrow('gone');
+  });
+
+  it('takes a part of many', async () => {
+    const queue = filled(...Array.from({ length: 1000 }, (_, n) => n));
+    expect(queue.drain().length).toBeLessThan(500);
+    const left = queue.length;
+    queue.close();
+    const seen: number[] = [];
+    await forEachEvent(queue, (event) => seen.push(event));
+    expect(seen).toEqual(Array.from({ length: left }, (_, n) => 1000 - left + n));
+  });
+
+  it('makes room for more', () => {
+    const queue = new WatchQueue<number>({ limit: 2 });
+    expect([queue.push(1), queue.push(2)]).toEqual([true, true]);
+    expect(queue.drain()).toEqual([1, 2]);
+    expect([queue.push(3), queue.push(4), queue.push(5)]).toEqual([true, true, false]);
+  });
+
+  it('maps them too, and what the map throws ends the iteration', async () => {
+    const queue = filled(1, 2, 3, -1, 5);
+    const stream = mapWatch(queue, (event) => {
+      if (event < 0) throw new Error('negative');
+      return event === 2 ? undefined : event * 10;
+    });
+    const iterator = stream[Symbol.asyncIterator]();
+    expect(await iterator.next()).toEqual({ done: false, value: 10 });
+    expect(stream.drain?.()).toEqual([30]);
+    await expect(iterator.next()).rejects.toThrow('negative');
+    expect(await iterator.next()).toEqual({ done: true, value: undefined });
+  });
+
+  it('gives a consumer of each every event once, those that come together and those that come alone', async () => {
+    const queue = filled(1, 2, 3);
+    const seen: number[] = [];
+    const consumed = forEachEvent(queue, (event) => {
+      seen.push(event);
+      if (event === 2) queue.push(4);
+    });
+    for (const event of [5, 6]) {
+      await expect.poll(() => seen.length).toBe(event - 1);
+      queue.push(event);
+    }
+    queue.close();
+    await consumed;
+    expect(seen).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  it('stops the stream when its consumer throws', async () => {
+    let stops = 0;
+    const queue = new WatchQueue<number>({ onStop: () => stops++ });
+    queue.push(1);
+    queue.push(2);
+    await expect(
+      forEachEvent(queue, (event) => {
+        if (event === 2) throw new Error('two');
+      }),
+    ).rejects.toThrow('two');
+    expect([stops, queue.ended]).toEqual([1, true]);
+  });
+});
+
+describe('endedBy', () => {
+  const ways: Readonly<Record<string, (queue: WatchQueue<number>, stream: WatchStream<number>) => unknown>> = {
+    'its source is closed': (queue) => queue.close(),
+    'its source fails': (queue) => queue.fail(new Error('gone')),
+    'it is stopped': (_queue, stream) => stream.stop(),
+  };
+  for (const [way, end] of Object.entries(ways)) {
+    it(`passes on what comes, and tells when ${way}`, async () => {
+      const queue = new WatchQueue<number>();
+      let ended = 0;
+      const stream = endedBy(queue, () => {
+        ended++;
+        queue.stop();
+      });
+      const seen: number[] = [];
+      const consumed = forEachEvent(stream, (event) => seen.push(event)).catch((error: Error) => error.message);
+      for (const event of [1, 2, 3]) queue.push(event);
+      await expect.poll(() => seen).toEqual([1, 2, 3]);
+      expect(ended).toBe(0);
+      end(queue, stream);
+      expect(await consumed).toBe(way === 'its source fails' ? 'gone' : undefined);
+      expect([ended > 0, queue.ended]).toEqual([true, true]);
+    });
+  }
+
+  it('tells when its consumer leaves', async () => {
+    const queue = new WatchQueue<number>();
+    let ended = 0;
+    const stream = endedBy(queue, () => {
+      ended++;
+      queue.stop();
+    });
+    queue.push(1);
+    for await (const event of stream) if (event === 1) break;
+    expect([ended > 0, queue.ended]).toEqual([true, true]);
   });
 });

@@ -4,6 +4,20 @@
 export interface WatchStream<E> extends AsyncIterable<E> {
   /** Stops the watch and releases what it holds; iteration then completes. Idempotent. */
   stop(): void;
+  /**
+   * Takes events that wait already, the oldest first: whoever has got one from the iterator, and has not asked for the next, need
+   * not await each of those that came together with it. It is a part of them if they are many, so that consumers of the same
+   * events stay close to each other. Ends and errors come from the iterator alone. Absent: it cannot.
+   */
+  drain?(): readonly E[];
+}
+
+/** Calls back for each event, until the stream ends. Rejects with what ends it otherwise, or with what the callback throws, which stops it. */
+export async function forEachEvent<E>(stream: WatchStream<E>, take: (event: E) => void): Promise<void> {
+  for await (const event of stream) {
+    take(event);
+    if (stream.drain !== undefined) for (const next of stream.drain()) take(next);
+  }
 }
 
 /** The types of an API watch event on the wire. */
@@ -37,6 +51,9 @@ interface Waiter<E> {
 }
 
 const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined };
+const NONE: readonly never[] = [];
+/** Events that are drained at a time. */
+const MAX_DRAINED = 64;
 
 /**
  * The producer's side of a WatchStream: what is pushed comes out in order, then the end that the producer gave (`close`:
@@ -110,6 +127,14 @@ export class WatchQueue<E> implements WatchStream<E> {
     this.#onStop?.();
   }
 
+  drain(): readonly E[] {
+    const count = Math.min(this.length, MAX_DRAINED);
+    if (count === 0) return NONE;
+    const events = this.#buffer.slice(this.#head, this.#head + count);
+    this.#advance(count);
+    return events;
+  }
+
   [Symbol.asyncIterator](): AsyncIterator<E, undefined> {
     if (this.#iterated) throw new Error('a watch has one consumer: it is being iterated already');
     this.#iterated = true;
@@ -133,7 +158,12 @@ export class WatchQueue<E> implements WatchStream<E> {
 
   #take(): E {
     const event = this.#buffer[this.#head] as E;
-    this.#head++;
+    this.#advance(1);
+    return event;
+  }
+
+  #advance(count: number): void {
+    this.#head += count;
     if (this.#head === this.#buffer.length) {
       this.#buffer = [];
       this.#head = 0;
@@ -141,7 +171,6 @@ export class WatchQueue<E> implements WatchStream<E> {
       this.#buffer = this.#buffer.slice(this.#head);
       this.#head = 0;
     }
-    return event;
   }
 
   #finish(end: End): void {
@@ -163,8 +192,32 @@ export class WatchQueue<E> implements WatchStream<E> {
  * throws, the source is stopped and iteration throws that error. Stopping this stream stops the source.
  */
 export function mapWatch<E, R>(source: WatchStream<E>, map: (event: E) => R | undefined): WatchStream<R> {
+  /** What `map` threw while events were drained: the next one who asks the iterator is told. */
+  let failure: { readonly error: unknown } | undefined;
+  const applyOrStop = (event: E): R | undefined => {
+    try {
+      return map(event);
+    } catch (error) {
+      source.stop();
+      throw error;
+    }
+  };
   return {
     stop: () => source.stop(),
+    ...(source.drain !== undefined && {
+      drain: () => {
+        const mapped: R[] = [];
+        try {
+          for (const event of (source.drain as () => readonly E[])()) {
+            const value = applyOrStop(event);
+            if (value !== undefined) mapped.push(value);
+          }
+        } catch (error) {
+          failure = { error };
+        }
+        return mapped;
+      },
+    }),
     [Symbol.asyncIterator](): AsyncIterator<R, undefined> {
       const events = source[Symbol.asyncIterator]();
       const answer = (result: IteratorResult<E, undefined>): IteratorResult<R, undefined> | undefined => {
@@ -181,6 +234,11 @@ export function mapWatch<E, R>(source: WatchStream<E>, map: (event: E) => R | un
       // By hand rather than as a generator, whose return() would wait for the event that next() waits for.
       return {
         next() {
+          if (failure !== undefined) {
+            const { error } = failure;
+            failure = undefined;
+            return Promise.reject(error);
+          }
           // Hardly ever is one left out.
           return events.next().then((result) => answer(result) ?? nextOfMany());
         },
@@ -191,13 +249,35 @@ export function mapWatch<E, R>(source: WatchStream<E>, map: (event: E) => R | un
       };
     },
   };
+}
 
-  function applyOrStop(event: E): R | undefined {
-    try {
-      return map(event);
-    } catch (error) {
-      source.stop();
-      throw error;
-    }
-  }
+/**
+ * The same stream, with `end` called when it ends, however that is: it is stopped, its consumer leaves, it completes or fails. `end` stops
+ * the source and may be called several times.
+ */
+export function endedBy<E>(source: WatchStream<E>, end: () => void): WatchStream<E> {
+  return {
+    stop: end,
+    ...(source.drain !== undefined && { drain: () => (source.drain as () => readonly E[])() }),
+    [Symbol.asyncIterator](): AsyncIterator<E, undefined> {
+      const events = source[Symbol.asyncIterator]();
+      // By hand, as every event of every watcher passes here.
+      const passOn = (result: IteratorResult<E, undefined>): IteratorResult<E, undefined> => {
+        if (result.done === true) end();
+        return result;
+      };
+      const failed = (error: unknown): never => {
+        end();
+        throw error;
+      };
+      return {
+        next: () => events.next().then(passOn, failed),
+        return: async () => {
+          end();
+          await events.return?.();
+          return DONE;
+        },
+      };
+    },
+  };
 }

@@ -2,6 +2,7 @@
 
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Timer } from '../../machinery/clock.ts';
+import { endedBy } from '../../machinery/watch.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
 import type { ApiRequest, ApiResponse, EncodedWatchEvent } from '../request.ts';
 import { negotiate } from './negotiation.ts';
@@ -61,25 +62,7 @@ function limitedWatch(
   timer = scope.services.clock.setTimer(timeoutMs, end);
   signal.addEventListener('abort', end, { once: true });
   if (signal.aborted) end();
-  return {
-    stop: end,
-    [Symbol.asyncIterator]() {
-      const iterator = events[Symbol.asyncIterator]();
-      // Not a generator: every event of every watcher passes here.
-      return {
-        next: async () => {
-          const result = await iterator.next();
-          if (result.done === true) end();
-          return result;
-        },
-        return: async () => {
-          end();
-          await iterator.return?.();
-          return { done: true, value: undefined };
-        },
-      };
-    },
-  };
+  return endedBy(events, end);
 }
 
 /** There is such a path, but not for this method. */

@@ -4,6 +4,7 @@ import type { Writable } from 'node:stream';
 import { createGzip, gzip } from 'node:zlib';
 
 import { PROTOBUF_CONTENT_TYPE } from '../../api/codec/protobuf/index.ts';
+import type { WatchStream } from '../../machinery/watch.ts';
 import type { ApiRequest, ApiResponse, EncodedObject, EncodedWatchEvent, ResponseFormat } from '../request.ts';
 import { jsonLayout, protobufLayout } from './list-layout.ts';
 import type { ListLayout } from './list-layout.ts';
@@ -250,7 +251,7 @@ function writeChunk(writable: Writable, chunk: Buffer, length: number): Promise<
 }
 
 /** Events that come together are sent together: what a burst costs is the writes, not the bytes. */
-async function sendWatch(sink: ResponseSink, events: AsyncIterable<EncodedWatchEvent>, format: ResponseFormat): Promise<void> {
+async function sendWatch(sink: ResponseSink, events: WatchStream<EncodedWatchEvent>, format: ResponseFormat): Promise<void> {
   const isProtobuf = format.mediaType === PROTOBUF_CONTENT_TYPE;
   const { writable } = sink;
   let corked = false;
@@ -258,16 +259,28 @@ async function sendWatch(sink: ResponseSink, events: AsyncIterable<EncodedWatchE
     corked = false;
     writable.uncork();
   };
-  for await (const event of events) {
-    if (!sink.open) return;
+  const send = (event: EncodedWatchEvent): Promise<void> | undefined => {
     if (!corked) {
       corked = true;
       writable.cork();
       // Runs when nothing more is there at this moment.
       process.nextTick(uncork);
     }
-    const waiting = write(sink, writable, isProtobuf ? event.protobufFrame() : event.frame());
-    if (waiting !== undefined) await waiting;
+    return write(sink, writable, isProtobuf ? event.protobufFrame() : event.frame());
+  };
+  for await (const event of events) {
+    if (!sink.open) return;
+    const waiting = send(event);
+    // What waits for a slow client stays in its queue, which is bounded.
+    if (waiting !== undefined) {
+      await waiting;
+      continue;
+    }
+    for (const next of events.drain?.() ?? []) {
+      const full = send(next);
+      if (full !== undefined) await full;
+      if (!sink.open) return;
+    }
   }
   writable.end();
 }

@@ -4,7 +4,7 @@
 
 import type { Clock, Timer } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
-import { WatchQueue } from '../../machinery/watch.ts';
+import { forEachEvent, WatchQueue } from '../../machinery/watch.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
 import type { Storage, StorageEvent } from '../../storage/interface.ts';
 import type { EncodedWatchEvent } from '../request.ts';
@@ -229,7 +229,7 @@ export class EventSource {
   async #follow(watch: WatchStream<StorageEvent>): Promise<void> {
     let failure: unknown;
     try {
-      for await (const event of watch) this.#observe(event);
+      await forEachEvent(watch, (event) => this.#observe(event));
     } catch (error) {
       failure = error;
     }

@@ -4,6 +4,7 @@ import * as apierrors from '../../machinery/apierrors.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
 import type { Random } from '../../machinery/random.ts';
+import { forEachEvent } from '../../machinery/watch.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
 import * as wait from '../../machinery/wait.ts';
 import type { KubeObject, ListOf, ListOptions, WatchOptions } from '../client.ts';
@@ -182,16 +183,20 @@ export class Reflector<T extends KubeObject> {
       throw err;
     }
     let events = 0;
-    for await (const event of stream) {
-      if (signal.aborted) break;
-      events++;
-      if (event.type === 'ERROR') {
+    try {
+      await forEachEvent(stream, (event) => {
+        if (signal.aborted) {
+          stream.stop();
+          return;
+        }
+        events++;
+        if (event.type !== 'ERROR') this.#apply(event);
         // The object of an error is a Status, whatever the type of the watch's other objects.
-        const err = apierrors.fromStatus(event.object as unknown as apierrors.Status);
-        if (isExpired(err)) return EXPIRED;
-        throw err;
-      }
-      this.#apply(event);
+        else throw apierrors.fromStatus(event.object as unknown as apierrors.Status);
+      });
+    } catch (err) {
+      if (isExpired(err)) return EXPIRED;
+      throw err;
     }
     return events;
   }

@@ -32,6 +32,7 @@ export interface ThreadServerConfig {
 }
 
 type Watched = Extract<InProcessResponse['body'], { kind: 'watch' }>;
+type WatchedEvent = Watched['events'] extends AsyncIterable<infer E> ? E : never;
 type Streamed = Extract<InProcessResponse['body'], { kind: 'stream' }>;
 
 export class ThreadServer {
@@ -132,18 +133,26 @@ export class ThreadServer {
 
   async #sendEvents(id: number, { events }: Watched, call: LinkedAbort): Promise<void> {
     call.onAbort(() => events.stop());
-    for await (const { type, object } of events) {
-      const at = this.#sent.get(object);
-      if (at !== undefined && this.#objects - at <= KEPT_OBJECTS) {
-        this.#sendEvent(id, type, { again: this.#objects - at });
-      } else {
-        const json = jsonOf(object);
-        this.#sent.set(object, this.#objects++);
-        this.#sendEvent(id, type, { first: json.length }, json);
-      }
+    for await (const event of events) {
+      this.#sendWatched(id, event);
       if (this.#under >= this.#window) await this.#room();
+      for (const next of events.drain?.() ?? []) {
+        this.#sendWatched(id, next);
+        if (this.#under >= this.#window) await this.#room();
+      }
     }
     if (!call.aborted) this.#outbox.send({ kind: 'end', id });
+  }
+
+  #sendWatched(id: number, { type, object }: WatchedEvent): void {
+    const at = this.#sent.get(object);
+    if (at !== undefined && this.#objects - at <= KEPT_OBJECTS) {
+      this.#sendEvent(id, type, { again: this.#objects - at });
+      return;
+    }
+    const json = jsonOf(object);
+    this.#sent.set(object, this.#objects++);
+    this.#sendEvent(id, type, { first: json.length }, json);
   }
 
   #sendEvent(

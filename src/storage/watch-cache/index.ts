@@ -6,6 +6,7 @@
 
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
+import { forEachEvent } from '../../machinery/watch.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
 import type {
   GetOptions,
@@ -255,11 +256,11 @@ export class WatchCache implements Storage {
   async #follow(watch: WatchStream<StorageEvent>, state: CacheState): Promise<void> {
     let failure: unknown;
     try {
-      for await (const event of watch) {
+      await forEachEvent(watch, (event) => {
         if (event.type === 'progress') state.reached(event.revision);
         else this.#hub.publish(state.apply(event));
         this.#wake(state);
-      }
+      });
     } catch (error) {
       failure = error;
     }
