@@ -112,7 +112,10 @@ export class ObjectCache implements DecodedObjects {
     if (object === undefined) return undefined;
     this.#unread.delete(value);
     const { kind, apiVersion } = this.#format;
-    return { ...object, kind, apiVersion, metadata: { ...object.metadata, resourceVersion: String(modRevision) } };
+    // Copied first: a copy that is to get another member is several times as slow to make.
+    const metadata = { ...object.metadata };
+    metadata.resourceVersion = String(modRevision);
+    return { ...object, kind, apiVersion, metadata };
   }
 
   #keep(kv: KeyValue, object: KubeObject, previous: Entry | undefined): Entry {
