@@ -6,6 +6,7 @@
 
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
+import { TransientSet } from '../../machinery/transient-map.ts';
 import { forEachEvent } from '../../machinery/watch.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
 import type {
@@ -74,7 +75,7 @@ export class WatchCache implements Storage {
   #watch: WatchStream<StorageEvent> | undefined;
   /** The newest revision that an answer of this process has shown. */
   #latest: Revision = 0;
-  #waiters = new Set<Waiter>();
+  readonly #waiters = new TransientSet<Waiter>();
   /** The question for the revision that has not been sent yet, for all who come until then. */
   #nextCheck: Promise<Revision> | undefined;
   #check: Promise<unknown> = Promise.resolve();
