@@ -106,6 +106,26 @@ test('who does not keep up is cut off, after what did fit', async () => {
   expect((await take(stream, 100)).length).toBe(50);
 });
 
+test('who watches a name is told of it in the namespace, or in all of them', async () => {
+  const afterRevision = await put('a/other');
+  const selection = new Selection({ fields: fields.parseSelector('metadata.name=x') });
+  await source.start();
+  const [inOne, inAll] = await Promise.all([
+    subscribe({ afterRevision, namespace: 'a', selection }),
+    subscribe({ afterRevision, selection }),
+  ]);
+  for (const key of ['a/x', 'b/x', 'b/y']) await put(key);
+  await storage.delete(`${PREFIX}b/x`);
+  await put('a/x');
+  await turns();
+  const late = await subscribe({ afterRevision, selection });
+  source.close();
+  const told = ['ADDED x', 'ADDED x', 'DELETED x', 'MODIFIED x'];
+  expect(await take(inOne, 100)).toEqual(['ADDED x', 'MODIFIED x']);
+  expect(await take(inAll, 100)).toEqual(told);
+  expect(await take(late, 100)).toEqual(told);
+});
+
 test('watchers are asked only about what may concern them', async () => {
   await source.start();
   const afterRevision = await storage.currentRevision();
