@@ -2,8 +2,8 @@
 // everything else waiting (watches, leases, answers of the storage): only so many are begun, the others wait for the next turns,
 // in the order in which they came. What the event loop does between two turns is to look after everybody else.
 
-/** At the cost of a create (some 100 µs) about 2 ms, and twice as much for the answers that are due. */
-export const MAX_PER_TURN = 16;
+/** At the cost of a create (some 100 µs) a good millisecond, and twice as much for the answers that are due. */
+export const MAX_PER_TURN = 12;
 
 export class TurnGate {
   readonly #maxPerTurn: number;

@@ -20,7 +20,7 @@ const COMPACT_ROWS_PER_WRITE = 2;
  * Writes that are told in one turn of the event loop: whoever waited for one often begins another piece of work at once, and what
  * 64 writers begin together keeps everybody else waiting. While the others wait for their turn, the disk has the next batch.
  */
-const TOLD_PER_TURN = 32;
+const TOLD_PER_TURN = 24;
 
 /** Rows that are to be deleted for a call of compact(). */
 interface Compaction {
