@@ -1,6 +1,8 @@
 // `npm run bench` runs all benchmarks, `npm run bench -- NAME…` some. See README.md beside this for what they measure.
 
 import { parseArgs } from 'node:util';
+import { note } from './report.ts';
+import { Stolen } from './stolen.ts';
 
 const { values: options, positionals } = parseArgs({
   options: {
@@ -95,5 +97,8 @@ for (const name of names) {
     console.error(`there is no benchmark '${name}'; there are: ${Object.keys(benchmarks).join(', ')}`);
     process.exit(1);
   }
+  const stolen = new Stolen();
   await benchmark();
+  const percent = stolen.percent();
+  if (percent >= 0) note(`other guests of the host took ${percent.toFixed(1)} % of this machine's processors meanwhile`);
 }

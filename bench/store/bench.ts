@@ -13,6 +13,7 @@ import type { RunReport } from '../load/generator.ts';
 import { GeneratorProcess } from '../load/generator-process.ts';
 import { loopDelay, PROBE_FLAGS, type LoopDelay } from './loop-delay.ts';
 import { heading, median, note, quantile, show } from '../report.ts';
+import { Stolen } from '../stolen.ts';
 
 const CLIENTS = [1, 64, 256];
 const ROUNDS = 3;
@@ -40,14 +41,18 @@ export async function store(): Promise<void> {
     for (const clients of CLIENTS) {
       const rounds: RunReport[] = [];
       const delays: LoopDelay[] = [];
+      const stolenPercents: number[] = [];
+      const stolen = new Stolen();
       // The first one is to warm up.
       for (let i = 0; i <= ROUNDS; i++) {
         const report = await generator.run({ work: 'create', from: created, durationMs: ROUND_MS, connections: clients });
         created += report.requests;
         const delay = await loopDelay(cluster.pid);
+        const stolenPercent = stolen.percent();
         if (i === 0) continue;
         rounds.push(report);
         delays.push(delay);
+        stolenPercents.push(stolenPercent);
       }
       const { file, sqlite } = ceilings.get(clients) as { file: Ceiling; sqlite: Ceiling };
       const rates = rounds.map(({ requests, elapsedMs }) => requests / (elapsedMs / 1000));
@@ -63,6 +68,7 @@ export async function store(): Promise<void> {
       show({ what: '  p99', unit: 'ms', values: rounds.map(({ p99Ms }) => p99Ms) });
       show({ what: '  event loop: delay p99', unit: 'ms', values: delays.map(({ p99Ms }) => p99Ms), goal: DELAY_GOAL });
       show({ what: '  event loop: the longest', unit: 'ms', values: delays.map(({ maxMs }) => maxMs) });
+      show({ what: '  of the processors, stolen by other guests', unit: '%', values: stolenPercents });
       const each = clients === 1 ? 'a record' : `${clients} records`;
       showCeiling(`ceiling: append of ${each} and a sync`, file, median(rates));
       showCeiling(`ceiling: raw SQLite, ${each} a transaction`, sqlite, median(rates));

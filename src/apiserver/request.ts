@@ -1,6 +1,7 @@
 // What passes through the handler chain: an API request and its response, independent of HTTP, so that the in-process
 // transport walks the same chain (authentication excepted: it brings its user) without serialization.
 
+import type { Awaitable } from '../machinery/awaitable.ts';
 import type { Duplex } from 'node:stream';
 
 import type { Verb } from '../client/transport.ts';
@@ -33,8 +34,8 @@ export interface RequestInfo {
 export type RequestBody =
   /** In-process: the object itself, immutable. */
   | { readonly kind: 'object'; readonly object: unknown }
-  /** Over HTTP: read on demand, limited to 3 MiB; throws StatusError (413) beyond. */
-  | { readonly kind: 'bytes'; read(): Promise<Uint8Array> };
+  /** Over HTTP: read on demand, at once if it is there; limited to 3 MiB, throws StatusError (413) beyond. */
+  | { readonly kind: 'bytes'; read(): Awaitable<Uint8Array> };
 
 /** A request to change protocols (SPDY, WebSocket). Only HTTP/1.1 connections have one. */
 export interface Upgrade {

@@ -14,6 +14,7 @@ import { apiVersionOf, parseApiVersion } from '../../api/scheme.ts';
 import type { Scheme } from '../../api/scheme.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { andThen } from '../../machinery/awaitable.ts';
 import type { Awaitable } from '../../machinery/awaitable.ts';
 import { isPlainObject } from '../../machinery/deep.ts';
 import { quote } from '../../machinery/go-format.ts';
@@ -55,7 +56,7 @@ export function parseBody(request: ApiRequest, mustBe: string): Awaitable<Parsed
   if (request.body.kind === 'object') return { value: request.body.object, mediaType: JSON_TYPE };
   const mediaType = contentTypeOf(request);
   if (!(ACCEPTED as readonly string[]).includes(mediaType)) throw apierrors.unsupportedMediaType(ACCEPTED);
-  return request.body.read().then((bytes) => parseBytes(bytes, mediaType, mustBe));
+  return andThen(request.body.read(), (bytes) => parseBytes(bytes, mediaType, mustBe));
 }
 
 function parseBytes(read: Uint8Array, mediaType: string, mustBe: string): Awaitable<ParsedBody> {

@@ -23,8 +23,8 @@ export interface NonResourceRoute {
 }
 
 export class Router {
-  /** By group/version/resource. */
-  readonly #endpoints = new Map<string, Endpoint>();
+  /** By resource, those of all groups and versions. By parts: to put a key together costs more than to look for it. */
+  readonly #endpoints = new Map<string, Endpoint[]>();
   readonly #groups = new Set<string>();
   readonly #routes: readonly NonResourceRoute[];
 
@@ -36,10 +36,13 @@ export class Router {
         (subresource) =>
           [subresource.name, { scope: subresourceScope(services, served, subresource), served: subresource }] as const,
       );
-      const key = `${group}/${version}/${resource}`;
-      if (this.#endpoints.has(key)) throw new Error(`installed twice: ${key}`);
+      if (this.#endpoint(group, version, resource) !== undefined) {
+        throw new Error(`installed twice: ${group}/${version}/${resource}`);
+      }
       this.#groups.add(group);
-      this.#endpoints.set(key, {
+      const others = this.#endpoints.get(resource) ?? [];
+      this.#endpoints.set(resource, others);
+      others.push({
         scope: resourceScope(services, served),
         deprecation: served.deprecation,
         subresources: new Map(subresources),
@@ -58,13 +61,17 @@ export class Router {
   #serve(request: ApiRequest): Promise<ApiResponse> {
     const { info } = request;
     if (info.isResourceRequest) {
-      const endpoint = this.#endpoints.get(`${info.apiGroup}/${info.apiVersion}/${info.resource}`);
+      const endpoint = this.#endpoint(info.apiGroup, info.apiVersion, info.resource);
       if (endpoint === undefined) return Promise.resolve(this.#notFound(request));
       if (endpoint.deprecation !== undefined) request.warnings.push(endpoint.deprecation);
       return info.subresource === '' ? serveResource(endpoint.scope, request) : this.#serveSubresource(endpoint, request);
     }
     const route = this.#routes.find(({ handles }) => handles(info.path));
     return route === undefined ? Promise.resolve(this.#notFound(request)) : route.handle(request);
+  }
+
+  #endpoint(group: string, version: string, resource: string): Endpoint | undefined {
+    return this.#endpoints.get(resource)?.find(({ scope: { type } }) => type.version === version && type.group === group);
   }
 
   /** Below the groups that are served a Status; elsewhere no more than there is. */

@@ -31,9 +31,29 @@ export const requestInfo: Filter = (next) => (request) => {
   return next(request);
 };
 
+/** Those of creates by their paths, which are few, without a name at their end. What is read from one is true of the next. */
+const ofCreates = new Map<string, RequestInfo>();
+const MAX_CREATES = 1000;
+const MAX_KEPT_PATH = 500;
+
 /** Throws BadRequest for a path that cannot be decoded. */
 export function parseRequestInfo(request: Pick<ApiRequest, 'method' | 'path' | 'query'>): RequestInfo {
-  const { path, method } = request;
+  if (request.method !== 'POST') return parse(request);
+  const { path } = request;
+  const known = ofCreates.get(path);
+  if (known !== undefined) return known;
+  if (path.length > MAX_KEPT_PATH) return parse(request);
+  // A copy: what is cut out of a longer target would keep it.
+  const copy = Buffer.from(path, 'utf8').toString('utf8');
+  const info = parse({ method: request.method, path: copy, query: request.query });
+  if (info.isResourceRequest && info.name === '') {
+    if (ofCreates.size === MAX_CREATES) ofCreates.clear();
+    ofCreates.set(copy, info);
+  }
+  return info;
+}
+
+function parse({ method, path, query }: Pick<ApiRequest, 'method' | 'path' | 'query'>): RequestInfo {
   const parts = splitPath(path);
   const first = parts[0];
   if (first === 'api' ? parts.length < 3 : first !== 'apis' || parts.length < 4) return nonResource(path, method);
@@ -61,11 +81,11 @@ export function parseRequestInfo(request: Pick<ApiRequest, 'method' | 'path' | '
   const rest = parts.slice(at + 3);
 
   if (name === '') {
-    if (verb === 'get') verb = wantsWatch(request.query) ? 'watch' : 'list';
+    if (verb === 'get') verb = wantsWatch(query) ? 'watch' : 'list';
     else if (verb === 'delete') verb = 'deletecollection';
     // Who may see one object by name may find it in a list of one, too.
-    if (verb === 'list' || verb === 'watch' || verb === 'deletecollection') name = nameInSelector(request.query);
-  } else if (verb === 'get' && subresource === '' && wantsWatch(request.query)) verb = 'watch';
+    if (verb === 'list' || verb === 'watch' || verb === 'deletecollection') name = nameInSelector(query);
+  } else if (verb === 'get' && subresource === '' && wantsWatch(query)) verb = 'watch';
   return { isResourceRequest: true, path, verb, apiGroup, apiVersion, namespace, resource, subresource, name, parts: rest };
 }
 

@@ -5,10 +5,12 @@ import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 
 import type { Clock } from '../../machinery/clock.ts';
-import type { ApiRequest, Filter } from '../request.ts';
+import type { ApiRequest, Filter, RequestInfo } from '../request.ts';
 import { isLongRunning } from './request-info.ts';
 
 const BUCKETS_SECONDS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 8, 16, 30, 60];
+
+const MAX_SERIES = 10_000;
 
 interface Series {
   readonly verb: string;
@@ -25,7 +27,9 @@ interface Series {
 
 export class RequestMetrics {
   readonly #clock: Clock;
-  readonly #series = new Map<string, Series>();
+  readonly #series: Series[] = [];
+  /** By resource and verb, those of all subresources and codes. By parts: to put a key together costs more than to look for it. */
+  readonly #byResource = new Map<string, Map<string, Series[]>>();
   #inFlight = 0;
 
   constructor(config: { readonly clock: Clock }) {
@@ -52,28 +56,48 @@ export class RequestMetrics {
     // Names are not part of it: there may be any number of them. Nor are unknown resources.
     const known = code !== 404 && info.isResourceRequest;
     const resource = known ? info.resource : '';
-    const key = `${info.verb} ${resource} ${info.apiGroup} ${info.subresource} ${code}`;
-    let series = this.#series.get(key);
-    if (series === undefined) {
-      series = {
-        verb: info.verb.toUpperCase(),
-        group: known ? info.apiGroup : '',
-        version: known ? info.apiVersion : '',
-        resource,
-        subresource: known ? info.subresource : '',
-        code,
-        count: 0,
-        seconds: 0,
-        buckets: Array.from({ length: BUCKETS_SECONDS.length + 1 }, () => 0),
-      };
-      if (this.#series.size < 10_000) this.#series.set(key, series);
-    }
+    const series = this.#seriesOf(info, known, resource, code);
     series.count++;
     if (isLongRunning(info)) return;
     series.seconds += seconds;
     let bucket = 0;
     while (bucket < BUCKETS_SECONDS.length && seconds > (BUCKETS_SECONDS[bucket] as number)) bucket++;
     series.buckets[bucket] = (series.buckets[bucket] as number) + 1;
+  }
+
+  #seriesOf(info: RequestInfo, known: boolean, resource: string, code: number): Series {
+    const { verb, apiGroup, apiVersion, subresource } = info;
+    const several = this.#byResource.get(resource)?.get(verb);
+    const group = known ? apiGroup : '';
+    const version = known ? apiVersion : '';
+    const part = known ? subresource : '';
+    if (several !== undefined) {
+      for (const one of several) {
+        if (one.code === code && one.group === group && one.subresource === part && one.version === version) return one;
+      }
+    }
+    const series: Series = {
+      verb: verb.toUpperCase(),
+      group,
+      version,
+      resource,
+      subresource: part,
+      code,
+      count: 0,
+      seconds: 0,
+      buckets: Array.from({ length: BUCKETS_SECONDS.length + 1 }, () => 0),
+    };
+    // Who is refused may have asked for anything.
+    if (this.#series.length >= MAX_SERIES) return series;
+    this.#series.push(series);
+    if (several !== undefined) {
+      several.push(series);
+      return series;
+    }
+    const byVerb = this.#byResource.get(resource);
+    if (byVerb === undefined) this.#byResource.set(resource, new Map([[verb, [series]]]));
+    else byVerb.set(verb, [series]);
+    return series;
   }
 
   /** Makes the counts readable under Kubernetes' own names. */
@@ -88,7 +112,7 @@ export class RequestMetrics {
       registers: [],
       collect() {
         this.reset();
-        for (const one of series.values()) this.inc(labelsOf(one, true), one.count);
+        for (const one of series) this.inc(labelsOf(one, true), one.count);
       },
     });
     const current = new Gauge({
@@ -109,14 +133,14 @@ function labelsOf(series: Series, withCode: boolean): Record<string, string> {
 }
 
 /** A histogram whose values are summed up elsewhere. */
-function durationHistogram(series: ReadonlyMap<string, Series>, labelNames: string[]): Histogram {
+function durationHistogram(series: readonly Series[], labelNames: string[]): Histogram {
   const name = 'apiserver_request_duration_seconds';
   const histogram = new Histogram({ name, help: 'How long requests took.', labelNames, buckets: BUCKETS_SECONDS, registers: [] });
   const get = histogram.get.bind(histogram);
   histogram.get = async () => {
     const metric = await get();
     const values: typeof metric.values = [];
-    for (const one of series.values()) {
+    for (const one of series) {
       const labels = labelsOf(one, false);
       let cumulative = 0;
       BUCKETS_SECONDS.forEach((le, index) => {

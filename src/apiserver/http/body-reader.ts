@@ -3,27 +3,67 @@
 import type { Readable } from 'node:stream';
 
 import * as apierrors from '../../machinery/apierrors.ts';
+import type { Awaitable } from '../../machinery/awaitable.ts';
 import type { RequestBody } from '../request.ts';
+import type { CollectedMessage } from './collected-message.ts';
 
 /** As large as a body may be: 3 MiB. */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024;
 
 const EMPTY = new Uint8Array();
 
-export const noBody: RequestBody = { kind: 'bytes', read: () => Promise.resolve(EMPTY) };
+export const noBody: RequestBody = { kind: 'bytes', read: () => EMPTY };
 
 /** `announced`: what the client says the length is, if it does. */
 export function bodyOf(stream: Readable, announced: string | undefined): RequestBody {
-  let reading: Promise<Uint8Array> | undefined;
-  return { kind: 'bytes', read: () => (reading ??= read(stream, announced)) };
+  return readOnce(announced, () => read(stream));
 }
 
-function read(stream: Readable, announced: string | undefined): Promise<Uint8Array> {
+/** The same of a request whose body is collected: it is there at once when it came with the head of the request. */
+export function bodyOfMessage(message: CollectedMessage, announced: string | undefined): RequestBody {
+  return readOnce(announced, () => (message.ended ? checked(message) : rest(message)));
+}
+
+function readOnce(announced: string | undefined, read: () => Awaitable<Uint8Array>): RequestBody {
+  let body: Awaitable<Uint8Array> | undefined;
+  return {
+    kind: 'bytes',
+    read() {
+      if (announced !== undefined && Number(announced) > MAX_BODY_BYTES) throw tooLarge();
+      return (body ??= read());
+    },
+  };
+}
+
+function checked(message: CollectedMessage): Uint8Array {
+  const body = message.body();
+  if (body.length > MAX_BODY_BYTES) throw tooLarge();
+  return body;
+}
+
+function rest(message: CollectedMessage): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    if (announced !== undefined && Number(announced) > MAX_BODY_BYTES) {
-      reject(tooLarge());
-      return;
-    }
+    const broken = (): void => {
+      if (!message.ended) reject(endedEarly());
+    };
+    message.on('error', broken);
+    message.on('close', broken);
+    // It may have broken before anybody asked, and says so only once.
+    if (message.destroyed) broken();
+    message.wait({
+      grows(length) {
+        if (length <= MAX_BODY_BYTES) return true;
+        // What still comes is not kept; the answer ends the request.
+        reject(tooLarge());
+        return false;
+      },
+      ended: () => resolve(message.body()),
+    });
+  });
+}
+
+function read(stream: Readable): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
     let ended = false;
@@ -44,7 +84,7 @@ function read(stream: Readable, announced: string | undefined): Promise<Uint8Arr
       resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
     });
     const broken = (): void => {
-      if (!ended) reject(apierrors.badRequest('the body of the request ended early'));
+      if (!ended) reject(endedEarly());
     };
     stream.on('error', broken);
     stream.on('close', broken);
@@ -55,4 +95,8 @@ function read(stream: Readable, announced: string | undefined): Promise<Uint8Arr
 
 function tooLarge(): apierrors.StatusError {
   return apierrors.requestEntityTooLarge(`limit is ${MAX_BODY_BYTES}`);
+}
+
+function endedEarly(): apierrors.StatusError {
+  return apierrors.badRequest('the body of the request ended early');
 }

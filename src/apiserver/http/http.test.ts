@@ -373,6 +373,40 @@ describe('bad input', () => {
     connection.destroy();
   });
 
+  test('bodies that come in pieces, or that nobody reads, leave the connection for the next request', async () => {
+    const socket = tlsConnect({ host: '127.0.0.1', port, ca: authority.cert, ...admin, ALPNProtocols: ['http/1.1'] });
+    await once(socket, 'secureConnect');
+    let received = '';
+    socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
+    const codes = (): string[] => [...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, code]) => code as string);
+    const answered = async (count: number): Promise<void> => {
+      while (codes().length < count) await once(socket, 'data');
+    };
+    const post = (path: string, length: number): string =>
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`;
+    const object = JSON.stringify({ metadata: { name: 'in-pieces' }, data: { text: 'ä'.repeat(100_000) } });
+    const bytes = Buffer.from(object);
+    socket.write(post(PATH, bytes.length));
+    for (let at = 0; at < bytes.length; at += 50_001) {
+      await new Promise((resolve) => socket.write(bytes.subarray(at, at + 50_001), resolve));
+    }
+    await answered(1);
+    // More than is kept of a body before somebody asks for it: nobody will, there is no such path.
+    socket.write(post('/none', 2_000_000));
+    socket.write(Buffer.alloc(2_000_000, 'x'));
+    await answered(2);
+    // Two at once: their bodies come with the head of the other.
+    const small = (name: string): string => {
+      const text = JSON.stringify({ metadata: { name } });
+      return post(PATH, text.length) + text;
+    };
+    socket.write(small('one') + small('two') + `GET ${PATH}/in-pieces HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await answered(5);
+    expect(codes()).toEqual(['201', '404', '201', '201', '200']);
+    expect(received).toContain('"name":"two"');
+    socket.destroy();
+  });
+
   test('keeps a connection for the next request', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     for (let i = 0; i < 3; i++) expect((await h1({ path: '/readyz', agent })).code).toBe(200);

@@ -13,9 +13,10 @@ import type { TLSSocket } from 'node:tls';
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Logger } from '../../machinery/log.ts';
 import { TransientSet } from '../../machinery/transient-map.ts';
-import type { ApiRequest, ApiResponse, Handler, PeerCertificate, Upgrade } from '../request.ts';
+import type { ApiRequest, ApiResponse, Handler, PeerCertificate, RequestBody, Upgrade } from '../request.ts';
 import { RequestState } from '../request-state.ts';
-import { bodyOf, noBody } from './body-reader.ts';
+import { bodyOf, bodyOfMessage, noBody } from './body-reader.ts';
+import { CollectedMessage } from './collected-message.ts';
 import { peerCertificateOf } from './peer-certificate.ts';
 import { respond } from './respond.ts';
 import type { ResponseSink } from './respond.ts';
@@ -71,6 +72,7 @@ export class Listener {
       // Clients without a certificate may have a token.
       rejectUnauthorized: false,
       allowHTTP1: true,
+      Http1IncomingMessage: CollectedMessage,
       minVersion: 'TLSv1.2',
       ciphers: CIPHERS,
       honorCipherOrder: true,
@@ -132,7 +134,7 @@ export class Listener {
     server.on('sessionError', (error) => this.#config.logger.debug('an HTTP/2 session failed', { err: error }));
     server.on('tlsClientError', (error) => this.#config.logger.debug('a TLS handshake failed', { err: error }));
     server.on('request', (message, response) => {
-      this.#http1(message as unknown as IncomingMessage, response as unknown as ServerResponse);
+      this.#http1(message as unknown as CollectedMessage, response as unknown as ServerResponse);
     });
     // Listening for requests also makes Node build compatible requests of HTTP/2's streams, which nobody needs here.
     server.removeAllListeners('stream');
@@ -160,8 +162,11 @@ export class Listener {
     this.#begin(request, new Http2Sink(stream));
   }
 
-  #http1(message: IncomingMessage, response: ServerResponse): void {
-    const request = this.#http1Request(message, undefined);
+  #http1(message: CollectedMessage, response: ServerResponse): void {
+    const { headers } = message;
+    const length = headers['content-length'];
+    const hasBody = length !== undefined || headers['transfer-encoding'] !== undefined;
+    const request = this.#http1Request(message, hasBody ? bodyOfMessage(message, length) : noBody, undefined);
     message.on('error', () => undefined);
     response.on('error', (error) => request.abort(error));
     response.on('close', () => request.abort(CLIENT_GONE));
@@ -169,16 +174,15 @@ export class Listener {
     this.#begin(request, new Http1Sink(response));
   }
 
-  #http1Request(message: IncomingMessage, upgrade: Upgrade | undefined): RequestState {
+  #http1Request(message: IncomingMessage, body: RequestBody, upgrade: Upgrade | undefined): RequestState {
     const { path, query } = splitTarget(message.url ?? '');
-    const hasBody = message.headers['content-length'] !== undefined || message.headers['transfer-encoding'] !== undefined;
     const socket = message.socket as TLSSocket;
     return new RequestState({
       method: message.method ?? '',
       path,
       query,
       headers: flat(message.headers),
-      body: hasBody && upgrade === undefined ? bodyOf(message, message.headers['content-length']) : noBody,
+      body,
       remoteAddress: socket.remoteAddress ?? '',
       peerCertificate: this.#certificateOf(socket, socket),
       upgrade,
@@ -187,7 +191,7 @@ export class Listener {
 
   #upgrade(message: IncomingMessage, socket: Duplex, head: Buffer): void {
     let taken = false;
-    const request = this.#http1Request(message, {
+    const request = this.#http1Request(message, noBody, {
       take: () => {
         taken = true;
         socket.off('error', ignore);

@@ -32,7 +32,10 @@ export function fillForCreate<T extends KubeObject>(object: T, now: number, rand
   metadata['uid'] = random.uuid();
   metadata['creationTimestamp'] = formatTime(now);
   if (generation !== undefined) metadata['generation'] = generation;
-  return { ...object, metadata };
+  // Copied first, then changed: a literal that names members beside what it spreads is several times as slow to make.
+  const copy: { metadata: unknown } = { ...object };
+  copy.metadata = metadata;
+  return copy as T;
 }
 
 const NOT_FROM_CLIENTS: ReadonlySet<string> = new Set([

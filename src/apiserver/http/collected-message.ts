@@ -1,0 +1,75 @@
+// A request of HTTP/1.1 whose body is kept as the parser hands it over. Node's own is a stream, with listeners, turns of the queue and an
+// end that is told later: more work than most requests are, for bodies that are all read whole.
+
+import { IncomingMessage } from 'node:http';
+
+/** So much is kept of a body that nobody has asked for yet; then its client has to wait. */
+const UNASKED_BYTES = 64 * 1024;
+
+const EMPTY = Buffer.alloc(0);
+
+export interface BodyWaiter {
+  /** Called for each chunk that comes, with the length of all so far. False: what there is and what still comes is not wanted. */
+  grows(length: number): boolean;
+  /** All of it has come. */
+  ended(): void;
+}
+
+export class CollectedMessage extends IncomingMessage {
+  readonly #chunks: Buffer[] = [];
+  #length = 0;
+  #ended = false;
+  #unwanted = false;
+  #waiter: BodyWaiter | undefined;
+
+  /** Whether all of the body has come. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** What has come. */
+  body(): Buffer {
+    const [first] = this.#chunks;
+    if (first !== undefined && this.#chunks.length > 1)
+      this.#chunks.splice(0, Infinity, Buffer.concat(this.#chunks, this.#length));
+    return this.#chunks[0] ?? EMPTY;
+  }
+
+  /** Has the rest of the body come. Of one that has not ended; called once. */
+  wait(waiter: BodyWaiter): void {
+    this.#waiter = waiter;
+    if (this.#length > 0 && !waiter.grows(this.#length)) this.#drop();
+    // The connection may have been stopped for the client's having sent a lot already.
+    this._read(0);
+  }
+
+  /** Called by Node's parser: with null at the end. False: the connection is not to be read from for now. */
+  override push(chunk: Buffer | null): boolean {
+    if (chunk === null) {
+      this.#ended = true;
+      // Tells Node that somebody has taken care of the body.
+      this._read(0);
+      this.#waiter?.ended();
+      if (this.listenerCount('end') > 0) this.emit('end');
+      return false;
+    }
+    if (this.#unwanted) return true;
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
+    if (this.#waiter === undefined) return this.#length < UNASKED_BYTES;
+    if (!this.#waiter.grows(this.#length)) this.#drop();
+    return true;
+  }
+
+  #drop(): void {
+    this.#unwanted = true;
+    this.#chunks.length = 0;
+  }
+}
+
+// Node asks this when the response has been sent. Defined like this because its type says that it is no accessor.
+Object.defineProperty(CollectedMessage.prototype, 'readableEnded', {
+  get(this: CollectedMessage): boolean {
+    return this.ended;
+  },
+});
