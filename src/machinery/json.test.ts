@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { JsonError, parseJson } from './json.ts';
+import { countKeys, JsonError, parseJson, parseJsonCounting } from './json.ts';
 
 const encoder = new TextEncoder();
 
@@ -84,5 +84,30 @@ describe('parseJson', () => {
   it('takes time that grows with the length only, whatever the quotes and backslashes', () => {
     expect(kindOf(`"${'\\\\'.repeat(500_000)}"`)).toBe('ok');
     expect(kindOf(`"${'\\"'.repeat(500_000)}"`)).toBe('ok');
+  });
+});
+
+describe('the number of keys', () => {
+  it.each([
+    ['null', 0, 0],
+    ['{"a":1,"b":{"c":null},"d":[{"e":1},[{"f":2}],null]}', 6, 6],
+    ['{"a:b":"{\\"c\\":1}", "\\u0064" : 2}', 2, 2],
+    ['{"__proto__":{"toString":1}}', 2, 2],
+    ['{"a":1,"a":2}', 2, 1],
+    ['{"a":1,"\\u0061":2,"b":{"c":1,"c":{"d":1}}}', 6, 4],
+    ['{"a":{"b":1,"c":2},"a":3}', 4, 1],
+  ])('of %s is %i, of which %i stay', (text, given, kept) => {
+    const { value, keys } = parseJsonCounting(encoder.encode(text));
+    expect([keys, countKeys(value)]).toEqual([given, kept]);
+  });
+
+  it('is that of the value wherever none is there twice', () => {
+    fc.assert(
+      fc.property(fc.object({ values: [fc.string(), fc.boolean(), fc.integer(), fc.constant(null)] }), (object) => {
+        const once = JSON.stringify(object);
+        const { value, keys } = parseJsonCounting(encoder.encode(once));
+        expect(keys).toBe(countKeys(value));
+      }),
+    );
   });
 });

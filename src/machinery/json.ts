@@ -34,14 +34,19 @@ const BACKSLASH = 0x5c;
  * JSON.parse sees them. `__proto__` becomes an own key like any other. Throws JsonError.
  */
 export function parseJson(data: Uint8Array | string, options: ParseJsonOptions = {}): unknown {
+  return parseJsonCounting(data, options).value;
+}
+
+/** As parseJson. `keys`: how many the text has, so that who counts fewer in the value knows that some are there twice. */
+export function parseJsonCounting(data: Uint8Array | string, options: ParseJsonOptions = {}): { value: unknown; keys: number } {
   const bytes = typeof data === 'string' ? Buffer.from(data) : asBuffer(data);
   if (options.maxBytes !== undefined && bytes.length > options.maxBytes) {
     throw new JsonError('limit', `limit is ${options.maxBytes} bytes, got ${bytes.length}`);
   }
-  scan(bytes, options.maxDepth ?? DEFAULT_MAX_JSON_DEPTH);
+  const keys = scan(bytes, options.maxDepth ?? DEFAULT_MAX_JSON_DEPTH);
   const text = typeof data === 'string' ? data : (options.text ?? bytes.toString('utf8'));
   try {
-    return JSON.parse(text) as unknown;
+    return { value: JSON.parse(text) as unknown, keys };
   } catch (error) {
     throw new JsonError('syntax', describeJsonSyntaxError(text) ?? (error as Error).message, { cause: error });
   }
@@ -57,16 +62,22 @@ const STRING = 1;
 const OPEN = 2;
 const CLOSE = 3;
 const DIGIT = 4;
+const COLON = 5;
 const MEANING = new Uint8Array(256);
 MEANING[QUOTE] = STRING;
+MEANING[0x3a] = COLON;
 for (const byte of Buffer.from('{[')) MEANING[byte] = OPEN;
 for (const byte of Buffer.from('}]')) MEANING[byte] = CLOSE;
 for (const byte of Buffer.from('0123456789')) MEANING[byte] = DIGIT;
 
-/** Looks at brackets and digits outside of strings; whether it is JSON at all is JSON.parse's business. */
-function scan(bytes: Buffer, maxDepth: number): void {
+/**
+ * Looks at brackets and digits outside of strings; whether it is JSON at all is JSON.parse's business. Answers the number of colons: if it
+ * is JSON, each is behind a key.
+ */
+function scan(bytes: Buffer, maxDepth: number): number {
   const length = bytes.length;
   let depth = 0;
+  let colons = 0;
   let at = 0;
   while (at < length) {
     const meaning = MEANING[bytes[at++] as number];
@@ -77,12 +88,34 @@ function scan(bytes: Buffer, maxDepth: number): void {
       if (++depth > maxDepth) throw new JsonError('limit', `exceeded max depth of ${maxDepth}`);
     } else if (meaning === CLOSE) {
       depth--;
+    } else if (meaning === COLON) {
+      colons++;
     } else {
       const start = at - 1;
       while (at < length && MEANING[bytes[at] as number] === DIGIT) at++;
       if (at - start > 15) checkInteger(bytes, start, at);
     }
   }
+  return colons;
+}
+
+/** How many keys all objects in a JSON value have together. */
+export function countKeys(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === 'object') count += countKeys(item);
+    return count;
+  }
+  const object = value as Readonly<Record<string, unknown>>;
+  // What JSON.parse makes has nothing to inherit that could be enumerated.
+  // eslint-disable-next-line guard-for-in
+  for (const key in object) {
+    count++;
+    const member = object[key];
+    if (typeof member === 'object') count += countKeys(member);
+  }
+  return count;
 }
 
 /** The position of the quote that ends the string (or of the end). */

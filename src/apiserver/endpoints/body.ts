@@ -19,7 +19,7 @@ import type { Awaitable } from '../../machinery/awaitable.ts';
 import { isPlainObject } from '../../machinery/deep.ts';
 import { quote } from '../../machinery/go-format.ts';
 import { jsonType } from '../../machinery/go-value.ts';
-import { JsonError, parseJson } from '../../machinery/json.ts';
+import { countKeys, JsonError, parseJsonCounting } from '../../machinery/json.ts';
 import type { ApiRequest } from '../request.ts';
 import type { FieldValidation } from './query-options.ts';
 import { messageOf } from './scope.ts';
@@ -37,6 +37,8 @@ export interface ParsedBody {
   /** The text it was read from, for messages and to find duplicate fields. Absent in-process. */
   readonly text?: string;
   readonly mediaType: string;
+  /** Of JSON: how many keys the text has; if the value has fewer, some are there twice. */
+  readonly keys?: number;
   /** Keys that a YAML document gives twice, as Kubernetes words it. */
   readonly duplicates?: string;
   /** A body in protobuf, which can only be read by who knows its type. */
@@ -65,7 +67,8 @@ function parseBytes(read: Uint8Array, mediaType: string, mustBe: string): Awaita
   const text = bytes.toString('utf8');
   if (mediaType !== JSON_TYPE) return parseYamlBody(text, mediaType, mustBe);
   try {
-    return { value: parseJson(bytes, { text }), text, mediaType };
+    const { value, keys } = parseJsonCounting(bytes, { text });
+    return { value, keys, text, mediaType };
   } catch (error) {
     throw unreadable(error, text, mustBe);
   }
@@ -140,7 +143,7 @@ export function decodeBody(request: ApiRequest, body: ParsedBody, scope: Scope, 
   if (fieldValidation !== 'Ignore') {
     const problems = decoded.unknownFields.map((path) => `unknown field ${quote(path)}`);
     if (body.duplicates !== undefined) problems.push(...yamlProblems(body.duplicates, fieldValidation));
-    if (body.text !== undefined && body.mediaType === JSON_TYPE) {
+    if (body.keys !== undefined && body.text !== undefined && body.keys > countKeys(value)) {
       for (const path of findDuplicateFields(body.text)) problems.push(`duplicate field ${quote(path)}`);
     }
     if (problems.length > 0 && fieldValidation === 'Strict') {

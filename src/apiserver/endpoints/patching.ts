@@ -6,7 +6,7 @@ import { patchSchema } from '../../api/patch-schema.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { isPlainObject, isWithinDepth } from '../../machinery/deep.ts';
 import { jsonType } from '../../machinery/go-value.ts';
-import { DEFAULT_MAX_JSON_DEPTH, JsonError, parseJson } from '../../machinery/json.ts';
+import { countKeys, DEFAULT_MAX_JSON_DEPTH, JsonError, parseJson, parseJsonCounting } from '../../machinery/json.ts';
 import { applyJsonPatch, JsonPatchError, parseJsonPatch } from '../../machinery/json-patch.ts';
 import { applyMergePatch, MergePatchDepthError } from '../../machinery/merge-patch.ts';
 import { applyStrategicMergePatch, StrategicMergePatchError } from '../../machinery/strategic-merge-patch.ts';
@@ -129,7 +129,8 @@ async function documentOf(request: ApiRequest): Promise<PatchDocument> {
   const bytes = await request.body.read();
   const text = textOf(bytes);
   try {
-    return { document: parseJson(bytes, { text }), duplicates: findDuplicateFields(text) };
+    const { value, keys } = parseJsonCounting(bytes, { text });
+    return { document: value, duplicates: keys > countKeys(value) ? findDuplicateFields(text) : [] };
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     throw apierrors.badRequest(`error decoding patch: ${error.message}`);

@@ -97,4 +97,22 @@ describe('Graph', () => {
     put(parent);
     expect(told).toEqual(expected);
   });
+
+  it('forgets what a new list of the type lacks, and nothing of other types or only named', () => {
+    put(thing('child', [owner('parent'), owner('unseen')]));
+    put(thing('parent'));
+    put(thing('gone'));
+    graph.put(thing('other'), { apiVersion: 'v1', kind: 'Other' });
+    told.length = 0;
+    graph.replace([thing('child', [owner('parent'), owner('unseen')]), thing('new')], TYPE);
+    expect(told.toSorted()).toEqual(['absent gone', 'absent parent', 'delete child']);
+    expect(['child', 'parent', 'gone', 'other', 'unseen', 'new'].map((uid) => graph.get(uid) !== undefined)).toEqual([
+      true,
+      false,
+      false,
+      true,
+      true,
+      true,
+    ]);
+  });
 });

@@ -104,6 +104,18 @@ export class Graph {
     this.#noteDeletion(known, object);
   }
 
+  /** The objects of the type are these, and no others that were put as such. */
+  replace(objects: readonly KubeObject[], type: { readonly apiVersion: string; readonly kind: string }): void {
+    for (const object of objects) this.put(object, type);
+    const present = new Set(objects.map(({ metadata }) => metadata.uid));
+    const gone: string[] = [];
+    for (const [uid, { identity, virtual }] of this.#nodes) {
+      if (virtual || identity.kind !== type.kind || identity.apiVersion !== type.apiVersion) continue;
+      if (!present.has(uid)) gone.push(uid);
+    }
+    for (const uid of gone) this.delete(uid);
+  }
+
   /** The object is gone, or was found never to have been there. */
   delete(uid: string): void {
     const node = this.#nodes.get(uid);

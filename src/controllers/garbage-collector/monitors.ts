@@ -2,7 +2,7 @@
 // the graph is kept of the objects.
 
 import type { Client, KubeObject } from '../../client/client.ts';
-import { Reflector, objectKey } from '../../client/informers/index.ts';
+import { Reflector } from '../../client/informers/index.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
 import type { Random } from '../../machinery/random.ts';
@@ -56,36 +56,23 @@ export class Monitors {
     const { client, clock, random, logger, graph } = this.#config;
     const type = { apiVersion: apiVersionOf(resource), kind: resource.kind };
     const stop = new AbortController();
-    /** Key → UID of what is in the graph because of this monitor. */
-    let known = new Map<string, string>();
+    let listed = false;
     let resolveSynced: () => void = () => undefined;
     const synced = new Promise<void>((resolve) => {
       resolveSynced = resolve;
       stop.signal.addEventListener('abort', () => resolve());
     });
-    const put = (object: KubeObject): void => {
-      const key = objectKey(object);
-      const before = known.get(key);
-      // Another object under the same name: the deletion of the first was missed.
-      if (before !== undefined && before !== object.metadata.uid) graph.delete(before);
-      known.set(key, object.metadata.uid);
-      graph.put(object, type);
-    };
     const reflector = new Reflector<KubeObject>({
       name: id,
       source: client.resource(resource),
       store: {
-        put,
-        delete: (object) => {
-          known.delete(objectKey(object));
-          graph.delete(object.metadata.uid);
-        },
+        put: (object) => graph.put(object, type),
+        delete: (object) => graph.delete(object.metadata.uid),
         replace: (objects) => {
-          const before = known;
-          known = new Map();
-          for (const object of objects) put(object);
-          const present = new Set(known.values());
-          for (const uid of before.values()) if (!present.has(uid)) graph.delete(uid);
+          // What it has not seen cannot have gone; to look for it is to look at the whole graph.
+          if (listed) graph.replace(objects, type);
+          else for (const object of objects) graph.put(object, type);
+          listed = true;
           resolveSynced();
         },
       },

@@ -98,7 +98,13 @@ export class CountedTree<T extends Keyed> {
 
   /** Visits the items with a key >= `from` and < `to`, in order, until `visit` answers false. */
   scan(from: string, to: string, visit: (item: T) => boolean): void {
-    if (lessFor(from)(from, to)) scanNode(this.#root, { key: from, less: lessFor(from) }, { key: to, less: lessFor(to) }, visit);
+    const less = lessFor(from);
+    if (less(from, to)) scanNode(this.#root, { key: from, less }, { key: to, less: lessFor(to) }, visit);
+  }
+
+  /** Visits the items with a key >= `from`, in order, until `visit` answers false. */
+  scanFrom(from: string, visit: (item: T) => boolean): void {
+    scanNode(this.#root, { key: from, less: lessFor(from) }, undefined, visit);
   }
 
   #insert(node: Node<T>, item: T, less: KeyLess, counted: number): { node: Node<T>; bound: string } | undefined {

@@ -116,7 +116,9 @@ export class MvccStore {
   /** Every key's value under the prefix now, in order of key. */
   under(prefix: string): KeyValue[] {
     const items: KeyValue[] = [];
-    this.#tree.scan(prefix, endOfPrefix(prefix), ({ latest }) => {
+    // Often there is nothing: then where the first would be is all that has to be looked for.
+    this.#tree.scanFrom(prefix, ({ key, latest }) => {
+      if (!key.startsWith(prefix)) return false;
       if (latest !== undefined) items.push(latest);
       return true;
     });
