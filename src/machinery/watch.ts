@@ -1,5 +1,7 @@
 // A watch: an ordered stream of events with an explicit end. Producers push, one consumer iterates.
 
+import { Fifo } from './fifo.ts';
+
 /** What a WatchStream yields, in order. The stream ends (iteration completes) when the producer closes it normally. */
 export interface WatchStream<E> extends AsyncIterable<E> {
   /** Stops the watch and releases what it holds; iteration then completes. Idempotent. */
@@ -63,9 +65,8 @@ export class WatchQueue<E> implements WatchStream<E> {
   readonly #limit: number;
   readonly #onOverflow: ((queue: WatchQueue<E>) => void) | undefined;
   readonly #onStop: (() => void) | undefined;
-  /** Events not yet taken are #buffer[#head …]; those before #head were taken. Empty while somebody waits. */
-  #buffer: E[] = [];
-  #head = 0;
+  /** Events not yet taken. Empty while somebody waits. */
+  readonly #buffer = new Fifo<E>();
   /** Calls of next() that found nothing, oldest first. */
   #waiters: Waiter<E>[] = [];
   /** Set once; nothing is pushed afterwards. */
@@ -85,7 +86,7 @@ export class WatchQueue<E> implements WatchStream<E> {
 
   /** Events that wait for the consumer. */
   get length(): number {
-    return this.#buffer.length - this.#head;
+    return this.#buffer.length;
   }
 
   /** False if the event was not taken: the queue has ended, maybe by this very event (see onOverflow). */
@@ -117,8 +118,7 @@ export class WatchQueue<E> implements WatchStream<E> {
 
   /** The consumer's end: what was pushed and not taken is dropped. */
   stop(): void {
-    this.#buffer = [];
-    this.#head = 0;
+    this.#buffer.clear();
     if (this.#end !== undefined) {
       this.#end = 'closed';
       return;
@@ -128,10 +128,9 @@ export class WatchQueue<E> implements WatchStream<E> {
   }
 
   drain(): readonly E[] {
-    const count = Math.min(this.length, MAX_DRAINED);
-    if (count === 0) return NONE;
-    const events = this.#buffer.slice(this.#head, this.#head + count);
-    this.#advance(count);
+    if (this.length === 0) return NONE;
+    const events: E[] = [];
+    for (let count = Math.min(this.length, MAX_DRAINED); count > 0; count--) events.push(this.#buffer.shift() as E);
     return events;
   }
 
@@ -148,29 +147,12 @@ export class WatchQueue<E> implements WatchStream<E> {
   }
 
   #next(): Promise<IteratorResult<E, undefined>> {
-    if (this.#head < this.#buffer.length) return Promise.resolve({ done: false, value: this.#take() });
+    if (this.length > 0) return Promise.resolve({ done: false, value: this.#buffer.shift() as E });
     if (this.#end === undefined) return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
     const end = this.#end;
     // An error is thrown once; whoever asks again is told that there is no more.
     this.#end = 'closed';
     return end === 'closed' ? Promise.resolve(DONE) : Promise.reject(end.error);
-  }
-
-  #take(): E {
-    const event = this.#buffer[this.#head] as E;
-    this.#advance(1);
-    return event;
-  }
-
-  #advance(count: number): void {
-    this.#head += count;
-    if (this.#head === this.#buffer.length) {
-      this.#buffer = [];
-      this.#head = 0;
-    } else if (this.#head >= 1024 && this.#head * 2 >= this.#buffer.length) {
-      this.#buffer = this.#buffer.slice(this.#head);
-      this.#head = 0;
-    }
   }
 
   #finish(end: End): void {

@@ -3,6 +3,7 @@
 // do not count.
 
 import * as apierrors from '../../machinery/apierrors.ts';
+import { Fifo } from '../../machinery/fifo.ts';
 import type { ApiResponse, Filter } from '../request.ts';
 import { isLongRunning } from './request-info.ts';
 
@@ -30,9 +31,7 @@ class Gate {
   readonly #limit: number;
   readonly #maxWaiting: number;
   #inFlight = 0;
-  readonly #waiting: (() => void)[] = [];
-  /** #waiting[#head …] wait still. */
-  #head = 0;
+  readonly #waiting = new Fifo<() => void>();
 
   constructor(limit: number, maxWaiting: number) {
     this.#limit = limit;
@@ -41,7 +40,7 @@ class Gate {
 
   async pass(work: () => Promise<ApiResponse>): Promise<ApiResponse> {
     if (this.#inFlight >= this.#limit) {
-      if (this.#waiting.length - this.#head >= this.#maxWaiting) {
+      if (this.#waiting.length >= this.#maxWaiting) {
         throw apierrors.tooManyRequests('too many requests, please try again later', 1);
       }
       // The one who leaves hands its place over, so the count stays.
@@ -55,15 +54,10 @@ class Gate {
   }
 
   #leave(): void {
-    const next = this.#waiting[this.#head];
+    const next = this.#waiting.shift();
     if (next === undefined) {
       this.#inFlight--;
       return;
-    }
-    this.#head++;
-    if (this.#head === this.#waiting.length) {
-      this.#waiting.length = 0;
-      this.#head = 0;
     }
     next();
   }

@@ -2,6 +2,8 @@
 // everything else waiting (watches, leases, answers of the storage): only so many are begun, the others wait for the next turns,
 // in the order in which they came. What the event loop does between two turns is to look after everybody else.
 
+import { Fifo } from '../../machinery/fifo.ts';
+
 /** At the cost of a create (some 100 µs) a good millisecond, and twice as much for the answers that are due. */
 export const MAX_PER_TURN = 12;
 
@@ -9,9 +11,7 @@ export class TurnGate {
   readonly #maxPerTurn: number;
   /** Begun in this turn. */
   #begun = 0;
-  /** Those that wait are #waiting[#head …], the oldest first. */
-  #waiting: (() => void)[] = [];
-  #head = 0;
+  readonly #waiting = new Fifo<() => void>();
   #scheduled = false;
 
   constructor(maxPerTurn = MAX_PER_TURN) {
@@ -21,7 +21,7 @@ export class TurnGate {
   /** Begins the work now, if there is room in this turn and nobody waits; else in one of the next. */
   begin(work: () => void): void {
     this.#schedule();
-    if (this.#begun < this.#maxPerTurn && this.#head === this.#waiting.length) {
+    if (this.#begun < this.#maxPerTurn && this.#waiting.length === 0) {
       this.#begun++;
       work();
     } else this.#waiting.push(work);
@@ -36,18 +36,13 @@ export class TurnGate {
   #nextTurn(): void {
     this.#scheduled = false;
     this.#begun = 0;
-    const end = Math.min(this.#waiting.length, this.#head + this.#maxPerTurn);
-    if (this.#head === end) return;
+    if (this.#waiting.length === 0) return;
     // What is begun here counts for the turn that begins here.
     this.#schedule();
-    while (this.#head < end) {
-      const work = this.#waiting[this.#head++] as () => void;
+    for (let room = Math.min(this.#waiting.length, this.#maxPerTurn); room > 0; room--) {
+      const work = this.#waiting.shift() as () => void;
       this.#begun++;
       work();
-    }
-    if (this.#head === this.#waiting.length) {
-      this.#waiting = [];
-      this.#head = 0;
     }
   }
 }

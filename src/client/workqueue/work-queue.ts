@@ -5,6 +5,7 @@
 // compared as a Set compares them, so they are strings, or objects that are each other's only instance.
 // Not promised: that what comes out still exists. A key says «look again», never what happened.
 
+import { Fifo } from '../../machinery/fifo.ts';
 import { TransientSet } from '../../machinery/transient-map.ts';
 import type { QueueMetrics } from './metrics.ts';
 
@@ -16,15 +17,13 @@ export interface WorkQueueConfig<K> {
 /** Taken keys must be given back: each `get` that answers a key needs one `done` of that key. */
 export class WorkQueue<K = string> {
   /** Keys in the order in which workers will get them: each is in #dirty, none is in #processing. */
-  #queue: K[] = [];
-  /** #queue[0 … #head) has been taken already. */
-  #head = 0;
+  readonly #queue = new Fifo<K>();
   /** Keys that need work: those waiting in #queue, and those added again while a worker has them. */
   readonly #dirty = new TransientSet<K>();
   /** Keys that workers have now. Those that are also in #dirty go back into #queue when they are done. */
   readonly #processing = new TransientSet<K>();
   /** Calls of get() that found nothing, oldest first. Empty while #queue has keys. */
-  #waiters: ((key: K | undefined) => void)[] = [];
+  readonly #waiters = new Fifo<(key: K | undefined) => void>();
   #shuttingDown = false;
   #drained: (() => void)[] = [];
   readonly #metrics: QueueMetrics<K> | undefined;
@@ -35,7 +34,7 @@ export class WorkQueue<K = string> {
 
   /** Keys that wait for a worker; those being worked on are not counted. */
   get length(): number {
-    return this.#queue.length - this.#head;
+    return this.#queue.length;
   }
 
   get shuttingDown(): boolean {
@@ -69,9 +68,7 @@ export class WorkQueue<K = string> {
   shutDown(): void {
     if (this.#shuttingDown) return;
     this.#shuttingDown = true;
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    for (const resolve of waiters) resolve(undefined);
+    for (let resolve = this.#waiters.shift(); resolve !== undefined; resolve = this.#waiters.shift()) resolve(undefined);
     this.#checkDrained();
   }
 
@@ -96,16 +93,7 @@ export class WorkQueue<K = string> {
   }
 
   #take(): K {
-    const key = this.#queue[this.#head] as K;
-    this.#head++;
-    // Taken keys are dropped in bulk: shifting an array of thousands once a key costs more than the work does.
-    if (this.#head === this.#queue.length) {
-      this.#queue = [];
-      this.#head = 0;
-    } else if (this.#head >= 1024 && this.#head * 2 >= this.#queue.length) {
-      this.#queue = this.#queue.slice(this.#head);
-      this.#head = 0;
-    }
+    const key = this.#queue.shift() as K;
     this.#dirty.delete(key);
     this.#processing.add(key);
     this.#metrics?.take(key);
