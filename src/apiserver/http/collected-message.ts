@@ -21,6 +21,8 @@ export class CollectedMessage extends IncomingMessage {
   #ended = false;
   #unwanted = false;
   #waiter: BodyWaiter | undefined;
+  /** Called if the connection breaks before the response has been sent. */
+  whenBroken: (() => void) | undefined;
 
   /** Whether all of the body has come. */
   get ended(): boolean {
@@ -59,6 +61,12 @@ export class CollectedMessage extends IncomingMessage {
     if (this.#waiter === undefined) return this.#length < UNASKED_BYTES;
     if (!this.#waiter.grows(this.#length)) this.#drop();
     return true;
+  }
+
+  /** Called by Node when the connection has gone. A listener for each request would cost more than to be called. */
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.whenBroken?.();
+    super._destroy(error, callback);
   }
 
   #drop(): void {

@@ -167,9 +167,8 @@ export class Listener {
     const length = headers['content-length'];
     const hasBody = length !== undefined || headers['transfer-encoding'] !== undefined;
     const request = this.#http1Request(message, hasBody ? bodyOfMessage(message, length) : noBody, undefined);
-    message.on('error', () => undefined);
+    message.whenBroken = () => request.abort(CLIENT_GONE);
     response.on('error', (error) => request.abort(error));
-    response.on('close', () => request.abort(CLIENT_GONE));
     if (this.#stopping) response.setHeader('connection', 'close');
     this.#begin(request, new Http1Sink(response));
   }
@@ -237,6 +236,8 @@ export class Listener {
       this.#config.logger.error('a response could not be sent', { method: request.method, path: request.path, err: error });
       giveUp(sink);
     } finally {
+      // Whatever has been done for it until now has an end.
+      request.abort(ANSWERED);
       this.#requests.delete(request);
       if (this.#stopping) this.#closeIdle();
     }
@@ -273,6 +274,7 @@ export class Listener {
 }
 
 const CLIENT_GONE = new Error('the client has gone');
+const ANSWERED = new Error('the request has been answered');
 
 /** Path and query of a request target, which is '/path?query' or (through a proxy) a whole URL. */
 function splitTarget(target: string): { readonly path: string; readonly query: string } {
