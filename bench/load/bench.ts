@@ -112,7 +112,8 @@ function showRequests(what: string, rounds: readonly Round[], goal: NonNullable<
 }
 
 /** What a server that only keeps the bytes in a map reaches, on the same processors with the same load generator. */
-async function measureBare(protocol: 'h1' | 'h2'): Promise<Bare> {
+/** What Node's own server gives that answers a create with the body it was sent, and a get with bytes that it has. */
+export async function measureBare(protocol: 'h1' | 'h2'): Promise<Bare> {
   const pki = await Pki.open({ clock: systemClock, random: systemRandom });
   const serving = await pki.sign({ commonName: 'bare', usage: 'server', hosts: ['127.0.0.1'] });
   const client = await pki.sign({ commonName: 'load', usage: 'client' });

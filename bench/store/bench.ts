@@ -1,6 +1,7 @@
 // Durable writes: ConfigMaps created through the API by 1, 64 and 256 clients, on the embedded store, each beside what the same
 // disk gives in the same run to something that does nothing but keep records of that size: a file that is appended to and
-// synced, and SQLite alone, with as many records for each sync as there are clients.
+// synced, and SQLite alone, with as many records for each sync as there are clients. And beside what a bare TLS server in Node gives to
+// 64 clients, which says how fast the processors are in this hour.
 
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../src/machinery/clock.ts';
 import { loadSqlite } from '../../src/storage/embedded/sqlite.ts';
 import { BuiltCluster } from '../built-cluster.ts';
-import { createNamespace } from '../load/bench.ts';
+import { createNamespace, measureBare } from '../load/bench.ts';
 import type { RunReport } from '../load/generator.ts';
 import { GeneratorProcess } from '../load/generator-process.ts';
 import { loopDelay, PROBE_FLAGS, type LoopDelay } from './loop-delay.ts';
@@ -32,6 +33,7 @@ export async function store(): Promise<void> {
   );
   const ceilings = new Map<number, { readonly file: Ceiling; readonly sqlite: Ceiling }>();
   for (const clients of CLIENTS) ceilings.set(clients, { file: appendAndSync(clients), sqlite: await rawSqlite(clients) });
+  const { create: bare } = await measureBare('h1');
   const cluster = await BuiltCluster.start({ flags: ['--store', 'embedded', '--runtime', 'simulated'], nodeFlags: PROBE_FLAGS });
   let generator: GeneratorProcess | undefined;
   try {
@@ -69,6 +71,11 @@ export async function store(): Promise<void> {
       show({ what: '  event loop: delay p99', unit: 'ms', values: delays.map(({ p99Ms }) => p99Ms), goal: DELAY_GOAL });
       show({ what: '  event loop: the longest', unit: 'ms', values: delays.map(({ maxMs }) => maxMs) });
       show({ what: '  of the processors, stolen by other guests', unit: '%', values: stolenPercents });
+      if (clients === 64) {
+        const rate = bare.requests / (bare.elapsedMs / 1000);
+        show({ what: '  ceiling: a bare TLS server that keeps nothing', unit: '/s', values: [rate] });
+        note(`    the API reaches ${((100 * median(rates)) / rate).toFixed(0)} % of it`);
+      }
       const each = clients === 1 ? 'a record' : `${clients} records`;
       showCeiling(`ceiling: append of ${each} and a sync`, file, median(rates));
       showCeiling(`ceiling: raw SQLite, ${each} a transaction`, sqlite, median(rates));
