@@ -82,7 +82,10 @@ test('over HTTP/2: the same, and once it began a stream that ends in error', asy
     const [code, body] = await ask('/object');
     expect(code).toBe(500);
     expect(JSON.parse(body)).toMatchObject({ kind: 'Status', code: 500 });
-    expect(await ask('/stream')).toEqual([200, 'ERR_HTTP2_STREAM_ERROR']);
+    const [begun, end] = await ask('/stream');
+    // Node 22 takes back the head with what came after it.
+    expect([200, undefined]).toContain(begun);
+    expect(end).toBe('ERR_HTTP2_STREAM_ERROR');
   } finally {
     session.destroy();
   }
