@@ -109,7 +109,6 @@ export function countKeys(value: unknown): number {
   }
   const object = value as Readonly<Record<string, unknown>>;
   // What JSON.parse makes has nothing to inherit that could be enumerated.
-  // eslint-disable-next-line guard-for-in
   for (const key in object) {
     count++;
     const member = object[key];
