@@ -11,6 +11,8 @@ import { isLongRunning } from './request-info.ts';
 const BUCKETS_SECONDS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 8, 16, 30, 60];
 
 const MAX_SERIES = 10_000;
+/** Of one resource and verb: as many are looked through for each request. */
+const MAX_ALIKE = 128;
 
 interface Series {
   readonly verb: string;
@@ -88,7 +90,7 @@ export class RequestMetrics {
       buckets: Array.from({ length: BUCKETS_SECONDS.length + 1 }, () => 0),
     };
     // Who is refused may have asked for anything.
-    if (this.#series.length >= MAX_SERIES) return series;
+    if (this.#series.length >= MAX_SERIES || (several?.length ?? 0) >= MAX_ALIKE) return series;
     this.#series.push(series);
     if (several !== undefined) {
       several.push(series);
