@@ -10,12 +10,15 @@ import type { Client } from './client.ts';
 import { createClient } from './create-client.ts';
 import { createInProcessTransport } from './in-process.ts';
 import { LeaderElector } from './leader-election.ts';
+import { formatMicroTime } from './time.ts';
 
 let clock: VirtualClock;
 let server: ApiServer;
 let client: Client;
 /** Whose requests fail, as if the network were down. */
 let cutOff: Set<string>;
+/** Whose writes are done, but not answered. */
+let unanswered: Set<string>;
 let leading: string[];
 let electors: { readonly stop: AbortController; readonly run: Promise<void> }[];
 
@@ -26,6 +29,7 @@ beforeEach(async () => {
   await server.start();
   client = clientOf('test');
   cutOff = new Set();
+  unanswered = new Set();
   leading = [];
   electors = [];
 });
@@ -42,7 +46,9 @@ function clientOf(name: string): Client {
   const transport = createInProcessTransport({
     handler: async (request) => {
       if (cutOff.has(name)) throw apierrors.serviceUnavailable('cut off');
-      return handler(request);
+      const answer = await handler(request);
+      if (unanswered.has(name) && request.method !== 'GET') await new Promise(() => undefined);
+      return answer;
     },
   });
   return createClient(transport);
@@ -102,6 +108,59 @@ describe('LeaderElector', () => {
     expect(leading).toEqual(['b']);
     expect(b.seen).toEqual(['a', 'b']);
     expect((await lease()).leaseTransitions).toBe(1);
+  });
+
+  it('lets go also when it is stopped while it renews, and does not know whether that was done', async () => {
+    const a = candidate('a');
+    await clock.settle();
+    const { renewTime } = await lease();
+    unanswered.add('a');
+    await clock.advance('3s');
+    unanswered.delete('a');
+    expect((await lease()).renewTime).not.toBe(renewTime);
+    a.stop.abort();
+    await a.run;
+    expect((await lease()).holderIdentity).toBeUndefined();
+  });
+
+  it('lets go also when it is stopped while it acquires', async () => {
+    unanswered.add('a');
+    const a = candidate('a');
+    await clock.settle();
+    expect((await lease()).holderIdentity).toBe('a');
+    unanswered.delete('a');
+    a.stop.abort();
+    await a.run;
+    expect((await lease()).holderIdentity).toBeUndefined();
+    expect(leading).toEqual([]);
+  });
+
+  it('looks again when its renewal is done after it was stopped', async () => {
+    const a = candidate('a');
+    await clock.settle();
+    const held = await client.resource(leases).namespace('kube-system').get('test');
+    // As if the server did a renewal that it was sent, but gave no answer.
+    await clock.advance('1s');
+    await client
+      .resource(leases)
+      .namespace('kube-system')
+      .update({ ...held, spec: { ...held.spec, renewTime: formatMicroTime(clock.now()) } });
+    a.stop.abort();
+    await a.run;
+    expect((await lease()).holderIdentity).toBeUndefined();
+  });
+
+  it('does not let go of what somebody else holds by now', async () => {
+    const a = candidate('a');
+    await clock.settle();
+    const held = await client.resource(leases).namespace('kube-system').get('test');
+    await client
+      .resource(leases)
+      .namespace('kube-system')
+      .update({ ...held, spec: { ...held.spec, holderIdentity: 'b' } });
+    a.stop.abort();
+    await a.run;
+    expect((await lease()).holderIdentity).toBe('b');
   });
 
   it('waits for the lease to run out when the leader dies', async () => {

@@ -51,6 +51,8 @@ export class LeaderElector {
   readonly #retryPeriodMs: number;
   /** The lease as last seen or written, and when that was on the clock's monotonic scale. */
   #observed: { readonly lease: Immutable<Lease>; readonly at: number } | undefined;
+  /** A write was sent, and no answer came: whether it was done is not known. */
+  #unanswered = false;
   #reportedLeader: string | undefined;
 
   constructor(config: LeaderElectorConfig) {
@@ -79,7 +81,10 @@ export class LeaderElector {
    * what `onStartedLeading` throws. Leading ends also when `onStartedLeading` resolves.
    */
   async run(signal: AbortSignal): Promise<void> {
-    if (!(await this.#acquire(signal))) return;
+    if (!(await this.#acquire(signal))) {
+      await this.#release();
+      return;
+    }
     this.#config.logger.info('became leader', { lease: this.#config.name });
     this.#record('became leader');
     const lost = new AbortController();
@@ -93,7 +98,7 @@ export class LeaderElector {
       await work;
     } finally {
       // Only when the work has ended may somebody else begin.
-      if (this.#config.releaseOnStop ?? true) await this.#release();
+      await this.#release();
     }
   }
 
@@ -185,24 +190,56 @@ export class LeaderElector {
       renewTime: now,
       leaseTransitions: current === undefined ? 0 : (current.spec.leaseTransitions ?? 0) + (held ? 0 : 1),
     };
-    this.#observe(
-      current === undefined
-        ? await this.#leases().create({ metadata: { name, namespace }, spec }, { signal })
-        : await this.#leases().update({ ...current, spec }, { signal }),
-    );
+    const toWrite = this.#leases();
+    this.#unanswered = true;
+    try {
+      const written =
+        current === undefined
+          ? await toWrite.create({ metadata: { name, namespace }, spec }, { signal })
+          : await toWrite.update({ ...current, spec }, { signal });
+      this.#unanswered = false;
+      this.#observe(written);
+    } catch (err) {
+      if (err instanceof apierrors.StatusError && err.code < 500) this.#unanswered = false;
+      throw err;
+    }
     return true;
   }
 
+  /**
+   * Gives up what this holds, if it may be so. A renewal that was interrupted can still be done by the server, before or after
+   * this asks: a conflict says so, and then it looks again.
+   */
   async #release(): Promise<void> {
-    if (!this.isLeader || this.#observed === undefined) return;
-    const now = formatMicroTime(this.#config.clock.now());
-    const { lease } = this.#observed;
-    const { holderIdentity: _, ...spec } = lease.spec;
+    if (!(this.#config.releaseOnStop ?? true) || !(this.isLeader || this.#unanswered)) return;
+    const { clock, name, logger } = this.#config;
+    const late = new AbortController();
+    const timer = clock.setTimer(this.#renewDeadlineMs, () =>
+      late.abort(new wait.WaitTimeoutError('the lease could not be released in time')),
+    );
     try {
-      const released = { ...spec, leaseDurationSeconds: 1, renewTime: now, acquireTime: now };
-      this.#observe(await this.#leases().update({ ...lease, spec: released }));
+      let lease = this.#unanswered ? await this.#read(late.signal) : this.#observed?.lease;
+      while (lease !== undefined && !(await this.#tryRelease(lease, late.signal))) lease = await this.#read(late.signal);
     } catch (err) {
-      this.#config.logger.warn('the lease could not be released', { lease: this.#config.name, err });
+      logger.warn('the lease could not be released', { lease: name, err });
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** Whether this does not hold the lease any more; false if it is not what was given. */
+  async #tryRelease(lease: Immutable<Lease>, signal: AbortSignal): Promise<boolean> {
+    this.#observe(lease);
+    if (!this.isLeader) return true;
+    const now = formatMicroTime(this.#config.clock.now());
+    const { holderIdentity: _, ...spec } = lease.spec;
+    const released = { ...spec, leaseDurationSeconds: 1, renewTime: now, acquireTime: now };
+    try {
+      this.#observe(await this.#leases().update({ ...lease, spec: released }, { signal }));
+      return true;
+    } catch (err) {
+      if (apierrors.isConflict(err)) return false;
+      throw err;
     }
   }
 
