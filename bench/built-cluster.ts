@@ -11,7 +11,7 @@ import { parseYaml } from '../src/api/codec/yaml.ts';
 import { systemClock } from '../src/machinery/clock.ts';
 
 /** As bin/cox.js has them. */
-const NODE_FLAGS = ['--max-semi-space-size=64'];
+export const NODE_FLAGS: readonly string[] = ['--max-semi-space-size=64', '--use-largepages=silent'];
 /** The built command. */
 export const PROGRAM = fileURLToPath(new URL(process.env.COX ?? '../dist/cox.js', import.meta.url));
 

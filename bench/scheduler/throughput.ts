@@ -9,6 +9,7 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { NODE_FLAGS } from '../built-cluster.ts';
 import { heading, note } from '../report.ts';
 import { decide, type Decisions } from './decide.ts';
 import type { Measured } from './drive.ts';
@@ -167,7 +168,7 @@ async function bundledWorkload(): Promise<string> {
 
 async function inOwnProcess({ name }: Workload, scale: number, nodeFlags: readonly string[]): Promise<Measured> {
   const child = fork(await bundledWorkload(), [name, String(scale)], {
-    execArgv: ['--max-semi-space-size=64', ...nodeFlags],
+    execArgv: [...NODE_FLAGS, ...nodeFlags],
   });
   const exit = once(child, 'exit');
   let measured: Measured | undefined;
