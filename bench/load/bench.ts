@@ -8,7 +8,7 @@ import { namespaces } from '../../src/api/core/v1/index.ts';
 import { Pki } from '../../src/cluster/pki.ts';
 import { systemClock } from '../../src/machinery/clock.ts';
 import { systemRandom } from '../../src/machinery/random.ts';
-import { BuiltCluster, type Target } from '../built-cluster.ts';
+import { BuiltCluster, NODE_FLAGS, type Target } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
 import { cpuMs, residentMB } from '../process-usage.ts';
 import { heading, show, type Figure } from '../report.ts';
@@ -117,7 +117,9 @@ export async function measureBare(protocol: 'h1' | 'h2'): Promise<Bare> {
   const pki = await Pki.open({ clock: systemClock, random: systemRandom });
   const serving = await pki.sign({ commonName: 'bare', usage: 'server', hosts: ['127.0.0.1'] });
   const client = await pki.sign({ commonName: 'load', usage: 'client' });
-  const server = fork(fileURLToPath(new URL('bare-server.ts', import.meta.url)));
+  const server = fork(fileURLToPath(new URL('bare-server.ts', import.meta.url)), {
+    execArgv: [...process.execArgv, ...NODE_FLAGS],
+  });
   let generator: GeneratorProcess | undefined;
   try {
     server.send(serving);
