@@ -31,8 +31,11 @@ export class AdmissionChain {
   admit(attributes: Admitted): Awaitable<KubeObject> {
     const { admitting } = this.#concernedBy(attributes);
     const reinvocation = new Reinvocation();
+    // Copied first, then changed: a literal that names members beside what it spreads is several times as slow to make.
+    const first: Admitted & { reinvocation?: Reinvocation } = { ...attributes };
+    first.reinvocation = reinvocation;
     try {
-      return this.#admitFrom(0, admitting, { ...attributes, reinvocation }, reinvocation);
+      return this.#admitFrom(0, admitting, first, reinvocation);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -96,7 +99,10 @@ export class AdmissionChain {
 }
 
 function withObject(attributes: Admitted, object: KubeObject): Admitted {
-  return object === attributes.object ? attributes : { ...attributes, object };
+  if (object === attributes.object) return attributes;
+  const copy: AdmissionAttributes & { object: KubeObject } = { ...attributes };
+  copy.object = object;
+  return copy;
 }
 
 function validateFrom(from: number, plugins: readonly Validating[], attributes: AdmissionAttributes): Awaitable<void> {

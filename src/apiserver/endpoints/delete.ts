@@ -48,8 +48,9 @@ async function readDeleteOptions(scope: Scope, request: ApiRequest): Promise<Del
     ...options,
     validate: async (object) => {
       const oldObject = object as KubeObject;
-      const attributes = admissionAttributes(scope, request, 'DELETE', request.info.name, options.dryRun);
-      await admission.validate({ ...attributes, oldObject, deleteOptions });
+      const { name } = request.info;
+      const attributes = admissionAttributes(scope, request, 'DELETE', name, options.dryRun, undefined, oldObject);
+      await admission.validate({ ...attributes, deleteOptions });
     },
   };
   return deleteOptions;

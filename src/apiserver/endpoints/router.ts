@@ -144,7 +144,7 @@ async function serveConnect(scope: Scope, served: ServedSubresource, request: Ap
   const { info, method } = request;
   if (!(served.connectMethods ?? ['GET', 'POST']).includes(method)) throw notServed();
   await scope.services.admission.validate({
-    ...admissionAttributes(scope, request, 'CONNECT', info.name, false),
+    ...admissionAttributes(scope, request, 'CONNECT', info.name, false, undefined),
     connectOptions: () => connectOptions(scope.kind, request),
   });
   const connect = served.rest.connect as NonNullable<typeof served.rest.connect>;

@@ -5,6 +5,7 @@ import { fieldElement, FieldManager, FieldSet, mergeTypeOf } from '../../api/man
 import type { MergeType, Versions } from '../../api/managed-fields/index.ts';
 import { apiVersionOf } from '../../api/scheme.ts';
 import type { KnownType, Scheme } from '../../api/scheme.ts';
+import type { KubeObject } from '../../client/client.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import type { AdmissionChain } from '../admission/chain.ts';
 import type { AdmissionAttributes, Operation } from '../admission/plugin.ts';
@@ -154,14 +155,18 @@ export class ScopedContext implements RequestContext {
   }
 }
 
-export function admissionAttributes(
+/** Of a write: `object` is what it asks for, `oldObject` what is there. */
+export function admissionAttributes<O extends KubeObject | undefined>(
   scope: Scope,
   request: ApiRequest,
   operation: Operation,
   name: string,
   dryRun: boolean,
-): AdmissionAttributes {
-  // Every field has its place from the beginning: what is filled in later makes no other kind of object.
+  object: O,
+  oldObject?: KubeObject,
+): AdmissionAttributes & { readonly object: O } {
+  // Every field has its place from the beginning: to copy it all for one more would cost more than the rest, and what is filled in later
+  // makes no other kind of object.
   return {
     operation,
     kind: scope.kind,
@@ -169,8 +174,8 @@ export function admissionAttributes(
     subresource: scope.subresource,
     namespace: namespaceOf(scope, request),
     name,
-    object: undefined,
-    oldObject: undefined,
+    object,
+    oldObject,
     deleteOptions: undefined,
     connectOptions: undefined,
     dryRun,

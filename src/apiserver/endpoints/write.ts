@@ -46,8 +46,7 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
     emptiesManagedFields(body.value),
   );
   const givenName = parent === '' ? (given.metadata.name ?? '') : parent;
-  const attributes = admissionAttributes(scope, request, 'CREATE', givenName, dryRun);
-  const admitted = services.admission.admit({ ...attributes, object: given });
+  const admitted = services.admission.admit(admissionAttributes(scope, request, 'CREATE', givenName, dryRun, given));
   const object = admitted instanceof Promise ? await admitted : admitted;
   const created = await rest.create(new ScopedContext(scope, request), parent, object, {
     dryRun,
@@ -55,7 +54,7 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
     validate: (candidate) => {
       const candidateObject = candidate as KubeObject;
       const name = parent === '' ? (candidateObject.metadata.name ?? '') : parent;
-      return services.admission.validate({ ...attributes, name, object: candidateObject });
+      return services.admission.validate(admissionAttributes(scope, request, 'CREATE', name, dryRun, candidateObject));
     },
   });
   return objectResponse(scope, request, negotiated, created, scope.createCode);
@@ -223,9 +222,9 @@ function admitUpdate(
   current: KubeObject | undefined,
 ): Awaitable<KubeObject> {
   const operation = current === undefined ? 'CREATE' : 'UPDATE';
-  const attributes = admissionAttributes(scope, request, operation, request.info.name, query.dryRun);
-  if (current === undefined) return scope.services.admission.admit({ ...attributes, object });
-  const admitted = scope.services.admission.admit({ ...attributes, object, oldObject: current });
+  const attributes = admissionAttributes(scope, request, operation, request.info.name, query.dryRun, object, current);
+  const admitted = scope.services.admission.admit(attributes);
+  if (current === undefined) return admitted;
   return andThen(admitted, (made) => withoutNewTimes(made, current));
 }
 
@@ -236,16 +235,11 @@ function updateOptions(scope: Scope, request: ApiRequest, query: WriteQuery): Up
     dryRun: query.dryRun,
     fieldManager: query.fieldManager,
     validate: (object, old) =>
-      admission.validate({
-        ...admissionAttributes(scope, request, 'UPDATE', name, query.dryRun),
-        object: object as KubeObject,
-        oldObject: old as KubeObject,
-      }),
+      admission.validate(
+        admissionAttributes(scope, request, 'UPDATE', name, query.dryRun, object as KubeObject, old as KubeObject),
+      ),
     validateCreate: (object) =>
-      admission.validate({
-        ...admissionAttributes(scope, request, 'CREATE', name, query.dryRun),
-        object: object as KubeObject,
-      }),
+      admission.validate(admissionAttributes(scope, request, 'CREATE', name, query.dryRun, object as KubeObject)),
   };
 }
 
