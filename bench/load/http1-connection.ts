@@ -14,6 +14,8 @@ export class Http1Connection implements Connection {
   readonly #host: string;
   #settle: { readonly resolve: (reply: Reply) => void; readonly reject: (error: Error) => void } | undefined;
   #response = new ResponseReader();
+  /** The last request with a body. */
+  #last: { readonly method: string; readonly path: string; readonly headLength: number; readonly bytes: Buffer } | undefined;
 
   static open(target: Target): Promise<Http1Connection> {
     return new Promise((resolve, reject) => {
@@ -62,18 +64,30 @@ export class Http1Connection implements Connection {
     settle?.resolve({ status, length: bodyLength });
   }
 
-  /** All of it in ASCII. */
-  request(method: string, path: string, body: string | undefined): Promise<Reply> {
+  request(method: string, path: string, body: Buffer | undefined): Promise<Reply> {
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
-      const head = `${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\nAccept: application/json\r\n`;
       this.#socket.write(
-        body === undefined
-          ? `${head}\r\n`
-          : `${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-        'latin1',
+        body === undefined ? Buffer.from(this.#head(method, path), 'latin1') : this.#withBody(method, path, body),
       );
     });
+  }
+
+  /** In one piece of memory, always the same for requests that differ in their bodies' bytes only: the last one has been answered. */
+  #withBody(method: string, path: string, body: Buffer): Buffer {
+    const last = this.#last;
+    if (last?.method === method && last.path === path && last.bytes.length === last.headLength + body.length) {
+      body.copy(last.bytes, last.headLength);
+      return last.bytes;
+    }
+    const head = this.#head(method, path, `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`);
+    const bytes = Buffer.concat([Buffer.from(head, 'latin1'), body]);
+    this.#last = { method, path, headLength: head.length, bytes };
+    return bytes;
+  }
+
+  #head(method: string, path: string, more = ''): string {
+    return `${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\nAccept: application/json\r\n${more}\r\n`;
   }
 
   close(): void {
@@ -117,9 +131,11 @@ class ResponseReader {
       end = this.#head.indexOf('\r\n\r\n');
     }
     if (end < 0) return false;
-    const head = this.#head.slice(0, end).toLowerCase();
+    const head = this.#head.slice(0, end);
     this.status = Number(head.slice(9, 12));
-    const at = head.indexOf('\r\ncontent-length: ');
+    // As most servers write it; else as it may be written.
+    let at = head.indexOf('\r\ncontent-length: ');
+    if (at < 0) at = head.toLowerCase().indexOf('\r\ncontent-length: ');
     this.length = before.length + length - end - 4;
     if (at >= 0) this.#expected = Number.parseInt(head.slice(at + 18, at + 34), 10);
     else this.#tail = buffer.toString('latin1', Math.max(0, length - 7), length);

@@ -20,7 +20,7 @@ export class Http2Connection implements Connection {
     this.#session = session;
   }
 
-  request(method: string, path: string, body: string | undefined): Promise<Reply> {
+  request(method: string, path: string, body: Buffer | undefined): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const stream = this.#session.request(
         {
@@ -37,7 +37,7 @@ export class Http2Connection implements Connection {
       stream.on('data', (chunk: Buffer) => (length += chunk.length));
       stream.on('end', () => resolve({ status, length }));
       stream.on('error', reject);
-      if (body !== undefined) stream.end(body);
+      if (body !== undefined) stream.end(Buffer.from(body));
     });
   }
 
