@@ -82,22 +82,6 @@ describe('ObjectCache', () => {
     expect(cache.written(kv).object()).toBe(object);
   });
 
-  test('hands out what it was given for good, as it was stored', () => {
-    const cache = new ObjectCache({ format, freeze: true });
-    const made = { metadata: { name: 'b', uid: 'u', creationTimestamp: '' }, data: { key: 'x' } };
-    const kv: KeyValue = { key: '/registry/things/b', value: cache.encodeOwn(made as never), createRevision: 2, modRevision: 2 };
-    const object = cache.of(kv).object();
-    expect(object).toBe(made);
-    expect(object).toEqual({
-      ...made,
-      kind: format.kind,
-      apiVersion: format.apiVersion,
-      metadata: { ...made.metadata, resourceVersion: '2' },
-    });
-    expect(cache.written(kv).object()).toBe(object);
-    expect(JSON.parse(cache.of(kv).json().toString())).toEqual(object);
-  });
-
   test('still has the states before the present one, for watchers that are behind', () => {
     const cache = new ObjectCache({ format });
     const states = [stored('a', 1), stored('a', 2), stored('a', 3)];

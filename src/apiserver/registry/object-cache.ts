@@ -27,9 +27,6 @@ interface Entry extends DecodedObject {
   previous: Entry | undefined;
 }
 
-/** An object whose maker gave it away. */
-type OwnObject = { -readonly [K in keyof KubeObject]: KubeObject[K] };
-
 /** The bound where nothing is asked for again, and what it begins with. */
 const MIN_LIMIT_BYTES = 256 * 1024;
 const FIRST_LIMIT_BYTES = 1024 * 1024;
@@ -49,8 +46,6 @@ export class ObjectCache implements DecodedObjects {
   #reused = 0;
   /** What values were encoded from, until somebody reads them back as an object. */
   readonly #unread = new WeakMap<Uint8Array, KubeObject>();
-  /** Of those, what may be changed. */
-  readonly #ownUnread = new WeakMap<Uint8Array, OwnObject>();
   /** By the stored bytes of the state: as long as the storage has those, somebody may ask for these. */
   readonly #protobuf = new WeakMap<Uint8Array, { readonly revision: number; readonly bytes: Buffer }>();
 
@@ -75,16 +70,6 @@ export class ObjectCache implements DecodedObjects {
   encode(object: KubeObject): Uint8Array {
     const value = this.#format.encode(object);
     this.#unread.set(value, object);
-    return value;
-  }
-
-  /**
-   * As encode, of an object that nobody else has, nor its metadata, and that its maker changes no more: when it is stored, it is itself what
-   * others read.
-   */
-  encodeOwn(object: OwnObject): Uint8Array {
-    const value = this.#format.encode(object);
-    this.#ownUnread.set(value, object);
     return value;
   }
 
@@ -123,21 +108,13 @@ export class ObjectCache implements DecodedObjects {
   }
 
   #takeUnread({ value, modRevision }: KeyValue): KubeObject | undefined {
-    const own = this.#ownUnread.get(value);
-    if (own !== undefined) {
-      this.#ownUnread.delete(value);
-      own.kind = this.#format.kind;
-      own.apiVersion = this.#format.apiVersion;
-      (own.metadata as { resourceVersion?: string }).resourceVersion = String(modRevision);
-      return own;
-    }
     const object = this.#unread.get(value);
     if (object === undefined) return undefined;
     this.#unread.delete(value);
     // Copied first, then changed: a literal that names members beside what it spreads is several times as slow to make.
     const metadata = { ...object.metadata };
     metadata.resourceVersion = String(modRevision);
-    const copy: OwnObject = { ...object };
+    const copy: { -readonly [K in keyof KubeObject]: KubeObject[K] } = { ...object };
     copy.kind = this.#format.kind;
     copy.apiVersion = this.#format.apiVersion;
     copy.metadata = metadata;

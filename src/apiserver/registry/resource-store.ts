@@ -262,8 +262,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
         await reservation.rollback();
         return new FreshObject(this.#identified(object));
       }
-      // Its metadata were made for it (fillForCreate).
-      kv = await this.#storage.create(key, this.#cache.encodeOwn(object), { ttlMs: this.strategy.ttlMs?.(object) });
+      kv = await this.#storage.create(key, this.#cache.encode(object), { ttlMs: this.strategy.ttlMs?.(object) });
     } catch (error) {
       if (!isOutcomeUnknown(error)) await reservation.rollback();
       throw error;

@@ -54,12 +54,10 @@ export class CountedTree<T extends Keyed> {
 
   /** The item's key must not be in the tree yet. */
   insert(item: T): void {
-    const { size } = this.#byKey;
-    this.#byKey.set(item.key, item);
-    if (this.#byKey.size === size) throw new Error(`counted tree: ${item.key} is there already`);
     const right = this.#insert(this.#root, item, lessFor(item.key), this.#counts(item) ? 1 : 0);
     if (right !== undefined)
       this.#root = newBranch([this.#root, right.node], ['', right.bound], this.#root.counted + right.node.counted);
+    this.#byKey.set(item.key, item);
   }
 
   /** False if there is no such key. */

@@ -56,8 +56,6 @@ export interface EngineConfig extends EngineOptions {
 
 /** A pending write and who waits for it. */
 export interface EngineWrite extends PendingWrite {
-  /** There is nothing of its key in the store, neither a value nor history, and nothing comes before it. */
-  readonly isNew: boolean;
   /** Resolves to `kv` when the write is committed and visible; rejects with the StorageError that says what became of it. */
   readonly done: Promise<KeyValue | undefined>;
   readonly resolve: (kv: KeyValue | undefined) => void;
@@ -163,10 +161,8 @@ export class MvccEngine implements Storage {
       assertKey(key);
       this.#checkWritable();
       const pending = this.#pending.get(key);
-      // With this the store need not look for it again when the write is committed.
-      const isNew = pending === undefined && !this.#store.knows(key);
-      const current = isNew ? undefined : this.#head(key, pending);
-      if (current === undefined) return Promise.resolve(this.#put(key, value, undefined, options.ttlMs, isNew));
+      const current = this.#head(key, pending);
+      if (current === undefined) return Promise.resolve(this.#put(key, value, undefined, options.ttlMs));
       return this.#isCommitted(pending).then((exists) => {
         if (exists) throw new StorageError('KeyExists', `${key} exists already`, { key });
         return this.create(key, value, options);
@@ -204,7 +200,7 @@ export class MvccEngine implements Storage {
       }
       const { decision } = outcome;
       if (decision.action === 'put') {
-        const written = this.#put(key, decision.value, current, decision.ttlMs, false);
+        const written = this.#put(key, decision.value, current, decision.ttlMs);
         const kv = written instanceof Promise ? await written : written;
         return { kv, previous: current, revision: kv.modRevision };
       }
@@ -327,45 +323,38 @@ export class MvccEngine implements Storage {
   }
 
   /** Writes a value over `current`, the key's value at the head. */
-  #put(
-    key: string,
-    value: Uint8Array,
-    current: KeyValue | undefined,
-    ttlMs: number | undefined,
-    isNew: boolean,
-  ): Awaitable<KeyValue> {
+  #put(key: string, value: Uint8Array, current: KeyValue | undefined, ttlMs: number | undefined): Awaitable<KeyValue> {
     if (ttlMs !== undefined && !(ttlMs > 0)) throw new TypeError(`storage: a time to live must be more than 0 ms, not ${ttlMs}`);
     const revision = this.#headRevision + 1;
     const kv: KeyValue = { key, value, createRevision: current?.createRevision ?? revision, modRevision: revision };
-    const expiresAt = ttlMs === undefined ? undefined : Math.ceil(this.#clock.now() + ttlMs);
-    return this.#write(key, kv, expiresAt, isNew) as Awaitable<KeyValue>;
+    return this.#write(key, kv, ttlMs === undefined ? undefined : Math.ceil(this.#clock.now() + ttlMs)) as Awaitable<KeyValue>;
   }
 
   /** Answers the revision of the deletion. */
   async #remove(key: string): Promise<Revision> {
     const revision = this.#headRevision + 1;
-    await this.#write(key, undefined, undefined, false);
+    await this.#write(key, undefined, undefined);
     return revision;
   }
 
   /** Takes the next revision and answers `kv` when the write is committed and visible; without a log that is at once. */
-  #write(key: string, kv: KeyValue | undefined, expiresAt: number | undefined, isNew: boolean): Awaitable<KeyValue | undefined> {
+  #write(key: string, kv: KeyValue | undefined, expiresAt: number | undefined): Awaitable<KeyValue | undefined> {
     const revision = ++this.#headRevision;
     if (this.#log === undefined) {
-      this.#apply(key, kv, expiresAt, isNew);
+      this.#apply(key, kv, expiresAt);
       this.#history.written();
       return kv;
     }
     const { promise, resolve, reject } = withResolvers();
-    const write: EngineWrite = { key, revision, kv, expiresAt, isNew, done: promise, resolve, reject };
+    const write: EngineWrite = { key, revision, kv, expiresAt, done: promise, resolve, reject };
     if (this.#pending.size === 0) this.#lastCommit = this.#clock.monotonic();
     this.#pending.set(key, write);
     this.#log.append(write);
     return promise;
   }
 
-  #apply(key: string, kv: KeyValue | undefined, expiresAt: number | undefined, isNew: boolean): void {
-    const event: ChangeEvent = this.#store.apply(key, kv, isNew);
+  #apply(key: string, kv: KeyValue | undefined, expiresAt: number | undefined): void {
+    const event: ChangeEvent = this.#store.apply(key, kv);
     if (expiresAt === undefined) this.#expiry.clear(key);
     else this.#expiry.set({ key, modRevision: event.revision, deadline: expiresAt });
     this.#hub.publish(event);
@@ -375,7 +364,7 @@ export class MvccEngine implements Storage {
     this.#full = false;
     this.#lastCommit = this.#clock.monotonic();
     for (const write of writes) {
-      this.#apply(write.key, write.kv, write.expiresAt, write.isNew);
+      this.#apply(write.key, write.kv, write.expiresAt);
       if (this.#pending.get(write.key) === write) this.#pending.delete(write.key);
       write.resolve(write.kv);
     }

@@ -94,11 +94,6 @@ export class MvccStore {
     return this.#tree.get(key)?.latest;
   }
 
-  /** Whether there is something of the key: a value, or what it was before it was deleted. */
-  knows(key: string): boolean {
-    return this.#tree.get(key) !== undefined;
-  }
-
   getAt(key: string, revision: Revision): KeyValue | undefined {
     this.#checkReadable(revision);
     return this.#tree.get(key)?.at(revision);
@@ -154,11 +149,11 @@ export class MvccStore {
 
   /**
    * Makes the next write: `kv` undefined deletes the key, which must exist; else `kv.modRevision` must be the next revision.
-   * Answers the event to tell. `isNew`: the key is not known, as the caller knows.
+   * Answers the event to tell.
    */
-  apply(key: string, kv: KeyValue | undefined, isNew = false): ChangeEvent {
+  apply(key: string, kv: KeyValue | undefined): ChangeEvent {
     const revision = this.#revision + 1;
-    const entry = isNew ? undefined : this.#tree.get(key);
+    const entry = this.#tree.get(key);
     const previous = entry?.latest;
     let event: ChangeEvent;
     if (kv === undefined) {
