@@ -96,6 +96,9 @@ class EtcdStorage implements Storage {
   readonly #turns = new Turns();
   /** The newest revision that any answer has shown. */
   #latest: Revision = 0;
+  /** The newest compaction that is known of. */
+  #oldest: Revision = 0;
+  #askingOldest: Promise<void> | undefined;
   #closed = false;
 
   constructor(config: EtcdStorageConfig, connection: EtcdConnection, progressRequests: boolean) {
@@ -269,6 +272,7 @@ class EtcdStorage implements Storage {
     if (!Number.isSafeInteger(revision)) throw new TypeError(`storage: ${revision} is not a revision`);
     try {
       await this.#connection.read('KV.Compact', { revision });
+      this.#sawCompaction(revision);
     } catch (error) {
       const kind = failureKind(error);
       // It has been done already, by this call or another.
@@ -384,31 +388,46 @@ class EtcdStorage implements Storage {
     });
   }
 
-  /** etcd says what can still be read only to those who watch. */
   async #expired(revision: Revision): Promise<StorageError> {
-    const oldest = await this.#oldestReadable(revision);
+    // One question for all who wait; who came while it was under way may have met a later compaction.
+    await this.#askOldest(revision);
+    if (this.#oldest <= revision) await this.#askOldest(revision);
+    const oldest = this.#oldest > revision ? this.#oldest : undefined;
     const known = oldest === undefined ? '' : `: the oldest that can be read is ${oldest}`;
     return new StorageError('Expired', `revision ${revision} has been compacted${known}`, {
       ...(oldest !== undefined && { revision: oldest }),
     });
   }
 
-  async #oldestReadable(after: Revision): Promise<Revision | undefined> {
-    const { clock, timeoutMs = HEALTH_TIMEOUT_MS } = this.#config;
-    const { call } = this.#connection.watch();
-    return await new Promise<Revision | undefined>((resolve) => {
-      const finish = (revision: Revision | undefined): void => {
+  /** etcd says what can still be read only to those who watch. Without an answer, what was known before stays. */
+  #askOldest(after: Revision): Promise<void> {
+    this.#askingOldest ??= new Promise<void>((resolve) => {
+      const { clock, timeoutMs = HEALTH_TIMEOUT_MS } = this.#config;
+      const { call } = this.#connection.watch();
+      let ended = false;
+      const finish = (): void => {
+        // To cancel the call is an error of it.
+        if (ended) return;
+        ended = true;
+        this.#askingOldest = undefined;
         timer.cancel();
-        resolve(revision);
+        resolve();
         call.cancel();
       };
-      const timer = clock.setTimer(Math.min(timeoutMs, HEALTH_TIMEOUT_MS), () => finish(undefined));
+      const timer = clock.setTimer(Math.min(timeoutMs, HEALTH_TIMEOUT_MS), finish);
       call.on('data', (response) => {
-        if (response.compactRevision > 0) finish(response.compactRevision);
+        if (response.compactRevision === 0) return;
+        this.#sawCompaction(response.compactRevision);
+        finish();
       });
-      call.on('error', () => finish(undefined));
+      call.on('error', finish);
       call.write({ create: { key: this.#progressKey, startRevision: Math.max(1, after) } });
     });
+    return this.#askingOldest;
+  }
+
+  #sawCompaction(revision: Revision): void {
+    if (revision > this.#oldest) this.#oldest = revision;
   }
 
   /** A write that every watch of old members sees: they then know how far they are. */

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../machinery/clock.ts';
+import type { Clock } from '../../machinery/clock.ts';
 import { silentLogger } from '../../machinery/log.ts';
 import { systemRandom } from '../../machinery/random.ts';
 import { StorageError } from '../interface.ts';
@@ -238,6 +239,28 @@ describe.skipIf(!hasEtcd())(`etcd that fails (${ETCD_HINT})`, () => {
     expect(rounds.some((count) => count === 1)).toBe(true);
     await storage.guaranteedUpdate('/p/a', () => ({ action: 'put', value: bytes('2') }));
     await expect(storage.list('/p/', { revision: old - 1 })).rejects.toMatchObject({ reason: 'Expired' });
+  });
+
+  it('says what can still be read though etcd is too slow to tell', async () => {
+    let slow = false;
+    // Nothing is answered before the time for it is over.
+    const clock: Clock = {
+      ...systemClock,
+      setTimer: (delayMs, callback) => systemClock.setTimer(slow && delayMs <= 2000 ? 0 : delayMs, callback),
+    };
+    const [storage, other] = await Promise.all([open({ clock }), open()]);
+    const { modRevision: first } = await storage.create('/p/a', bytes('1'));
+    const { modRevision: second } = await storage.create('/p/b', bytes('2'));
+    const { modRevision: third } = await storage.create('/p/c', bytes('3'));
+    await storage.compact(second);
+    slow = true;
+    await expect(storage.list('/p/', { revision: first })).rejects.toMatchObject({ reason: 'Expired', revision: second });
+    // What another did is not known; an error that names no revision is better than one that names a wrong one.
+    await other.compact(third);
+    await expect(storage.list('/p/', { revision: second })).rejects.toMatchObject({ reason: 'Expired', revision: undefined });
+    slow = false;
+    const tries = Array.from({ length: 20 }, () => storage.list('/p/', { revision: second }));
+    for (const tried of tries) await expect(tried).rejects.toMatchObject({ reason: 'Expired', revision: third });
   });
 
   it('keeps objects where tools look for them', async () => {
