@@ -17,6 +17,7 @@ import type { ApiRequest, ApiResponse, Handler, PeerCertificate, RequestBody, Up
 import { RequestState } from '../request-state.ts';
 import { bodyOf, bodyOfMessage, noBody } from './body-reader.ts';
 import { CollectedMessage } from './collected-message.ts';
+import { joinWrites } from './joined-writes.ts';
 import { peerCertificateOf } from './peer-certificate.ts';
 import { respond } from './respond.ts';
 import type { ResponseSink } from './respond.ts';
@@ -122,6 +123,7 @@ export class Listener {
     server.on('secureConnection', (socket: TLSSocket) => {
       socket.setNoDelay(true);
       socket.setKeepAlive(true, 15_000);
+      joinWrites(socket);
       this.#sockets.add(socket);
       socket.on('error', () => socket.destroy());
       socket.once('close', () => this.#sockets.delete(socket));
