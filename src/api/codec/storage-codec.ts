@@ -5,22 +5,31 @@
 // A value is four bytes (unsigned, big-endian): the offset, counted from the byte after them, at which
 // `"resourceVersion":"N",` is to be inserted; then the object's JSON in UTF-8 without it.
 
-const HEADER_BYTES = 4;
+import { isPlainText } from './json-bytes.ts';
+import { BEFORE_RESOURCE_VERSION, encodeLongTexts, hasLongTexts } from './long-texts.ts';
 
-/** ObjectMeta's fields before resourceVersion, in the schema's order. */
-const before: ReadonlySet<string> = new Set(['name', 'generateName', 'namespace', 'selfLink', 'uid']);
+const HEADER_BYTES = 4;
 
 /**
  * The stored value of a normalized object; a resourceVersion that it has is left out. The object has a metadata that is not
  * empty, as every object does that may be stored.
  */
 export function encodeForStorage(object: object): Uint8Array {
-  const { metadata } = object as { readonly metadata?: Readonly<Record<string, unknown>> | null };
+  const { metadata } = object as { readonly metadata?: Members | null };
   if (metadata === undefined || metadata === null) throw new Error('an object without metadata cannot be stored');
+  if (!hasLongTexts(object as Members)) return encodeWhole(object as Members, metadata);
+  const { value, at } = encodeLongTexts(object as Members, metadata, HEADER_BYTES);
+  value.writeUInt32BE(at, 0);
+  return value;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function encodeWhole(object: Members, metadata: Members): Uint8Array {
   const stored =
     metadata['resourceVersion'] === undefined ? object : { ...object, metadata: { ...metadata, resourceVersion: undefined } };
   const text = JSON.stringify(stored);
-  const at = insertionPoint(object as Readonly<Record<string, unknown>>, metadata);
+  const at = insertionPoint(object, metadata);
   const length = Buffer.byteLength(text);
   // Not from Node's pool: a stored value lives long, and would keep its whole slab.
   const value = Buffer.allocUnsafeSlow(HEADER_BYTES + length);
@@ -31,7 +40,7 @@ export function encodeForStorage(object: object): Uint8Array {
 }
 
 /** The index in the object's JSON (without resourceVersion) at which resourceVersion goes. */
-function insertionPoint(object: Readonly<Record<string, unknown>>, metadata: Readonly<Record<string, unknown>>): number {
+function insertionPoint(object: Members, metadata: Members): number {
   let start = '{'.length;
   for (const key in object) {
     if (key === 'metadata') break;
@@ -46,7 +55,7 @@ function insertionPoint(object: Readonly<Record<string, unknown>>, metadata: Rea
       continue;
     }
     if (metadata[key] === undefined) continue;
-    inFirst &&= before.has(key);
+    inFirst &&= BEFORE_RESOURCE_VERSION.has(key);
     if (!inFirst) return at;
     at += memberLength(key, metadata[key]);
   }
@@ -60,12 +69,9 @@ function memberLength(key: string, value: unknown): number {
   return value === undefined ? 0 : textLength(key) + textLength(value) + ':,'.length;
 }
 
-/** What JSON writes as it is. */
-const PLAIN_TEXT = /^[ !#-[\]-~]*$/;
-
 /** Of the value's JSON. */
 function textLength(value: unknown): number {
-  return typeof value === 'string' && PLAIN_TEXT.test(value) ? value.length + '""'.length : JSON.stringify(value).length;
+  return typeof value === 'string' && isPlainText(value) ? value.length + '""'.length : JSON.stringify(value).length;
 }
 
 /** How many bytes `spliceInto` writes. */
