@@ -1,5 +1,5 @@
-// Objects that are little more than long texts, ConfigMaps and Secrets: their JSON is put together from its pieces, in half the time
-// that JSON.stringify takes for the whole. For objects without long texts one call of it is faster than several.
+// Objects that are little more than long texts, ConfigMaps and Secrets: their JSON is put together from its pieces, in 0.6 to 0.8 of the
+// time that JSON.stringify takes for the whole. For objects without long texts one call of it is faster than several.
 
 import { isPlainObject } from '../../machinery/deep.ts';
 import { JsonBytes, LONG_TEXT, quoted } from './json-bytes.ts';

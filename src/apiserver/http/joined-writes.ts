@@ -14,7 +14,8 @@ interface Chunk {
 /** To be called once for a connection. */
 export function joinWrites(socket: TLSSocket): void {
   const writev = socket._writev?.bind(socket);
-  if (writev === undefined) throw new Error('this version of Node writes chunks one by one: they cannot be joined');
+  // A socket that writes chunks one by one never has several.
+  if (writev === undefined) return;
   socket._writev = (chunks: readonly Chunk[], callback) => {
     let length = 0;
     for (const { chunk, encoding } of chunks) length += typeof chunk === 'string' ? sizeOf(chunk, encoding) : chunk.length;

@@ -389,9 +389,10 @@ class EtcdStorage implements Storage {
   }
 
   async #expired(revision: Revision): Promise<StorageError> {
-    // One question for all who wait; who came while it was under way may have met a later compaction.
-    await this.#askOldest(revision);
-    if (this.#oldest <= revision) await this.#askOldest(revision);
+    // One question for all who wait. Who came while it was under way may have met a later compaction.
+    const joined = this.#askingOldest;
+    await (joined ?? this.#askOldest(revision));
+    if (joined !== undefined && this.#oldest <= revision) await this.#askOldest(revision);
     const oldest = this.#oldest > revision ? this.#oldest : undefined;
     const known = oldest === undefined ? '' : `: the oldest that can be read is ${oldest}`;
     return new StorageError('Expired', `revision ${revision} has been compacted${known}`, {
@@ -404,12 +405,7 @@ class EtcdStorage implements Storage {
     this.#askingOldest ??= new Promise<void>((resolve) => {
       const { clock, timeoutMs = HEALTH_TIMEOUT_MS } = this.#config;
       const { call } = this.#connection.watch();
-      let ended = false;
       const finish = (): void => {
-        // To cancel the call is an error of it.
-        if (ended) return;
-        ended = true;
-        this.#askingOldest = undefined;
         timer.cancel();
         resolve();
         call.cancel();
@@ -422,7 +418,7 @@ class EtcdStorage implements Storage {
       });
       call.on('error', finish);
       call.write({ create: { key: this.#progressKey, startRevision: Math.max(1, after) } });
-    });
+    }).finally(() => (this.#askingOldest = undefined));
     return this.#askingOldest;
   }
 
