@@ -13,6 +13,8 @@ import type { StoredObject } from './encoded-object.ts';
 import type { ObjectCache } from './object-cache.ts';
 import { fieldsOf } from './selection.ts';
 import type { SelectableFields, Selection } from './selection.ts';
+import { concerns, SubscriberIndex } from './subscriber-index.ts';
+import type { ChangedPlace, Place } from './subscriber-index.ts';
 import { storageToStatus, watchErrorEvent } from './storage-errors.ts';
 
 export interface EventSourceConfig {
@@ -54,11 +56,14 @@ const BOOKMARK_INTERVAL_MS = 60_000;
 const BOOKMARK_BEFORE_END_MS = 2000;
 const HISTORY_LENGTH = 128;
 
+const NO_VALUES: readonly string[] = [];
+
 /** One change, with what every watcher of it shares. */
-class Change {
+class Change implements ChangedPlace {
   readonly revision: number;
-  /** Whom it may concern: only subscribers filed under one of these may be told of it, whether it is new or remembered. */
-  readonly indexKeys: readonly string[];
+  readonly namespace: string;
+  readonly name: string;
+  readonly values: readonly string[];
   /** Absent: deleted. */
   readonly current: StoredObject | undefined;
   readonly previous: StoredObject | undefined;
@@ -68,12 +73,14 @@ class Change {
 
   constructor(
     revision: number,
-    indexKeys: readonly string[],
+    { namespace, name, values }: ChangedPlace,
     current: StoredObject | undefined,
     previous: StoredObject | undefined,
   ) {
     this.revision = revision;
-    this.indexKeys = indexKeys;
+    this.namespace = namespace;
+    this.name = name;
+    this.values = values;
     this.current = current;
     this.previous = previous;
   }
@@ -96,7 +103,7 @@ class Change {
 interface Subscriber {
   readonly queue: WatchQueue<EncodedWatchEvent>;
   readonly selection: Selection;
-  readonly indexKey: string;
+  readonly place: Place;
   readonly bookmarks: boolean;
   /** The revision up to which it has been told everything. */
   sentRevision: number;
@@ -109,8 +116,7 @@ interface Subscriber {
 export class EventSource {
   readonly #config: EventSourceConfig;
   readonly #historyLength: number;
-  /** By index key (see indexKeyOf); '' has those that want everything. */
-  readonly #subscribers = new Map<string, Set<Subscriber>>();
+  readonly #subscribers = new SubscriberIndex<Subscriber>();
   /** Changes with a revision in (#historyStart, #revision], oldest first. */
   #history: Change[] = [];
   /** Meaningful while running. */
@@ -138,9 +144,7 @@ export class EventSource {
 
   /** Watchers that are served now. */
   get subscriberCount(): number {
-    let count = 0;
-    for (const set of this.#subscribers.values()) count += set.size;
-    return count;
+    return this.#subscribers.size;
   }
 
   /** Throws StatusError (410) if the storage knows at once that the revision is gone; later, the stream has an ERROR event. */
@@ -162,7 +166,7 @@ export class EventSource {
         },
       }),
       selection: subscription.selection,
-      indexKey: this.#indexKeyOf(subscription),
+      place: this.#placeOf(subscription),
       bookmarks: subscription.bookmarks,
       sentRevision: subscription.afterRevision,
       afterRevision: subscription.afterRevision,
@@ -251,11 +255,7 @@ export class EventSource {
       this.#historyStart = (this.#history[dropped - 1] as Change).revision;
       this.#history = this.#history.slice(dropped);
     }
-    if (this.#subscribers.size === 0) return;
-    for (const indexKey of change.indexKeys) {
-      const set = this.#subscribers.get(indexKey);
-      if (set !== undefined) for (const subscriber of set) this.#deliver(change, subscriber);
-    }
+    if (this.#subscribers.size > 0) this.#subscribers.forEachConcerned(change, (subscriber) => this.#deliver(change, subscriber));
   }
 
   #changeOf(event: Exclude<StorageEvent, { type: 'progress' }>): Change {
@@ -263,18 +263,22 @@ export class EventSource {
     const previous = event.previous === undefined ? undefined : cache.of(event.previous);
     const current = event.type === 'put' ? cache.of(event.kv) : undefined;
     const key = event.type === 'put' ? event.kv.key : event.key;
-    const change = new Change(event.revision, this.#indexKeysOf(key, [current, previous]), current, previous);
+    const change = new Change(event.revision, this.#placeOfKey(key, current, previous), current, previous);
     // Not before its last state has been read.
     if (event.type === 'delete') cache.forget(key);
     return change;
   }
 
   #deliver(change: Change, subscriber: Subscriber): void {
-    if (change.revision <= subscriber.afterRevision || !change.indexKeys.includes(subscriber.indexKey)) return;
+    if (change.revision <= subscriber.afterRevision) return;
     const event = change.seenThrough(subscriber.selection, this.#config.selectableFields);
     if (event === undefined) return;
     subscriber.sentRevision = change.revision;
     subscriber.queue.push(event);
+  }
+
+  #deliverIfConcerned(change: Change, subscriber: Subscriber): void {
+    if (concerns(change, subscriber.place)) this.#deliver(change, subscriber);
   }
 
   /** Tells what the source does not remember, until the two meet; from there on the watcher is one like all others. */
@@ -292,7 +296,7 @@ export class EventSource {
         }
         if (event.type === 'progress') continue;
         replayed = event.revision;
-        this.#deliver(this.#changeOf(event), subscriber);
+        this.#deliverIfConcerned(this.#changeOf(event), subscriber);
       }
       subscriber.queue.close();
     } catch (error) {
@@ -306,8 +310,8 @@ export class EventSource {
 
   /** All that is remembered after what the watcher knows, and then whatever comes. */
   #join(subscriber: Subscriber): void {
-    for (const change of this.#history) this.#deliver(change, subscriber);
-    if (!subscriber.queue.ended) this.#add(subscriber);
+    for (const change of this.#history) this.#deliverIfConcerned(change, subscriber);
+    if (!subscriber.queue.ended) this.#subscribers.add(subscriber);
   }
 
   /** Up to here every change has been told to whoever is filed. */
@@ -317,12 +321,10 @@ export class EventSource {
 
   #sendBookmarks(): void {
     const told = this.#toldRevision;
-    for (const set of this.#subscribers.values()) {
-      for (const subscriber of set) {
-        if (!subscriber.bookmarks || subscriber.sentRevision >= told) continue;
-        subscriber.sentRevision = told;
-        subscriber.queue.push(this.bookmark(told));
-      }
+    for (const subscriber of this.#subscribers) {
+      if (!subscriber.bookmarks || subscriber.sentRevision >= told) continue;
+      subscriber.sentRevision = told;
+      subscriber.queue.push(this.bookmark(told));
     }
   }
 
@@ -330,7 +332,7 @@ export class EventSource {
     if (!bookmarks || timeoutMs === undefined || timeoutMs <= BOOKMARK_BEFORE_END_MS) return;
     subscriber.lastBookmark = this.#config.clock.setTimer(timeoutMs - BOOKMARK_BEFORE_END_MS, () => {
       // One that has not caught up knows from its events how far it has come.
-      if (this.#subscribers.get(subscriber.indexKey)?.has(subscriber) !== true) return;
+      if (!this.#subscribers.has(subscriber)) return;
       // In the midst of a revision nobody can resume.
       if (this.#partial && subscriber.sentRevision === this.#revision) return;
       // Also when nothing is new to the server: of a state that was sent first, the client may not know the revision.
@@ -346,56 +348,47 @@ export class EventSource {
     return new SharedWatchEvent('BOOKMARK', new FreshObject({ kind, apiVersion, metadata }));
   }
 
-  #add(subscriber: Subscriber): void {
-    const set = this.#subscribers.get(subscriber.indexKey);
-    if (set === undefined) this.#subscribers.set(subscriber.indexKey, new Set([subscriber]));
-    else set.add(subscriber);
-  }
-
   #endAll(): void {
-    for (const set of this.#subscribers.values()) {
-      for (const subscriber of set) {
-        subscriber.lastBookmark?.cancel();
-        subscriber.queue.close();
-      }
+    for (const subscriber of this.#subscribers) {
+      subscriber.lastBookmark?.cancel();
+      subscriber.queue.close();
     }
     this.#subscribers.clear();
   }
 
   #remove(subscriber: Subscriber): void {
     subscriber.lastBookmark?.cancel();
-    const set = this.#subscribers.get(subscriber.indexKey);
-    set?.delete(subscriber);
-    if (set?.size === 0) this.#subscribers.delete(subscriber.indexKey);
+    this.#subscribers.delete(subscriber);
   }
 
-  /** A watcher is filed under the narrowest key that covers what it may see. */
-  #indexKeyOf(subscription: Subscription): string {
+  #placeOf({ namespace: requested, selection }: Subscription): Place {
     const { namespaced, indexField } = this.#config;
-    const namespace = namespaced ? subscription.namespace || (subscription.selection.exact('metadata.namespace') ?? '') : '';
-    const name = subscription.selection.exact('metadata.name');
-    // Of a namespaced resource without a namespace: that name in any of them.
-    if (name !== undefined) return `name:${namespace}/${name}`;
-    const value = indexField === undefined ? undefined : subscription.selection.exact(indexField);
-    if (value !== undefined && namespace === '') return `field:${value}`;
-    return namespace === '' ? '' : `namespace:${namespace}`;
+    const namespace = namespaced ? requested || (selection.exact('metadata.namespace') ?? '') : '';
+    const name = selection.exact('metadata.name') ?? '';
+    const value = indexField === undefined || name !== '' || namespace !== '' ? undefined : selection.exact(indexField);
+    return { namespace, name, value };
   }
 
-  #indexKeysOf(key: string, states: readonly (StoredObject | undefined)[]): readonly string[] {
-    const { prefix, namespaced, indexField, selectableFields } = this.#config;
-    const relative = key.slice(prefix.length);
-    const slash = namespaced ? relative.indexOf('/') : -1;
-    const namespace = slash < 0 ? '' : relative.slice(0, slash);
-    const name = relative.slice(slash + 1);
-    const keys = ['', `name:${namespace}/${name}`];
-    if (namespaced) keys.push(`namespace:${namespace}`, `name:/${name}`);
-    if (indexField !== undefined) {
-      for (const state of states) {
-        if (state === undefined) continue;
-        const value = `field:${fieldsOf(state, selectableFields)[indexField] ?? ''}`;
-        if (!keys.includes(value)) keys.push(value);
-      }
+  #placeOfKey(key: string, current: StoredObject | undefined, previous: StoredObject | undefined): ChangedPlace {
+    const { prefix, namespaced } = this.#config;
+    const slash = namespaced ? key.indexOf('/', prefix.length) : -1;
+    return {
+      namespace: slash < 0 ? '' : key.slice(prefix.length, slash),
+      name: key.slice(slash < 0 ? prefix.length : slash + 1),
+      values: this.#valuesOf(current, previous),
+    };
+  }
+
+  /** Of the indexed field. */
+  #valuesOf(current: StoredObject | undefined, previous: StoredObject | undefined): readonly string[] {
+    const { indexField, selectableFields } = this.#config;
+    if (indexField === undefined) return NO_VALUES;
+    const values: string[] = [];
+    for (const state of [current, previous]) {
+      if (state === undefined) continue;
+      const value = fieldsOf(state, selectableFields)[indexField] ?? '';
+      if (!values.includes(value)) values.push(value);
     }
-    return keys;
+    return values;
   }
 }

@@ -148,24 +148,24 @@ export class GarbageCollector implements Controller {
 
   async #attemptToDelete(node: Node, signal: AbortSignal): Promise<ReconcileResult> {
     // Forgotten meanwhile, and whoever forgot it has woken those that it concerns.
-    if (this.#graph.get(node.identity.uid) !== node) return reconciled;
+    if (this.#graph.get(node.uid) !== node) return reconciled;
     // On its way already; nothing is waited for.
     if (node.beingDeleted && !node.deletingDependents) return reconciled;
     let object: KubeObject | undefined;
     try {
-      object = await this.#read(node.identity, signal);
+      object = await this.#read(node, signal);
     } catch (err) {
       if (!(err instanceof UnknownKindError || err instanceof UnresolvableOwnerError)) throw err;
-      this.#config.logger.debug('an object cannot be looked at', { name: node.identity.name, err });
+      this.#config.logger.debug('an object cannot be looked at', { name: node.name, err });
       // A resource may still come: it is asked for ever more rarely.
       return err instanceof UnknownKindError ? requeue : reconciled;
     }
-    if (object === undefined || object.metadata.uid !== node.identity.uid) {
-      this.#graph.delete(node.identity.uid);
+    if (object === undefined || object.metadata.uid !== node.uid) {
+      this.#graph.delete(node.uid);
       return reconciled;
     }
     // It exists. If it is of a resource that is watched it will be seen.
-    if (node.virtual) return this.#isMonitored(node.identity) ? requeue : reconciled;
+    if (node.virtual) return this.#isMonitored(node) ? requeue : reconciled;
     if (node.deletingDependents) return this.#waitForDependents(node, signal);
     return this.#collect(node, object, signal);
   }
@@ -212,7 +212,7 @@ export class GarbageCollector implements Controller {
 
   async #judgeOwner(node: Node, reference: OwnerRef, signal: AbortSignal): Promise<OwnerState> {
     const { apiVersion, kind, name, uid } = reference;
-    const namespace = this.#resourceOf(reference).namespaced ? node.identity.namespace : '';
+    const namespace = this.#resourceOf(reference).namespaced ? node.namespace : '';
     const key = absentKey(reference, namespace);
     if (this.#absent.get(key)) return 'dangling';
     const identity = { apiVersion, kind, name, uid, namespace };
@@ -226,7 +226,7 @@ export class GarbageCollector implements Controller {
 
   async #delete(node: Node, { metadata }: KubeObject, propagation: Propagation, signal: AbortSignal): Promise<ReconcileResult> {
     try {
-      await this.#client(node.identity).delete(node.identity.name, {
+      await this.#client(node).delete(node.name, {
         // Nobody has given it another owner since it was looked at.
         preconditions: { uid: metadata.uid, resourceVersion: metadata.resourceVersion },
         propagationPolicy: propagation,
@@ -235,7 +235,7 @@ export class GarbageCollector implements Controller {
       return reconciled;
     } catch (err) {
       if (apierrors.isNotFound(err)) {
-        this.#graph.delete(node.identity.uid);
+        this.#graph.delete(node.uid);
         return reconciled;
       }
       throw err;
@@ -243,12 +243,12 @@ export class GarbageCollector implements Controller {
   }
 
   async #attemptToOrphan(owner: Node, signal: AbortSignal): Promise<ReconcileResult> {
-    if (this.#graph.get(owner.identity.uid) !== owner) return reconciled;
-    const { uid } = owner.identity;
+    if (this.#graph.get(owner.uid) !== owner) return reconciled;
+    const { uid } = owner;
     const results = await Promise.allSettled(
       [...owner.dependents].map(async (dependent) => {
-        const object = await this.#read(dependent.identity, signal);
-        if (object === undefined || object.metadata.uid !== dependent.identity.uid) return;
+        const object = await this.#read(dependent, signal);
+        if (object === undefined || object.metadata.uid !== dependent.uid) return;
         if (!object.metadata.ownerReferences?.some((reference) => reference.uid === uid)) return;
         await this.#patchOwners(dependent, object, (reference) => (reference.uid === uid ? undefined : reference), signal);
       }),
@@ -260,25 +260,25 @@ export class GarbageCollector implements Controller {
 
   /** `change`: undefined takes a reference away. A conflict is thrown: the object must be looked at again. */
   async #patchOwners(
-    { identity }: Node,
+    node: Node,
     { metadata }: KubeObject,
     change: (reference: OwnerRef) => OwnerRef | undefined,
     signal: AbortSignal,
   ): Promise<void> {
     const ownerReferences = (metadata.ownerReferences ?? []).map(change).filter((reference) => reference !== undefined);
-    await this.#patchMetadata(identity, metadata, { ownerReferences }, signal);
+    await this.#patchMetadata(node, metadata, { ownerReferences }, signal);
   }
 
   async #removeFinalizer(node: Node, finalizer: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const object = await this.#read(node.identity, signal);
-    if (object === undefined || object.metadata.uid !== node.identity.uid) {
-      this.#graph.delete(node.identity.uid);
+    const object = await this.#read(node, signal);
+    if (object === undefined || object.metadata.uid !== node.uid) {
+      this.#graph.delete(node.uid);
       return reconciled;
     }
     const finalizers = object.metadata.finalizers ?? [];
     if (!finalizers.includes(finalizer)) return reconciled;
     const remaining = finalizers.filter((present) => present !== finalizer);
-    await this.#patchMetadata(node.identity, object.metadata, { finalizers: remaining }, signal);
+    await this.#patchMetadata(node, object.metadata, { finalizers: remaining }, signal);
     return reconciled;
   }
 
@@ -320,15 +320,15 @@ export class GarbageCollector implements Controller {
     return hasVerbs(this.#resourceOf(identity), 'delete', 'list', 'watch');
   }
 
-  #reportNamespace({ identity }: Node, reference: OwnerRef, ownerNamespace: string): void {
+  #reportNamespace(dependent: Node, reference: OwnerRef, ownerNamespace: string): void {
     const { apiVersion, kind, name, uid } = reference;
-    const owner = `[${apiVersion}/${kind}, namespace: ${identity.namespace}, name: ${name}, uid: ${uid}]`;
+    const owner = `[${apiVersion}/${kind}, namespace: ${dependent.namespace}, name: ${name}, uid: ${uid}]`;
     this.#config.logger.warn('a reference names an owner in another namespace', { owner, ownerNamespace });
     this.#recorder.event(
-      identity,
+      dependent,
       'Warning',
       'OwnerRefInvalidNamespace',
-      `ownerRef ${owner} does not exist in namespace ${JSON.stringify(identity.namespace)}`,
+      `ownerRef ${owner} does not exist in namespace ${JSON.stringify(dependent.namespace)}`,
     );
   }
 }
@@ -345,8 +345,7 @@ function againOnConflict(reconcile: Reconcile<Node>): Reconcile<Node> {
   };
 }
 
-function describe({ identity }: Node): string {
-  const { apiVersion, kind, namespace, name, uid } = identity;
+function describe({ apiVersion, kind, namespace, name, uid }: Node): string {
   return `${apiVersion} ${kind} ${namespace === '' ? '' : `${namespace}/`}${name} (${uid})`;
 }
 

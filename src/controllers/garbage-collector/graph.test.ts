@@ -15,23 +15,23 @@ let graph: Graph;
 beforeEach(() => {
   told = [];
   const tell = (what: string) => (node: Node) =>
-    void told.push(`${what} ${node.identity.uid}${node.virtual ? ' (virtual)' : ''}`);
+    void told.push(`${what} ${node.uid}${node.virtual ? ' (virtual)' : ''}`);
   graph = new Graph({
     attemptToDelete: tell('delete'),
     attemptToOrphan: tell('orphan'),
     invalidNamespace: (dependent, reference, namespace) =>
-      told.push(`namespace ${dependent.identity.uid} ${reference.uid} ${namespace}`),
+      told.push(`namespace ${dependent.uid} ${reference.uid} ${namespace}`),
     absent: ({ uid }) => told.push(`absent ${uid}`),
   });
 });
 const put = (object: KubeObject) => graph.put(object, TYPE);
-const dependents = (uid: string) => [...(graph.get(uid)?.dependents ?? [])].map(({ identity }) => identity.uid).sort();
+const dependents = (uid: string) => [...(graph.get(uid)?.dependents ?? [])].map(({ uid }) => uid).sort();
 
 describe('Graph', () => {
   it('makes a virtual node for an owner that was not seen, and asks to look for it', () => {
     put(thing('child', [owner('parent')]));
     expect(told).toEqual(['delete parent (virtual)']);
-    expect(graph.get('parent')).toMatchObject({ virtual: true, identity: { namespace: 'x', kind: 'Thing' } });
+    expect(graph.get('parent')).toMatchObject({ virtual: true, namespace: 'x', kind: 'Thing' });
     put(thing('parent'));
     expect(told.length).toBe(1);
     expect(graph.get('parent')?.virtual).toBe(false);
@@ -64,7 +64,7 @@ describe('Graph', () => {
     expect(told).toEqual([]);
     put(thing('parent', [], { ...DELETED, finalizers: ['foregroundDeletion'] }));
     expect(told).toEqual(['delete a', 'delete b', 'delete c', 'delete parent']);
-    expect(blockingDependents(graph.get('parent') as Node).map(({ identity }) => identity.uid)).toEqual(['a', 'b']);
+    expect(blockingDependents(graph.get('parent') as Node).map(({ uid }) => uid)).toEqual(['a', 'b']);
     told.length = 0;
     graph.delete('a');
     put(thing('b', [owner('parent')]));

@@ -22,8 +22,7 @@ export interface Identity {
   readonly namespace: string;
 }
 
-export interface Node {
-  readonly identity: Identity;
+export interface Node extends Identity {
   readonly owners: readonly OwnerRef[];
   /** Nodes with a reference to this one. */
   readonly dependents: ReadonlySet<Node>;
@@ -47,7 +46,10 @@ export interface GraphListener {
 }
 
 interface MutableNode extends Node {
-  identity: Identity;
+  kind: string;
+  apiVersion: string;
+  name: string;
+  namespace: string;
   owners: readonly OwnerRef[];
   /** That of #dependents; NOBODY if there is none: nearly all objects are leaves. */
   dependents: ReadonlySet<MutableNode>;
@@ -59,6 +61,8 @@ interface MutableNode extends Node {
 }
 
 const NOBODY: ReadonlySet<MutableNode> = new Set();
+const UNOWNED: readonly OwnerRef[] = [];
+const NO_FINALIZERS: readonly string[] = [];
 
 export class Graph {
   readonly #listener: GraphListener;
@@ -80,26 +84,23 @@ export class Graph {
 
   /** The object exists as given. `type`: objects in a list do not carry theirs. */
   put(object: KubeObject, type: { readonly apiVersion: string; readonly kind: string }): void {
-    const { metadata } = object;
-    const identity: Identity = {
-      apiVersion: type.apiVersion,
-      kind: type.kind,
-      name: metadata.name,
-      uid: metadata.uid,
-      namespace: metadata.namespace ?? '',
-    };
-    const owners = metadata.ownerReferences ?? [];
-    const known = this.#nodes.get(identity.uid);
+    const { apiVersion, kind } = type;
+    const { uid, name, namespace = '', ownerReferences: owners = UNOWNED } = object.metadata;
+    const known = this.#nodes.get(uid);
     if (known === undefined) {
-      const node = this.#makeNode(identity, owners, false);
-      this.#nodes.set(identity.uid, node);
+      const node = this.#makeNode(apiVersion, kind, name, uid, namespace, owners, false);
+      this.#nodes.set(uid, node);
       // Its dependents may have been seen before it, and given up.
       this.#checkDependents(node);
       this.#addToOwners(node, owners);
       this.#noteDeletion(node, object);
       return;
     }
-    if (known.virtual) this.#materialize(known, identity);
+    if (known.virtual) {
+      // What was taken for granted because of a reference is an object after all.
+      Object.assign(known, { apiVersion, kind, name, namespace, virtual: false });
+      this.#checkDependents(known);
+    }
     this.#changeOwners(known, owners);
     this.#noteDeletion(known, object);
   }
@@ -109,8 +110,8 @@ export class Graph {
     for (const object of objects) this.put(object, type);
     const present = new Set(objects.map(({ metadata }) => metadata.uid));
     const gone: string[] = [];
-    for (const [uid, { identity, virtual }] of this.#nodes) {
-      if (virtual || identity.kind !== type.kind || identity.apiVersion !== type.apiVersion) continue;
+    for (const [uid, { kind, apiVersion, virtual }] of this.#nodes) {
+      if (virtual || kind !== type.kind || apiVersion !== type.apiVersion) continue;
       if (!present.has(uid)) gone.push(uid);
     }
     for (const uid of gone) this.delete(uid);
@@ -122,28 +123,23 @@ export class Graph {
     if (node === undefined) return;
     this.#nodes.delete(uid);
     for (const { uid: ownerUid } of node.owners) this.#removeFromOwner(node, ownerUid);
-    this.#listener.absent(node.identity);
+    this.#listener.absent(node);
     for (const dependent of node.dependents) this.#listener.attemptToDelete(dependent);
     // An owner that waits for its dependents has one less to wait for.
     for (const { uid: ownerUid } of node.owners) this.#wakeIfWaiting(ownerUid);
   }
 
-  /** What was taken for granted because of a reference is an object after all. */
-  #materialize(node: MutableNode, identity: Identity): void {
-    node.virtual = false;
-    node.identity = identity;
-    this.#checkDependents(node);
-  }
-
   /** Some may have named it wrongly: now that is known. */
   #checkDependents(node: MutableNode): void {
+    if (node.dependents.size === 0) return;
     for (const dependent of node.dependents) {
-      const reference = dependent.owners.find(({ uid }) => uid === node.identity.uid);
+      const reference = dependent.owners.find(({ uid }) => uid === node.uid);
       if (reference !== undefined) this.#checkReference(dependent, reference, node);
     }
   }
 
   #changeOwners(node: MutableNode, owners: readonly OwnerRef[]): void {
+    if (node.owners.length === 0 && owners.length === 0) return;
     const before = new Map(node.owners.map((reference) => [reference.uid, reference]));
     const after = new Map(owners.map((reference) => [reference.uid, reference]));
     const removed = node.owners.filter(({ uid }) => !after.has(uid));
@@ -166,7 +162,7 @@ export class Graph {
         if (!owner.virtual) this.#checkReference(node, reference, owner);
         continue;
       }
-      const virtual = this.#makeNode({ apiVersion, kind, name, uid, namespace: node.identity.namespace }, [], true);
+      const virtual = this.#makeNode(apiVersion, kind, name, uid, node.namespace, UNOWNED, true);
       this.#nodes.set(uid, virtual);
       this.#listener.attemptToDelete(virtual);
     }
@@ -187,21 +183,21 @@ export class Graph {
 
   /** A reference that does not name its owner as the owner is: the dependent must be looked at, live. */
   #checkReference(dependent: MutableNode, reference: OwnerRef, owner: MutableNode): void {
-    const { identity } = owner;
-    if (identity.namespace !== '' && identity.namespace !== dependent.identity.namespace) {
-      this.#listener.invalidNamespace(dependent, reference, identity.namespace);
+    const { apiVersion, kind, name, namespace } = owner;
+    if (namespace !== '' && namespace !== dependent.namespace) {
+      this.#listener.invalidNamespace(dependent, reference, namespace);
       this.#listener.attemptToDelete(dependent);
     } else if (
-      identity.kind !== reference.kind ||
-      identity.name !== reference.name ||
-      groupOf(identity.apiVersion) !== groupOf(reference.apiVersion)
+      kind !== reference.kind ||
+      name !== reference.name ||
+      groupOf(apiVersion) !== groupOf(reference.apiVersion)
     ) {
       this.#listener.attemptToDelete(dependent);
     }
   }
 
   #noteDeletion(node: MutableNode, { metadata }: KubeObject): void {
-    const finalizers = metadata.finalizers ?? [];
+    const { finalizers = NO_FINALIZERS } = metadata;
     node.beingDeleted = metadata.deletionTimestamp !== undefined;
     const orphaning = node.beingDeleted && finalizers.includes(ORPHAN_FINALIZER);
     if (orphaning && !node.orphaning) this.#listener.attemptToOrphan(node);
@@ -226,9 +222,29 @@ export class Graph {
     if (owner !== undefined) owner.dependents = first;
   }
 
-  #makeNode(identity: Identity, owners: readonly OwnerRef[], virtual: boolean): MutableNode {
-    const dependents = this.#dependents.get(identity.uid) ?? NOBODY;
-    return { identity, owners, dependents, virtual, beingDeleted: false, deletingDependents: false, orphaning: false };
+  #makeNode(
+    apiVersion: string,
+    kind: string,
+    name: string,
+    uid: string,
+    namespace: string,
+    owners: readonly OwnerRef[],
+    virtual: boolean,
+  ): MutableNode {
+    const dependents = this.#dependents.get(uid) ?? NOBODY;
+    return {
+      apiVersion,
+      kind,
+      name,
+      uid,
+      namespace,
+      owners,
+      dependents,
+      virtual,
+      beingDeleted: false,
+      deletingDependents: false,
+      orphaning: false,
+    };
   }
 
   #wakeIfWaiting(uid: string): void {
@@ -240,7 +256,7 @@ export class Graph {
 /** Dependents that an owner being deleted in the foreground waits for. */
 export function blockingDependents(owner: Node): readonly Node[] {
   return [...owner.dependents].filter((dependent) =>
-    dependent.owners.some(({ uid, blockOwnerDeletion }) => uid === owner.identity.uid && blockOwnerDeletion === true),
+    dependent.owners.some(({ uid, blockOwnerDeletion }) => uid === owner.uid && blockOwnerDeletion === true),
   );
 }
 

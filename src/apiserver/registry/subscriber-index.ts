@@ -1,0 +1,112 @@
+// Who watches what of a resource, so that a change is offered only to those whom it may concern, however many others there are: whoever
+// watches one object, one namespace or one value of a field is found by that.
+
+/** The narrowest place that covers what a subscriber may see. Of name and value at most one is given. */
+export interface Place {
+  /** '' for any, and for resources without namespaces. */
+  readonly namespace: string;
+  /** '' for any. */
+  readonly name: string;
+  /** Of the field by which the resource is indexed; undefined for any. Only where the namespace is left open. */
+  readonly value: string | undefined;
+}
+
+/** Where something has changed. */
+export interface ChangedPlace {
+  readonly namespace: string;
+  readonly name: string;
+  /** Of the indexed field, before and after the change; empty if the resource has none. */
+  readonly values: readonly string[];
+}
+
+/** Whether a change there may concern who watches here. */
+export function concerns({ namespace, name, values }: ChangedPlace, watched: Place): boolean {
+  return (
+    (watched.namespace === '' || watched.namespace === namespace) &&
+    (watched.name === '' || watched.name === name) &&
+    (watched.value === undefined || values.includes(watched.value))
+  );
+}
+
+export class SubscriberIndex<S extends { readonly place: Place }> {
+  readonly #everywhere = new Set<S>();
+  /** No empty sets, here and below. */
+  readonly #byNamespace = new Map<string, Set<S>>();
+  /** By namespace ('': in any), then by name. No empty maps. */
+  readonly #byName = new Map<string, Map<string, Set<S>>>();
+  readonly #byValue = new Map<string, Set<S>>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  has(subscriber: S): boolean {
+    return this.#setOf(subscriber.place)?.has(subscriber) === true;
+  }
+
+  add(subscriber: S): void {
+    if (this.has(subscriber)) return;
+    this.#size++;
+    const { namespace, name, value } = subscriber.place;
+    if (name !== '') {
+      const names = this.#byName.get(namespace);
+      if (names === undefined) this.#byName.set(namespace, new Map([[name, new Set([subscriber])]]));
+      else addTo(names, name, subscriber);
+    } else if (value !== undefined) addTo(this.#byValue, value, subscriber);
+    else if (namespace !== '') addTo(this.#byNamespace, namespace, subscriber);
+    else this.#everywhere.add(subscriber);
+  }
+
+  delete(subscriber: S): void {
+    const { namespace, name, value } = subscriber.place;
+    const set = this.#setOf(subscriber.place);
+    if (set?.delete(subscriber) !== true) return;
+    this.#size--;
+    if (set.size > 0) return;
+    if (name !== '') {
+      const names = this.#byName.get(namespace);
+      names?.delete(name);
+      if (names?.size === 0) this.#byName.delete(namespace);
+    } else if (value !== undefined) this.#byValue.delete(value);
+    else this.#byNamespace.delete(namespace);
+  }
+
+  clear(): void {
+    this.#everywhere.clear();
+    this.#byNamespace.clear();
+    this.#byName.clear();
+    this.#byValue.clear();
+    this.#size = 0;
+  }
+
+  /** Calls back for each of those whom it may concern. */
+  forEachConcerned({ namespace, name, values }: ChangedPlace, call: (subscriber: S) => void): void {
+    if (this.#everywhere.size > 0) for (const subscriber of this.#everywhere) call(subscriber);
+    if (this.#byNamespace.size > 0) this.#byNamespace.get(namespace)?.forEach(call);
+    if (this.#byName.size > 0) {
+      this.#byName.get('')?.get(name)?.forEach(call);
+      if (namespace !== '') this.#byName.get(namespace)?.get(name)?.forEach(call);
+    }
+    if (this.#byValue.size > 0) for (const value of values) this.#byValue.get(value)?.forEach(call);
+  }
+
+  *[Symbol.iterator](): Generator<S, undefined> {
+    yield* this.#everywhere;
+    for (const set of this.#byNamespace.values()) yield* set;
+    for (const names of this.#byName.values()) for (const set of names.values()) yield* set;
+    for (const set of this.#byValue.values()) yield* set;
+  }
+
+  #setOf({ namespace, name, value }: Place): Set<S> | undefined {
+    if (name !== '') return this.#byName.get(namespace)?.get(name);
+    if (value !== undefined) return this.#byValue.get(value);
+    return namespace === '' ? this.#everywhere : this.#byNamespace.get(namespace);
+  }
+}
+
+function addTo<S>(sets: Map<string, Set<S>>, key: string, subscriber: S): void {
+  const set = sets.get(key);
+  if (set === undefined) sets.set(key, new Set([subscriber]));
+  else set.add(subscriber);
+}
