@@ -1,6 +1,7 @@
 // A request on its way through the chain. What is rarely needed (the abort signal, parsed query) is made when asked for: most
 // requests are reads of a few microseconds.
 
+import { Link } from '../machinery/linked-list.ts';
 import type { ApiRequest, PeerCertificate, RequestBody, RequestInfo, Upgrade, UserInfo } from './request.ts';
 
 export interface RequestFields {
@@ -35,7 +36,8 @@ const NO_INFO: RequestInfo = {
   parts: [],
 };
 
-export class RequestState implements ApiRequest {
+/** A link in the list of what is under way where it came in. */
+export class RequestState extends Link implements ApiRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -53,6 +55,7 @@ export class RequestState implements ApiRequest {
   #abortReason: unknown;
 
   constructor(fields: RequestFields) {
+    super();
     this.method = fields.method;
     this.path = fields.path;
     this.headers = fields.headers;

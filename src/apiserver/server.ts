@@ -30,7 +30,7 @@ import type { ApiServerConfig } from './config.ts';
 import { createDiscovery } from './discovery/index.ts';
 import { Router } from './endpoints/router.ts';
 import { Deadlines } from './filters/deadline.ts';
-import { TransientSet } from '../machinery/transient-map.ts';
+import { LinkedList } from '../machinery/linked-list.ts';
 import { RequestMetrics } from './filters/request-metrics.ts';
 import { buildHandlerChain } from './handler-chain.ts';
 import { healthRoute } from './health.ts';
@@ -85,7 +85,7 @@ export class ApiServer {
   #listener: Listener | undefined;
   #port: number | undefined;
   /** In-process requests under way. */
-  readonly #inProcess = new TransientSet<ApiRequest>();
+  readonly #inProcess = new LinkedList<RequestState>();
   #bootstrapped = false;
   #stopping: Promise<void> | undefined;
 

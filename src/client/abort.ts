@@ -1,7 +1,7 @@
 // Giving up on what takes too long.
 
 import { setMaxListeners } from 'node:events';
-import { TransientSet } from '../machinery/transient-map.ts';
+import { Link, LinkedList } from '../machinery/linked-list.ts';
 
 /** Many wait on this signal, as many as there are calls under way: that is no leak, so the platform need not warn of it. */
 export function sharedByMany(signal: AbortSignal): AbortSignal {
@@ -17,20 +17,29 @@ export interface Abortable {
   onAbort(callback: () => void): () => void;
 }
 
+class Callback extends Link {
+  readonly run: () => void;
+
+  constructor(run: () => void) {
+    super();
+    this.run = run;
+  }
+}
+
 /** Callbacks that wait for a signal that many use; the same one may be there several times. */
 class Callbacks {
-  readonly #callbacks = new TransientSet<{ readonly run: () => void }>();
+  readonly #callbacks = new LinkedList<Callback>();
 
   add(run: () => void): () => void {
-    const entry = { run };
-    this.#callbacks.add(entry);
-    return () => this.#callbacks.delete(entry);
+    const callback = new Callback(run);
+    this.#callbacks.add(callback);
+    return () => this.#callbacks.delete(callback);
   }
 
   runAll(): void {
-    const entries = [...this.#callbacks];
+    const callbacks = [...this.#callbacks];
     this.#callbacks.clear();
-    for (const { run } of entries) run();
+    for (const { run } of callbacks) run();
   }
 }
 

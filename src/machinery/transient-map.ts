@@ -35,6 +35,12 @@ export class TransientMap<K, V> {
     this.#entries.set(key, value);
   }
 
+  /** As set(), of a key that is not there: nothing is looked up. */
+  add(key: K, value: V & ({} | null)): void {
+    this.#size++;
+    this.#entries.set(key, value);
+  }
+
   /** Whether it was there. */
   delete(key: K): boolean {
     if (this.#entries.get(key) === undefined) return false;

@@ -5,7 +5,7 @@
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Clock, Timer } from '../../machinery/clock.ts';
 import { DurationError, parseDuration } from '../../machinery/duration.ts';
-import { TransientSet } from '../../machinery/transient-map.ts';
+import { Link, LinkedList } from '../../machinery/linked-list.ts';
 import type { ApiRequest, ApiResponse, Filter } from '../request.ts';
 import { isLongRunning } from './request-info.ts';
 
@@ -14,10 +14,17 @@ export interface DeadlineConfig {
   readonly timeoutMs: number;
 }
 
-interface Pending {
+class Pending extends Link {
   readonly request: ApiRequest;
   readonly due: number;
   readonly reject: (error: unknown) => void;
+
+  constructor(request: ApiRequest, due: number, reject: (error: unknown) => void) {
+    super();
+    this.request = request;
+    this.due = due;
+    this.reject = reject;
+  }
 }
 
 const CHECK_INTERVAL_MS = 1000;
@@ -25,7 +32,7 @@ const CHECK_INTERVAL_MS = 1000;
 export class Deadlines {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
-  readonly #pending = new TransientSet<Pending>();
+  readonly #pending = new LinkedList<Pending>();
   #timer: Timer | undefined;
 
   constructor(config: DeadlineConfig) {
@@ -37,7 +44,7 @@ export class Deadlines {
     if (isLongRunning(request.info)) return next(request);
     return new Promise<ApiResponse>((resolve, reject) => {
       const timeoutMs = Math.min(requestedTimeout(request) ?? this.#timeoutMs, this.#timeoutMs);
-      const pending: Pending = { request, due: this.#clock.monotonic() + timeoutMs, reject };
+      const pending = new Pending(request, this.#clock.monotonic() + timeoutMs, reject);
       this.#pending.add(pending);
       this.#timer ??= this.#clock.setInterval(CHECK_INTERVAL_MS, () => this.#check());
       next(request).then(

@@ -8,21 +8,16 @@ import { FreshObject } from '../registry/encoded-object.ts';
 import type { ApiRequest, ApiResponse, Filter } from '../request.ts';
 
 export function panicRecovery(logger: Logger): Filter {
-  return (next) => async (request) => {
-    try {
-      return await next(request);
-    } catch (error) {
-      if (!(error instanceof apierrors.StatusError)) {
-        logger.error('a request failed unexpectedly', { method: request.method, path: request.path, err: error });
-        return statusResponse(
-          request,
-          apierrors.internalError('the request failed unexpectedly; the log of the API server says why').status,
-        );
-      }
-      if (error.code >= 500) logger.debug('a request failed', { method: request.method, path: request.path, err: error });
-      return statusResponse(request, error.status);
+  const answer = (request: ApiRequest, error: unknown): ApiResponse => {
+    if (!(error instanceof apierrors.StatusError)) {
+      logger.error('a request failed unexpectedly', { method: request.method, path: request.path, err: error });
+      const status = apierrors.internalError('the request failed unexpectedly; the log of the API server says why');
+      return statusResponse(request, status.status);
     }
+    if (error.code >= 500) logger.debug('a request failed', { method: request.method, path: request.path, err: error });
+    return statusResponse(request, error.status);
   };
+  return (next) => (request) => next(request).catch((error: unknown) => answer(request, error));
 }
 
 /** The response for a failure, in the form that the client asked for. */

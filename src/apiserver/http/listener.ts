@@ -12,7 +12,7 @@ import type { TLSSocket } from 'node:tls';
 
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Logger } from '../../machinery/log.ts';
-import { TransientSet } from '../../machinery/transient-map.ts';
+import { LinkedList } from '../../machinery/linked-list.ts';
 import type { ApiRequest, ApiResponse, Handler, PeerCertificate, RequestBody, Upgrade } from '../request.ts';
 import { RequestState } from '../request-state.ts';
 import { bodyOf, bodyOfMessage, noBody } from './body-reader.ts';
@@ -57,7 +57,7 @@ export class Listener {
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #sockets = new Set<TLSSocket>();
   /** Requests that are being answered. */
-  readonly #requests = new TransientSet<ApiRequest>();
+  readonly #requests = new LinkedList<RequestState>();
   /** So that many requests at once do not keep the event loop from everything else. */
   readonly #gate = new TurnGate();
   readonly #certificates = new WeakMap<object, PeerCertificate | null>();

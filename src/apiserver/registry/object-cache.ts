@@ -27,6 +27,8 @@ interface Entry extends DecodedObject {
   previous: Entry | undefined;
 }
 
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
 /** The bound where nothing is asked for again, and what it begins with. */
 const MIN_LIMIT_BYTES = 256 * 1024;
 const FIRST_LIMIT_BYTES = 1024 * 1024;
@@ -66,7 +68,10 @@ export class ObjectCache implements DecodedObjects {
     return new StoredObject(this.#format, this, kv);
   }
 
-  /** The bytes to store. Whoever reads them first, a watcher or who wrote them, does not have to decode them. */
+  /**
+   * The bytes to store. Whoever reads them first, a watcher or who wrote them, does not have to decode them. An object that is created is
+   * given away: it becomes the state, with its resourceVersion.
+   */
   encode(object: KubeObject): Uint8Array {
     const value = this.#format.encode(object);
     this.#unread.set(value, object);
@@ -107,18 +112,20 @@ export class ObjectCache implements DecodedObjects {
     return this.#freeze ? deepFreeze(object) : object;
   }
 
-  #takeUnread({ value, modRevision }: KeyValue): KubeObject | undefined {
-    const object = this.#unread.get(value);
+  #takeUnread({ value, createRevision, modRevision }: KeyValue): KubeObject | undefined {
+    const object: Mutable<KubeObject> | undefined = this.#unread.get(value);
     if (object === undefined) return undefined;
     this.#unread.delete(value);
+    // What an object begins as was made for that alone (see fillForCreate); later states may share their parts with those before.
     // Copied first, then changed: a literal that names members beside what it spreads is several times as slow to make.
-    const metadata = { ...object.metadata };
+    const isNew = createRevision === modRevision;
+    const metadata: Mutable<KubeObject['metadata']> = isNew ? object.metadata : { ...object.metadata };
     metadata.resourceVersion = String(modRevision);
-    const copy: { -readonly [K in keyof KubeObject]: KubeObject[K] } = { ...object };
-    copy.kind = this.#format.kind;
-    copy.apiVersion = this.#format.apiVersion;
-    copy.metadata = metadata;
-    return copy;
+    const state = isNew ? object : { ...object };
+    state.kind = this.#format.kind;
+    state.apiVersion = this.#format.apiVersion;
+    state.metadata = metadata;
+    return state;
   }
 
   #keep(kv: KeyValue, object: KubeObject, previous: Entry | undefined): Entry {

@@ -60,6 +60,8 @@ export interface EngineWrite extends PendingWrite {
   readonly done: Promise<KeyValue | undefined>;
   readonly resolve: (kv: KeyValue | undefined) => void;
   readonly reject: (error: StorageError) => void;
+  /** No later write of the key is pending. */
+  isLast: boolean;
 }
 
 /** How long to wait with the deletion of expired keys after it failed for lack of space. */
@@ -162,7 +164,7 @@ export class MvccEngine implements Storage {
       this.#checkWritable();
       const pending = this.#pending.get(key);
       const current = this.#head(key, pending);
-      if (current === undefined) return Promise.resolve(this.#put(key, value, undefined, options.ttlMs));
+      if (current === undefined) return Promise.resolve(this.#put(key, value, undefined, pending, options.ttlMs));
       return this.#isCommitted(pending).then((exists) => {
         if (exists) throw new StorageError('KeyExists', `${key} exists already`, { key });
         return this.create(key, value, options);
@@ -200,12 +202,12 @@ export class MvccEngine implements Storage {
       }
       const { decision } = outcome;
       if (decision.action === 'put') {
-        const written = this.#put(key, decision.value, current, decision.ttlMs);
+        const written = this.#put(key, decision.value, current, pending, decision.ttlMs);
         const kv = written instanceof Promise ? await written : written;
         return { kv, previous: current, revision: kv.modRevision };
       }
       if (decision.action === 'delete' && current !== undefined) {
-        return { previous: current, revision: await this.#remove(key) };
+        return { previous: current, revision: await this.#remove(key, pending) };
       }
       if (await this.#isCommitted(pending)) return { kv: current, previous: current, revision: this.#store.revision };
     }
@@ -222,7 +224,7 @@ export class MvccEngine implements Storage {
       const current = this.#head(key, pending);
       const { expectedRevision } = options;
       if (current !== undefined && (expectedRevision === undefined || current.modRevision === expectedRevision)) {
-        return { previous: current, revision: await this.#remove(key) };
+        return { previous: current, revision: await this.#remove(key, pending) };
       }
       if (!(await this.#isCommitted(pending))) continue;
       if (current === undefined) throw new StorageError('KeyNotFound', `${key} does not exist`, { key });
@@ -322,23 +324,35 @@ export class MvccEngine implements Storage {
     );
   }
 
-  /** Writes a value over `current`, the key's value at the head. */
-  #put(key: string, value: Uint8Array, current: KeyValue | undefined, ttlMs: number | undefined): Awaitable<KeyValue> {
+  /** Writes a value over `current`, the key's value at the head; `pending` is its last pending write. */
+  #put(
+    key: string,
+    value: Uint8Array,
+    current: KeyValue | undefined,
+    pending: EngineWrite | undefined,
+    ttlMs: number | undefined,
+  ): Awaitable<KeyValue> {
     if (ttlMs !== undefined && !(ttlMs > 0)) throw new TypeError(`storage: a time to live must be more than 0 ms, not ${ttlMs}`);
     const revision = this.#headRevision + 1;
     const kv: KeyValue = { key, value, createRevision: current?.createRevision ?? revision, modRevision: revision };
-    return this.#write(key, kv, ttlMs === undefined ? undefined : Math.ceil(this.#clock.now() + ttlMs)) as Awaitable<KeyValue>;
+    const expiresAt = ttlMs === undefined ? undefined : Math.ceil(this.#clock.now() + ttlMs);
+    return this.#write(key, kv, pending, expiresAt) as Awaitable<KeyValue>;
   }
 
   /** Answers the revision of the deletion. */
-  async #remove(key: string): Promise<Revision> {
+  async #remove(key: string, pending: EngineWrite | undefined): Promise<Revision> {
     const revision = this.#headRevision + 1;
-    await this.#write(key, undefined, undefined);
+    await this.#write(key, undefined, pending, undefined);
     return revision;
   }
 
   /** Takes the next revision and answers `kv` when the write is committed and visible; without a log that is at once. */
-  #write(key: string, kv: KeyValue | undefined, expiresAt: number | undefined): Awaitable<KeyValue | undefined> {
+  #write(
+    key: string,
+    kv: KeyValue | undefined,
+    pending: EngineWrite | undefined,
+    expiresAt: number | undefined,
+  ): Awaitable<KeyValue | undefined> {
     const revision = ++this.#headRevision;
     if (this.#log === undefined) {
       this.#apply(key, kv, expiresAt);
@@ -346,9 +360,13 @@ export class MvccEngine implements Storage {
       return kv;
     }
     const { promise, resolve, reject } = withResolvers();
-    const write: EngineWrite = { key, revision, kv, expiresAt, done: promise, resolve, reject };
+    const write: EngineWrite = { key, revision, kv, expiresAt, done: promise, resolve, reject, isLast: true };
     if (this.#pending.size === 0) this.#lastCommit = this.#clock.monotonic();
-    this.#pending.set(key, write);
+    if (pending === undefined) this.#pending.add(key, write);
+    else {
+      pending.isLast = false;
+      this.#pending.set(key, write);
+    }
     this.#log.append(write);
     return promise;
   }
@@ -365,7 +383,7 @@ export class MvccEngine implements Storage {
     this.#lastCommit = this.#clock.monotonic();
     for (const write of writes) {
       this.#apply(write.key, write.kv, write.expiresAt);
-      if (this.#pending.get(write.key) === write) this.#pending.delete(write.key);
+      if (write.isLast) this.#pending.delete(write.key);
       write.resolve(write.kv);
     }
     this.#history.written();

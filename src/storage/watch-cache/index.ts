@@ -6,7 +6,7 @@
 
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
-import { TransientSet } from '../../machinery/transient-map.ts';
+import { Link, LinkedList } from '../../machinery/linked-list.ts';
 import { forEachEvent } from '../../machinery/watch.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
 import type {
@@ -45,9 +45,15 @@ export interface WatchCacheConfig {
   readonly askAfterMs?: number;
 }
 
-interface Waiter {
+class Waiter extends Link {
   readonly revision: Revision;
   readonly resolve: (state: CacheState | undefined) => void;
+
+  constructor(revision: Revision, resolve: (state: CacheState | undefined) => void) {
+    super();
+    this.revision = revision;
+    this.resolve = resolve;
+  }
 }
 
 const MAX_EVENTS = 10_000;
@@ -75,7 +81,7 @@ export class WatchCache implements Storage {
   #watch: WatchStream<StorageEvent> | undefined;
   /** The newest revision that an answer of this process has shown. */
   #latest: Revision = 0;
-  readonly #waiters = new TransientSet<Waiter>();
+  readonly #waiters = new LinkedList<Waiter>();
   /** The question for the revision that has not been sent yet, for all who come until then. */
   #nextCheck: Promise<Revision> | undefined;
   #check: Promise<unknown> = Promise.resolve();
@@ -233,7 +239,7 @@ export class WatchCache implements Storage {
         giveUp.cancel();
         resolve(reached);
       };
-      const waiter: Waiter = { revision, resolve: end };
+      const waiter = new Waiter(revision, end);
       const asking = clock.setTimer(askAfterMs, () => this.#storage.requestProgress?.());
       const giveUp = clock.setTimer(maxWaitMs, () => end(undefined));
       this.#waiters.add(waiter);
@@ -291,6 +297,7 @@ export class WatchCache implements Storage {
   }
 
   #wake(state: CacheState): void {
+    if (this.#waiters.size === 0) return;
     for (const waiter of this.#waiters) if (waiter.revision <= state.revision) waiter.resolve(state);
   }
 }

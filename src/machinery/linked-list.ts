@@ -1,0 +1,62 @@
+// What is under way for a moment, requests for example: members that come and go without being looked for. A Set would take a hash for
+// each of them, and a new table now and then (see transient-map.ts); here a member knows its neighbours.
+
+/** What can be a member of one list at a time. Its fields are the list's own. */
+export class Link {
+  /** Of a member: the one before it, or the list's end; undefined: it is in no list. */
+  previous: Link | undefined = undefined;
+  next: Link | undefined = undefined;
+}
+
+/** A list in order of arrival. All operations take constant time. */
+export class LinkedList<L extends Link> {
+  /** Before the first and behind the last. */
+  readonly #end = new Link();
+  #size = 0;
+
+  constructor() {
+    this.clear();
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** As its last. Of a link that is in no list. */
+  add(link: L): void {
+    if (link.next !== undefined) throw new Error('linked list: the link is in a list already');
+    const end = this.#end;
+    const last = end.previous as Link;
+    link.previous = last;
+    link.next = end;
+    last.next = link;
+    end.previous = link;
+    this.#size++;
+  }
+
+  /** Whether it was there. Of a link that is in this list or in none. */
+  delete(link: L): boolean {
+    const { previous, next } = link;
+    if (previous === undefined || next === undefined) return false;
+    previous.next = next;
+    next.previous = previous;
+    link.previous = undefined;
+    link.next = undefined;
+    this.#size--;
+    return true;
+  }
+
+  /** Takes all out. */
+  clear(): void {
+    for (const link of this) this.delete(link);
+    this.#end.previous = this.#end;
+    this.#end.next = this.#end;
+  }
+
+  /** Those that are there as it begins, without those that go before their turn. */
+  *[Symbol.iterator](): Generator<L, undefined> {
+    const members: L[] = [];
+    for (let link = this.#end.next; link !== undefined && link !== this.#end; link = link.next) members.push(link as L);
+    for (const member of members) if (member.next !== undefined) yield member;
+  }
+}
