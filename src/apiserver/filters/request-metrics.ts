@@ -32,6 +32,9 @@ export class RequestMetrics {
   readonly #series: Series[] = [];
   /** By resource and verb, those of all subresources and codes. By parts: to put a key together costs more than to look for it. */
   readonly #byResource = new Map<string, Map<string, Series[]>>();
+  /** What was counted last: what comes in great numbers is alike. */
+  #lastInfo: RequestInfo | undefined;
+  #lastSeries: Series | undefined;
   #inFlight = 0;
 
   constructor(config: { readonly clock: Clock }) {
@@ -55,10 +58,8 @@ export class RequestMetrics {
   };
 
   #observe({ info }: ApiRequest, code: number, seconds: number): void {
-    // Names are not part of it: there may be any number of them. Nor are unknown resources.
-    const known = code !== 404 && info.isResourceRequest;
-    const resource = known ? info.resource : '';
-    const series = this.#seriesOf(info, known, resource, code);
+    const last = this.#lastSeries;
+    const series = last?.code === code && this.#lastInfo === info ? last : this.#seriesOf(info, code);
     series.count++;
     if (isLongRunning(info)) return;
     series.seconds += seconds;
@@ -67,7 +68,17 @@ export class RequestMetrics {
     series.buckets[bucket] = (series.buckets[bucket] as number) + 1;
   }
 
-  #seriesOf(info: RequestInfo, known: boolean, resource: string, code: number): Series {
+  #seriesOf(info: RequestInfo, code: number): Series {
+    const series = this.#findSeries(info, code);
+    this.#lastInfo = info;
+    this.#lastSeries = series;
+    return series;
+  }
+
+  #findSeries(info: RequestInfo, code: number): Series {
+    // Names are not part of it: there may be any number of them. Nor are unknown resources.
+    const known = code !== 404 && info.isResourceRequest;
+    const resource = known ? info.resource : '';
     const { verb, apiGroup, apiVersion, subresource } = info;
     const several = this.#byResource.get(resource)?.get(verb);
     const group = known ? apiGroup : '';

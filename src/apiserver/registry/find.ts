@@ -49,7 +49,7 @@ export function findIn(resources: readonly ServedResource[]): Find {
     }
   };
   return <T extends KubeObject>(group: string, resource: string, namespace: string, name: string) => {
-    const rest = rests.get(`${group}/${resource}`);
+    const rest = rests.get(resource)?.get(group);
     if (rest === undefined) return undefined;
     const found = rest.find === undefined ? get(rest, namespace, name) : rest.find(namespace, name);
     return found as Awaitable<T | undefined>;
@@ -59,7 +59,7 @@ export function findIn(resources: readonly ServedResource[]): Find {
 export function findAllIn(resources: readonly ServedResource[]): FindAll {
   const rests = restsOf(resources);
   return <T extends KubeObject>(group: string, resource: string, namespace: string) => {
-    const rest = rests.get(`${group}/${resource}`);
+    const rest = rests.get(resource)?.get(group);
     if (rest?.findAll !== undefined) return rest.findAll(namespace) as Awaitable<readonly T[]>;
     if (rest?.list === undefined) return [];
     const context: RequestContext = { user: SERVER, namespace, signal: NEVER, warnings: [] };
@@ -92,12 +92,13 @@ export function updateStatusIn(resources: readonly ServedResource[]): UpdateStat
   };
 }
 
-/** Of several versions the first is the stored one. */
-function restsOf(resources: readonly ServedResource[]): ReadonlyMap<string, Rest> {
-  const rests = new Map<string, Rest>();
+/** By resource, then by group. Of several versions the first is the stored one. */
+function restsOf(resources: readonly ServedResource[]): ReadonlyMap<string, ReadonlyMap<string, Rest>> {
+  const rests = new Map<string, Map<string, Rest>>();
   for (const { type, rest } of resources) {
-    const key = `${type.group}/${type.resource}`;
-    if (!rests.has(key)) rests.set(key, rest);
+    const byGroup = rests.get(type.resource) ?? new Map<string, Rest>();
+    rests.set(type.resource, byGroup);
+    if (!byGroup.has(type.group)) byGroup.set(type.group, rest);
   }
   return rests;
 }

@@ -4,6 +4,7 @@
 import type { KeyValue, ListOptions, ListResult, Revision, StorageEvent } from '../interface.ts';
 import { StorageError } from '../interface.ts';
 import { CountedTree } from './counted-tree.ts';
+import { Directories } from './directories.ts';
 import { endOfPrefix, lessFor, successor } from './key-order.ts';
 
 /** An event about a key: what a StorageEvent is, without progress. */
@@ -57,6 +58,8 @@ const LAST_KEY = '\u{10ffff}';
 
 export class MvccStore {
   readonly #tree = new CountedTree<Entry>((entry) => entry.latest !== undefined);
+  /** Of the keys in the tree. */
+  readonly #directories = new Directories();
   /** The events of revisions #compacted + 1 … #revision, one each, in order. */
   #log: ChangeEvent[] = [];
   /** The oldest readable revision. */
@@ -116,7 +119,7 @@ export class MvccStore {
   /** Every key's value under the prefix now, in order of key. */
   under(prefix: string): KeyValue[] {
     const items: KeyValue[] = [];
-    // Often there is nothing: then where the first would be is all that has to be looked for.
+    if (!this.#directories.has(prefix)) return items;
     this.#tree.scanFrom(prefix, ({ key, latest }) => {
       if (!key.startsWith(prefix)) return false;
       if (latest !== undefined) items.push(latest);
@@ -170,6 +173,7 @@ export class MvccStore {
         const created = new Entry(key);
         created.latest = kv;
         this.#tree.insert(created);
+        this.#directories.add(key);
       } else {
         if (previous !== undefined) entry.push(previous);
         entry.latest = kv;
@@ -196,11 +200,12 @@ export class MvccStore {
     if (entry?.latest !== undefined) obsolete.push(entry.latest.modRevision);
     if (kv === undefined) {
       obsolete.push(revision);
-      if (entry !== undefined) this.#tree.delete(key);
+      if (entry !== undefined) this.#forget(key);
     } else if (entry === undefined) {
       const restored = new Entry(key);
       restored.latest = kv;
       this.#tree.insert(restored);
+      this.#directories.add(key);
     } else entry.latest = kv;
     return obsolete;
   }
@@ -265,7 +270,12 @@ export class MvccStore {
     if (first !== undefined && first.value === undefined && first.modRevision <= revision) drop++;
     if (drop === 0) return;
     entry.past = drop === past.length ? undefined : past.slice(drop);
-    if (entry.past === undefined && entry.latest === undefined) this.#tree.delete(key);
+    if (entry.past === undefined && entry.latest === undefined) this.#forget(key);
+  }
+
+  #forget(key: string): void {
+    this.#tree.delete(key);
+    this.#directories.delete(key);
   }
 
   /** Keys under the prefix after this one, at the revision. */

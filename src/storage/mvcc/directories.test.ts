@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+
+import { SeededRandom } from '../../machinery/random.ts';
+import { Directories } from './directories.ts';
+
+test('has the prefixes that keys have, and no others', () => {
+  const random = new SeededRandom('directories');
+  const directories = new Directories();
+  const keys = new Set<string>();
+  const parts = ['a', 'b', 'ä', '', 'a/'];
+  const paths = ['/', '/a/', '/b/', '/a/a/', '/a/b/', '/ä/', '/a/ä/', '//', '/a//', '/a/b/a/', '/b/b/b/', 'a/'];
+  for (let step = 0; step < 2000; step++) {
+    const key = `${random.int(8) === 0 ? '' : '/'}${Array.from({ length: 1 + random.int(4) }, () => parts[random.int(parts.length)]).join('/')}`;
+    if (keys.has(key)) {
+      directories.delete(key);
+      keys.delete(key);
+    } else if (key !== '' && keys.size < 1 + (step % 40)) {
+      directories.add(key);
+      keys.add(key);
+    }
+    for (const path of paths) {
+      const expected = [...keys].some((each) => each.startsWith(path));
+      expect([path, directories.has(path)]).toEqual([path, expected]);
+    }
+  }
+  for (const key of keys) directories.delete(key);
+  expect(directories.has('/')).toBe(false);
+});
+
+test('a key that is not there is a programmer’s error', () => {
+  expect(() => new Directories().delete('/a/b')).toThrow('/a/b is not in its directory');
+});

@@ -1,0 +1,60 @@
+// Which directories have keys, for those who ask about one that has none: whether a namespace has a quota is asked at each create, and
+// hardly any has. To look for the first key in the tree would cost more than most of what is done for a create.
+
+/** What lies directly in a directory: keys, and directories that have any. */
+interface Directory {
+  /** Ends in '/'. */
+  readonly path: string;
+  members: number;
+}
+
+/** Of the key '/a/b/c': '/', '/a/' and '/a/b/'. */
+export class Directories {
+  /** None without members. */
+  readonly #byPath = new Map<string, Directory>();
+  /** The one whose key came last: the next one is often in it, too. */
+  #last: Directory | undefined;
+
+  /** False only if no key begins with the prefix, which ends in '/'. */
+  has(prefix: string): boolean {
+    return this.#byPath.has(prefix);
+  }
+
+  /** Of a key that is not there yet. */
+  add(key: string): void {
+    const last = this.#last;
+    const length = key.lastIndexOf('/') + 1;
+    if (last !== undefined && length === last.path.length && key.startsWith(last.path)) last.members++;
+    else this.#last = length === 0 ? undefined : this.#enter(key.slice(0, length));
+  }
+
+  /** Of a key that is there. */
+  delete(key: string): void {
+    for (let path = key.slice(0, key.lastIndexOf('/') + 1); path !== ''; path = parentOf(path)) {
+      const directory = this.#byPath.get(path);
+      if (directory === undefined) throw new Error(`mvcc: ${key} is not in its directory`);
+      if (--directory.members > 0) return;
+      this.#byPath.delete(path);
+      if (this.#last === directory) this.#last = undefined;
+    }
+  }
+
+  /** One more is in the directory. */
+  #enter(path: string): Directory {
+    let directory = this.#byPath.get(path);
+    if (directory === undefined) {
+      // A copy: what is cut out of a key would keep it.
+      directory = { path: Buffer.from(path, 'utf8').toString('utf8'), members: 0 };
+      this.#byPath.set(directory.path, directory);
+      const parent = parentOf(directory.path);
+      if (parent !== '') this.#enter(parent);
+    }
+    directory.members++;
+    return directory;
+  }
+}
+
+/** The directory that a directory is in; '': it is in none. */
+function parentOf(path: string): string {
+  return path.length < 2 ? '' : path.slice(0, path.lastIndexOf('/', path.length - 2) + 1);
+}
