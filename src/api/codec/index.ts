@@ -4,12 +4,5 @@ export { type Decoded, decodeObject, emptyObject } from './decode.ts';
 export { DecodeError } from './decode-error.ts';
 export { findDuplicateFields } from './duplicate-fields.ts';
 export { encodeObject } from './encode.ts';
-export {
-  decodeFromStorage,
-  encodeForStorage,
-  spliceInto,
-  splicedLength,
-  spliceResourceVersion,
-  spliceTailInto,
-} from './storage-codec.ts';
+export { decodeFromStorage, encodeForStorage, spliceInto, splicedLength, spliceResourceVersion } from './storage-codec.ts';
 export { parseYaml, parseYamlDocuments, YamlError, type YamlOptions } from './yaml.ts';

@@ -11,6 +11,8 @@ const KEPT_BYTES = 1024 * 1024;
 const LOWEST_OF_EACH_BYTE = 0x20202020;
 const HIGHEST_BIT_OF_EACH_BYTE = 0x80808080;
 
+/** Found without looking at the text where V8 keeps it in one byte a unit, as it does whenever it can. */
+const BEYOND_LATIN1 = /[^\u0000-\u00ff]/;
 const PLAIN_TEXT = /^[ !#-[\]-~]*$/;
 
 /** Whether JSON writes it as it is, and as ASCII. */
@@ -21,6 +23,20 @@ export function isPlainText(text: string): boolean {
 /** The text as JSON. */
 export function quoted(text: string): string {
   return isPlainText(text) ? `"${text}"` : JSON.stringify(text);
+}
+
+/** Those of the objects that have been encoded lately: few, if many are. */
+const names = new Map<string, string>();
+const MAX_NAMES = 500;
+const MAX_NAME = 100;
+
+/** The name of a member as JSON, with the colon behind it. */
+export function memberName(name: string): string {
+  const known = names.get(name);
+  if (known !== undefined) return known;
+  const text = `${quoted(name)}:`;
+  if (name.length <= MAX_NAME && names.size < MAX_NAMES) names.set(name, text);
+  return text;
 }
 
 export class JsonBytes {
@@ -40,17 +56,19 @@ export class JsonBytes {
 
   /** A text, as JSON writes it. */
   addText(text: string): void {
-    if (text.length < LONG_TEXT || text.includes('"') || text.includes('\\')) {
+    if (text.length < LONG_TEXT || text.includes('"') || text.includes('\\') || BEYOND_LATIN1.test(text)) {
       this.#pending += JSON.stringify(text);
       return;
     }
     this.#pending += '"';
     this.#flush();
+    this.#reserve(text.length);
     const begin = this.#length;
-    // Else it is not ASCII, and may have what UTF-8 has no place for.
-    const isPlain = this.#write(text) === text.length && !this.#hasControls(begin, this.#length);
-    if (isPlain) this.#pending = '"';
-    else {
+    const end = begin + this.#bytes.write(text, begin, 'latin1');
+    if (this.#isPlain(begin, end)) {
+      this.#length = end;
+      this.#pending = '"';
+    } else {
       this.#length = begin - 1;
       this.#pending = JSON.stringify(text);
     }
@@ -101,15 +119,18 @@ export class JsonBytes {
   /** Answers how many bytes it has in UTF-8. */
   #write(text: string): number {
     // No unit of UTF-16 takes more than three bytes.
-    const needed = this.#length + 3 * text.length;
-    if (needed > this.#bytes.length) {
-      const old = this.#bytes;
-      this.#allocate(2 ** Math.ceil(Math.log2(needed)));
-      old.copy(this.#bytes, 0, 0, this.#length);
-    }
+    this.#reserve(3 * text.length);
     const written = this.#bytes.write(text, this.#length, 'utf8');
     this.#length += written;
     return written;
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#length + bytes;
+    if (needed <= this.#bytes.length) return;
+    const old = this.#bytes;
+    this.#allocate(2 ** Math.ceil(Math.log2(needed)));
+    old.copy(this.#bytes, 0, 0, this.#length);
   }
 
   #allocate(bytes: number): void {
@@ -117,21 +138,25 @@ export class JsonBytes {
     this.#words = new Int32Array(this.#bytes.buffer);
   }
 
-  /** Whether ASCII has characters below the space, four of them looked at together. */
-  #hasControls(begin: number, end: number): boolean {
+  /** Whether all are characters of ASCII from the space on, four of them looked at together. */
+  #isPlain(begin: number, end: number): boolean {
     const bytes = this.#bytes;
     const words = this.#words;
     let at = begin;
-    for (; at < end && at % 4 !== 0; at++) if ((bytes[at] as number) < 0x20) return true;
+    for (; at < end && at % 4 !== 0; at++) if (!isPlainByte(bytes[at] as number)) return false;
     // What is subtracted from a byte is borrowed from its highest bit, which ASCII does not have, if the byte is less.
-    let borrowed = 0;
+    let highest = 0;
     const lastWord = end >> 2;
     for (let index = at >> 2; index < lastWord; index++) {
       const word = words[index] as number;
-      borrowed |= (word - LOWEST_OF_EACH_BYTE) & ~word;
+      highest |= word | (word - LOWEST_OF_EACH_BYTE);
     }
-    if ((borrowed & HIGHEST_BIT_OF_EACH_BYTE) !== 0) return true;
-    for (at = Math.max(at, lastWord * 4); at < end; at++) if ((bytes[at] as number) < 0x20) return true;
-    return false;
+    if ((highest & HIGHEST_BIT_OF_EACH_BYTE) !== 0) return false;
+    for (at = Math.max(at, lastWord * 4); at < end; at++) if (!isPlainByte(bytes[at] as number)) return false;
+    return true;
   }
+}
+
+function isPlainByte(byte: number): boolean {
+  return byte >= 0x20 && byte < 0x80;
 }

@@ -2,7 +2,7 @@
 // time that JSON.stringify takes for the whole. For objects without long texts one call of it is faster than several.
 
 import { isPlainObject } from '../../machinery/deep.ts';
-import { JsonBytes, LONG_TEXT, quoted } from './json-bytes.ts';
+import { JsonBytes, LONG_TEXT, memberName, quoted } from './json-bytes.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -55,13 +55,13 @@ function addObject(object: Members, metadata: Members): void {
       json.add(`${separator}"metadata":{`);
       addMetadata(metadata);
     } else if (isLongTexts(value)) {
-      json.add(`${separator}${quoted(key)}:`);
+      json.add(separator + memberName(key));
       addTexts(value);
     } else {
       const text = memberText(value);
       // Not so for what JSON has no form for; that has no member either.
       if (text === undefined) continue;
-      json.add(`${separator}${quoted(key)}:${text}`);
+      json.add(separator + memberName(key) + text);
     }
     separator = ',';
   }
@@ -75,9 +75,10 @@ function addMetadata(metadata: Members): void {
   for (const key in metadata) {
     const value = metadata[key];
     if (key === 'resourceVersion' || value === undefined) continue;
-    if (rest === '' && BEFORE_RESOURCE_VERSION.has(key)) first += `"${key}":${memberText(value)},`;
+    if (rest === '' && BEFORE_RESOURCE_VERSION.has(key)) first += `${memberName(key)}${memberText(value)},`;
     else
-      rest += `${rest === '' ? '' : ','}${quoted(key)}:${key === 'managedFields' ? managedFieldsText(value) : memberText(value)}`;
+      rest +=
+        (rest === '' ? '' : ',') + memberName(key) + (key === 'managedFields' ? managedFieldsText(value) : memberText(value));
   }
   if (rest !== '') {
     json.add(first);
@@ -110,7 +111,7 @@ function managedFieldsText(value: unknown): string {
 function addTexts(texts: Readonly<Record<string, string>>): void {
   let separator = '{';
   for (const name in texts) {
-    json.add(`${separator}${quoted(name)}:`);
+    json.add(separator + memberName(name));
     json.addText(texts[name] as string);
     separator = ',';
   }

@@ -76,7 +76,7 @@ function textLength(value: unknown): number {
 
 /** How many bytes `spliceInto` writes. */
 export function splicedLength(value: Uint8Array, revision: number): number {
-  return value.length - HEADER_BYTES + insertion(revision).length;
+  return value.length - HEADER_BYTES + insertionHead.length + digitsOf(revision) + '",'.length;
 }
 
 /** The object's JSON with its resourceVersion, in a buffer of its own. */
@@ -86,27 +86,17 @@ export function spliceResourceVersion(value: Uint8Array, revision: number): Uint
   return target;
 }
 
-/** Writes the object's JSON with its resourceVersion into `target` at `at`, which has room for it; answers where it ends. */
-export function spliceInto(target: Buffer, at: number, value: Uint8Array, revision: number): number {
-  const split = HEADER_BYTES + offsetOf(value);
-  target.set(value.subarray(HEADER_BYTES, split), at);
-  let end = at + split - HEADER_BYTES;
-  end += target.write(insertion(revision), end, 'latin1');
-  target.set(value.subarray(split), end);
-  return end + value.length - split;
-}
-
 /**
- * As spliceInto, without the first `skip` bytes of the object's JSON; there is at least its brace and "metadata" behind them.
- * Made for long lists: it copies what is short byte by byte, which costs less than a view of it.
+ * Writes the object's JSON with its resourceVersion into `target` at `at`, which has room for it; answers where it ends. `skip`: so many of
+ * the first bytes are left out; there is at least its brace and "metadata" behind them. What is short is copied byte by byte, which costs
+ * less than a view of it.
  */
-export function spliceTailInto(target: Buffer, at: number, value: Uint8Array, revision: number, skip: number): number {
+export function spliceInto(target: Buffer, at: number, value: Uint8Array, revision: number, skip = 0): number {
   const split = HEADER_BYTES + offsetOf(value);
   let end = at;
   for (let from = HEADER_BYTES + skip; from < split; from++) target[end++] = value[from] as number;
   for (let from = 0; from < insertionHead.length; from++) target[end++] = insertionHead[from] as number;
-  let digits = 1;
-  for (let power = 10; power <= revision; power *= 10) digits++;
+  const digits = digitsOf(revision);
   let rest = revision;
   for (let digit = digits - 1; digit >= 0; digit--) {
     const tenth = Math.floor(rest / 10);
@@ -127,6 +117,12 @@ export function decodeFromStorage<T = Record<string, unknown>>(value: Uint8Array
   const buffer = asBuffer(value);
   const split = HEADER_BYTES + offsetOf(value);
   return JSON.parse(buffer.toString('utf8', HEADER_BYTES, split) + insertion(revision) + buffer.toString('utf8', split)) as T;
+}
+
+function digitsOf(revision: number): number {
+  let digits = 1;
+  for (let power = 10; power <= revision; power *= 10) digits++;
+  return digits;
 }
 
 function insertion(revision: number): string {

@@ -7,7 +7,7 @@
 
 import { encodeProtobuf, watchFrame } from '../../api/codec/protobuf/index.ts';
 import { messageOfKind } from '../../api/schema/compile.ts';
-import { encodeForStorage, spliceInto, splicedLength, spliceTailInto } from '../../api/codec/index.ts';
+import { encodeForStorage, spliceInto, splicedLength } from '../../api/codec/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import type { KeyValue } from '../../storage/interface.ts';
 import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
@@ -113,7 +113,7 @@ export class StoredObject implements EncodedObject {
   }
 
   copyItem(target: Buffer, offset: number): number {
-    const end = spliceTailInto(target, offset + 1, this.kv.value, this.#revision, this.#format.header.length);
+    const end = spliceInto(target, offset + 1, this.kv.value, this.#revision, this.#format.header.length);
     target[offset] = OPEN_BRACE;
     // All begin alike, or the list would be no JSON.
     if (target[offset + 1] !== QUOTE || target[offset + 2] !== LETTER_M) {

@@ -14,13 +14,11 @@ let told: string[];
 let graph: Graph;
 beforeEach(() => {
   told = [];
-  const tell = (what: string) => (node: Node) =>
-    void told.push(`${what} ${node.uid}${node.virtual ? ' (virtual)' : ''}`);
+  const tell = (what: string) => (node: Node) => void told.push(`${what} ${node.uid}${node.virtual ? ' (virtual)' : ''}`);
   graph = new Graph({
     attemptToDelete: tell('delete'),
     attemptToOrphan: tell('orphan'),
-    invalidNamespace: (dependent, reference, namespace) =>
-      told.push(`namespace ${dependent.uid} ${reference.uid} ${namespace}`),
+    invalidNamespace: (dependent, reference, namespace) => told.push(`namespace ${dependent.uid} ${reference.uid} ${namespace}`),
     absent: ({ uid }) => told.push(`absent ${uid}`),
   });
 });

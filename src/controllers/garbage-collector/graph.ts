@@ -187,11 +187,7 @@ export class Graph {
     if (namespace !== '' && namespace !== dependent.namespace) {
       this.#listener.invalidNamespace(dependent, reference, namespace);
       this.#listener.attemptToDelete(dependent);
-    } else if (
-      kind !== reference.kind ||
-      name !== reference.name ||
-      groupOf(apiVersion) !== groupOf(reference.apiVersion)
-    ) {
+    } else if (kind !== reference.kind || name !== reference.name || groupOf(apiVersion) !== groupOf(reference.apiVersion)) {
       this.#listener.attemptToDelete(dependent);
     }
   }

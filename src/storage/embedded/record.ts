@@ -18,12 +18,11 @@ import type { PendingWrite } from '../mvcc/commit-log.ts';
 const CHECKSUM_BYTES = 4;
 const HEADER_BYTES = 36;
 const NO_VALUE = 0xffffffff;
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** Collects records in one buffer that grows as needed. */
 export class RecordWriter {
-  #bytes: Uint8Array<ArrayBuffer>;
+  #bytes: Buffer<ArrayBuffer>;
   #view: DataView;
   #length = 0;
 
@@ -54,7 +53,7 @@ export class RecordWriter {
     this.#reserve(RecordWriter.sizeOf(write));
     const begin = this.#length;
     const keyBegin = begin + HEADER_BYTES;
-    const keyBytes = encoder.encodeInto(write.key, this.#bytes.subarray(keyBegin)).written;
+    const keyBytes = this.#bytes.write(write.key, keyBegin, 'utf8');
     const value = write.kv?.value;
     const view = this.#view;
     view.setUint32(begin, 0, true);
@@ -75,8 +74,8 @@ export class RecordWriter {
   #reserve(bytes: number): void {
     const needed = this.#length + bytes;
     if (needed <= this.#bytes.length) return;
-    const grown = new Uint8Array(Math.max(needed, 2 * this.#bytes.length));
-    grown.set(this.#bytes.subarray(0, this.#length));
+    const grown = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.#bytes.length));
+    this.#bytes.copy(grown, 0, 0, this.#length);
     this.#bytes = grown;
     this.#view = new DataView(grown.buffer);
   }
