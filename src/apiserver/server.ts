@@ -47,7 +47,7 @@ import { makeServiceAllocators } from './registry/core/service/allocators.ts';
 import type { ServiceAllocators } from './registry/core/service/allocators.ts';
 import type { ServedResource } from './registry/rest.ts';
 import type { RegistryServices } from './registry/services.ts';
-import type { ApiRequest, ApiResponse, Handler, UserInfo } from './request.ts';
+import type { ApiResponse, Handler, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
 import { servedUnder } from './runtime-config.ts';
 import { ServiceRepair } from './service-repair/index.ts';

@@ -12,7 +12,7 @@ const LOWEST_OF_EACH_BYTE = 0x20202020;
 const HIGHEST_BIT_OF_EACH_BYTE = 0x80808080;
 
 /** Found without looking at the text where V8 keeps it in one byte a unit, as it does whenever it can. */
-const BEYOND_LATIN1 = /[^\u0000-\u00ff]/;
+const BEYOND_LATIN1 = /[\u0100-\uffff]/;
 const PLAIN_TEXT = /^[ !#-[\]-~]*$/;
 
 /** Whether JSON writes it as it is, and as ASCII. */

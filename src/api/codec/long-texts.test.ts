@@ -48,8 +48,8 @@ describe('objects with long texts', () => {
     }
   });
 
-  it.each([20, 31])('has every character below the space as JSON has it, behind %i others', (ahead) => {
-    for (let code = 0; code < 0x20; code++) {
+  it.each([20, 31])('has every character of one byte as JSON has it, and what has more, behind %i others', (ahead) => {
+    for (let code = 0; code < 0x202; code++) {
       for (let at = 0; at < 8; at++) {
         const data = { long: `${'x'.repeat(ahead * 20 + at)}${String.fromCharCode(code)}` };
         expect(served({ metadata, data })).toBe(expected({ metadata, data }));

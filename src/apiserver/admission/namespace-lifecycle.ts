@@ -22,13 +22,13 @@ export class NamespaceLifecycle implements AdmissionPlugin {
     this.#services = services;
   }
 
-  concerns({ operation }: AdmissionTarget): boolean {
-    return operation !== 'CONNECT';
+  concerns({ operation, resource }: AdmissionTarget): boolean {
+    return operation !== 'CONNECT' && !ACCESS_REVIEWS.has(resource.resource);
   }
 
   admit(attributes: AdmissionAttributes & { readonly object: KubeObject }): Awaitable<KubeObject> {
-    const { namespace, resource, object } = attributes;
-    if (namespace === '' || ACCESS_REVIEWS.has(resource.resource)) return object;
+    const { namespace, object } = attributes;
+    if (namespace === '') return object;
     const found = this.#services.find<Immutable<Namespace>>('', 'namespaces', '', namespace);
     return andThen(found, (it) => this.#admitInto(it, attributes));
   }

@@ -60,7 +60,6 @@ export class Listener {
   readonly #requests = new LinkedList<RequestState>();
   /** So that many requests at once do not keep the event loop from everything else. */
   readonly #gate = new TurnGate();
-  readonly #certificates = new WeakMap<object, PeerCertificate | null>();
   #stopping = false;
 
   constructor(config: ListenerConfig) {
@@ -157,7 +156,7 @@ export class Listener {
       headers: headers as Readonly<Record<string, string | undefined>>,
       body: stream.readableEnded || stream.endAfterHeaders ? noBody : bodyOf(stream, headers['content-length']),
       remoteAddress: session?.socket?.remoteAddress ?? '',
-      peerCertificate: session === undefined ? undefined : this.#certificateOf(session, session.socket as TLSSocket),
+      peerCertificate: session === undefined ? undefined : certificateOf(session, session.socket as TLSSocket),
     });
     stream.on('error', (error) => request.abort(error));
     stream.on('close', () => request.abort(CLIENT_GONE));
@@ -185,7 +184,7 @@ export class Listener {
       headers: flat(message.headers),
       body,
       remoteAddress: socket.remoteAddress ?? '',
-      peerCertificate: this.#certificateOf(socket, socket),
+      peerCertificate: certificateOf(socket, socket),
       upgrade,
     });
   }
@@ -245,15 +244,6 @@ export class Listener {
     }
   }
 
-  #certificateOf(key: object, socket: TLSSocket): PeerCertificate | undefined {
-    let certificate = this.#certificates.get(key);
-    if (certificate === undefined) {
-      certificate = peerCertificateOf(socket) ?? null;
-      this.#certificates.set(key, certificate);
-    }
-    return certificate ?? undefined;
-  }
-
   #closeIdle(): void {
     // HTTP/1.1 connections that are kept alive for a next request, which will not come.
     (this.#server as unknown as { closeIdleConnections?: () => void }).closeIdleConnections?.();
@@ -273,6 +263,20 @@ export class Listener {
           : [400, 'Bad Request'];
     socket.end(`HTTP/1.1 ${code} ${reason}\r\nConnection: close\r\nContent-Type: text/plain\r\n\r\n${code} ${reason}`);
   }
+}
+
+/** Where a connection keeps what its peer has proved: each request asks for it, and to look it up in a map would take longer. */
+const CERTIFICATE = Symbol('peer certificate');
+
+/** `connection`: the socket, or the session on it. */
+function certificateOf(connection: object, socket: TLSSocket): PeerCertificate | undefined {
+  const known: { [CERTIFICATE]?: PeerCertificate | null } = connection;
+  let certificate = known[CERTIFICATE];
+  if (certificate === undefined) {
+    certificate = peerCertificateOf(socket) ?? null;
+    known[CERTIFICATE] = certificate;
+  }
+  return certificate ?? undefined;
 }
 
 const CLIENT_GONE = new Error('the client has gone');

@@ -98,7 +98,10 @@ export class ObjectCache implements DecodedObjects {
   protobufOf(kv: KeyValue): Buffer {
     const known = this.#protobuf.get(kv.value);
     if (known?.revision === kv.modRevision) return known.bytes;
-    const bytes = this.#format.encodeProtobuf(this.objectOf(kv).object);
+    const encoded = this.#format.encodeProtobuf(this.objectOf(kv).object);
+    // Not from Node's pool: it is kept for as long as the state is stored, and would keep its whole slab.
+    const bytes = Buffer.allocUnsafeSlow(encoded.length);
+    bytes.set(encoded);
     this.#protobuf.set(kv.value, { revision: kv.modRevision, bytes });
     return bytes;
   }

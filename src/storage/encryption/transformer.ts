@@ -44,7 +44,7 @@ export class Transformer {
   seal(value: Uint8Array, context: string): Uint8Array {
     const cipher = this.#ciphers[0];
     if (cipher === undefined) throw new Error('encryption: there is no provider');
-    return cipher.prefix.length === 0 ? value : Buffer.concat([cipher.prefix, cipher.seal(value, context)]);
+    return cipher.prefix.length === 0 ? value : inOwnMemory([cipher.prefix, cipher.seal(value, context)]);
   }
 
   /** Throws if nothing that is configured can read it. */
@@ -103,7 +103,7 @@ function aesGcm({ name, secret }: EncryptionKey, random: Random): Cipher {
         .setAuthTag(data.subarray(end));
       const value = decipher.update(data.subarray(NONCE_BYTES, end));
       try {
-        return Buffer.concat([value, decipher.final()]);
+        return inOwnMemory([value, decipher.final()]);
       } catch (cause) {
         throw new Error('cipher: message authentication failed', { cause });
       }
@@ -125,7 +125,7 @@ function aesCbc({ name, secret }: EncryptionKey, random: Random): Cipher {
       if (data.length % BLOCK_BYTES !== 0) throw new Error('the stored data is not a multiple of the block size');
       const decipher = createDecipheriv(algorithm, secret, data.subarray(0, BLOCK_BYTES));
       try {
-        return Buffer.concat([decipher.update(data.subarray(BLOCK_BYTES)), decipher.final()]);
+        return inOwnMemory([decipher.update(data.subarray(BLOCK_BYTES)), decipher.final()]);
       } catch (cause) {
         throw new Error('invalid padding on input', { cause });
       }
@@ -150,6 +150,17 @@ function secretbox({ name, secret }: EncryptionKey, random: Random): Cipher {
       }
     },
   };
+}
+
+/** Not from Node's pool: what is stored, and what was read of it, lives long, and would keep its whole slab. */
+function inOwnMemory(parts: readonly Uint8Array[]): Buffer {
+  const joined = Buffer.allocUnsafeSlow(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    joined.set(part, at);
+    at += part.length;
+  }
+  return joined;
 }
 
 function startsWith(data: Uint8Array, prefix: Uint8Array): boolean {
