@@ -1,21 +1,38 @@
 // `npm run bench` runs all benchmarks, `npm run bench -- NAME…` some. See README.md beside this for what they measure.
 
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
 import { note } from './report.ts';
 import { Stolen } from './stolen.ts';
 
-const { values: options, positionals } = parseArgs({
-  options: {
-    workload: { type: 'string' },
-    store: { type: 'string', default: 'embedded' },
-    h2: { type: 'boolean', default: false },
-    'end-to-end': { type: 'boolean', default: false },
-    continue: { type: 'boolean', default: false },
-    scale: { type: 'string', default: '1' },
-    'node-flag': { type: 'string', multiple: true, default: [] },
-  },
-  allowPositionals: true,
-});
+interface Options {
+  readonly store: string;
+  readonly h2: boolean;
+  readonly workload?: string;
+  readonly endToEnd: boolean;
+  readonly continue: boolean;
+  readonly scale: string;
+  readonly nodeFlag: string[];
+}
+
+const program = new Command('npm run bench --')
+  .description('Runs benchmarks of the built program one after the other, all of them or those that are named.')
+  .argument('[names...]', 'default: all')
+  .option('--store <name>', 'embedded or memory (load, replicaset, deployments)', 'embedded')
+  .option('--h2', 'over HTTP/2 (load)', false)
+  .option('--workload <name>', 'only this one (scheduler)')
+  .option('--end-to-end', 'through `cox up` (scheduler)', false)
+  .option('--continue', 'go on where it was interrupted (scheduler)', false)
+  .option('--scale <number>', 'of the numbers of nodes and pods (scheduler)', '1')
+  .option(
+    '--node-flag <flag>',
+    "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, scheduler)",
+    collect,
+    [],
+  );
+
+function collect(flag: string, flags: string[]): string[] {
+  return [...flags, flag];
+}
 
 const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   async api() {
@@ -33,7 +50,7 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   async load() {
     const { load } = await import('./load/bench.ts');
     const store = options.store === 'memory' ? 'memory' : 'embedded';
-    await load({ store, protocol: options.h2 ? 'h2' : 'h1', nodeFlags: options['node-flag'] });
+    await load({ store, protocol: options.h2 ? 'h2' : 'h1', nodeFlags: options.nodeFlag });
   },
   async replicaset() {
     const { replicaSet } = await import('./replicaset/bench.ts');
@@ -43,7 +60,7 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
       replicas: 1000,
       nodes: 20,
       rounds: Number(process.env.ROUNDS ?? 3),
-      nodeFlags: options['node-flag'],
+      nodeFlags: options.nodeFlag,
     });
   },
   async deployments() {
@@ -55,17 +72,17 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
       replicas: 10,
       nodes: 100,
       rounds: Number(process.env.ROUNDS ?? 1),
-      nodeFlags: options['node-flag'],
+      nodeFlags: options.nodeFlag,
     });
   },
   async scheduler() {
     const { throughput } = await import('./scheduler/throughput.ts');
     await throughput({
       ...(options.workload !== undefined && { only: options.workload }),
-      endToEnd: options['end-to-end'],
+      endToEnd: options.endToEnd,
       goOn: options.continue,
       scale: Number(options.scale),
-      nodeFlags: options['node-flag'],
+      nodeFlags: options.nodeFlag,
     });
   },
   async store() {
@@ -90,7 +107,14 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-const names = positionals.length > 0 ? positionals : Object.keys(benchmarks);
+program
+  .addHelpText(
+    'after',
+    `\nBenchmarks: ${Object.keys(benchmarks).join(', ')}\n\nExample: npm run bench -- load --node-flag=--trace-gc`,
+  )
+  .parse();
+const options = program.opts<Options>();
+const names = program.args.length > 0 ? program.args : Object.keys(benchmarks);
 for (const name of names) {
   const benchmark = benchmarks[name];
   if (benchmark === undefined) {

@@ -2,16 +2,24 @@
 // histories, `-- NAME…` for the parts whose names contain one of these. Ends with one line that sums it up, and status 1 if
 // anything is wrong.
 
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
 import { systemClock } from '../../src/machinery/clock.ts';
 import { PARTS } from './suite.ts';
 
-const { values: options, positionals } = parseArgs({
-  options: { short: { type: 'boolean', default: false }, seed: { type: 'string', default: 'torture' } },
-  allowPositionals: true,
-});
+const program = new Command('npm run torture --')
+  .description('Proves that the store keeps its promises. Ends with one line that sums it up, and status 1 if anything is wrong.')
+  .argument('[parts...]', 'words: only the parts with one of them in their names')
+  .option('--short', 'the short form, about a minute', false)
+  .option('--seed <text>', 'other histories', 'torture')
+  .addHelpText(
+    'after',
+    `\nParts:\n${PARTS.map(({ name }) => `  ${name}\n`).join('')}\nExample: npm run torture -- --short kill power`,
+  )
+  .parse();
+const options = program.opts<{ readonly short: boolean; readonly seed: string }>();
+const words = program.args;
 
-const chosen = PARTS.filter(({ name }) => positionals.length === 0 || positionals.some((part) => name.includes(part)));
+const chosen = PARTS.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
 if (chosen.length === 0) {
   console.error(`no part is called that; there are: ${PARTS.map(({ name }) => name).join(', ')}`);
   process.exit(1);
