@@ -110,7 +110,7 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
 program
   .addHelpText(
     'after',
-    `\nBenchmarks: ${Object.keys(benchmarks).join(', ')}\n\nExample: npm run bench -- load --node-flag=--trace-gc`,
+    `\nBenchmarks: ${Object.keys(benchmarks).join(', ')}\n\nExample: npm run bench -- load --node-flag=--cpu-prof`,
   )
   .parse();
 const options = program.opts<Options>();
