@@ -30,6 +30,17 @@ const program = new Command('npm run bench --')
     [],
   );
 
+/** Which benchmarks an option is for. */
+const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
+  store: ['load', 'replicaset', 'deployments'],
+  h2: ['load'],
+  workload: ['scheduler'],
+  endToEnd: ['scheduler'],
+  continue: ['scheduler'],
+  scale: ['scheduler'],
+  nodeFlag: ['load', 'replicaset', 'deployments', 'scheduler'],
+};
+
 function collect(flag: string, flags: string[]): string[] {
   return [...flags, flag];
 }
@@ -115,6 +126,11 @@ program
   .parse();
 const options = program.opts<Options>();
 const names = program.args.length > 0 ? program.args : Object.keys(benchmarks);
+for (const [option, takers] of Object.entries(OPTION_OF)) {
+  if (program.getOptionValueSource(option) !== 'cli' || names.some((name) => takers.includes(name))) continue;
+  const flag = program.options.find((each) => each.attributeName() === option)?.long;
+  program.error(`error: option '${flag}' is for ${takers.join(', ')}`);
+}
 for (const name of names) {
   const benchmark = benchmarks[name];
   if (benchmark === undefined) {

@@ -25,12 +25,12 @@ export function quoted(text: string): string {
   return isPlainText(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-/** Those of the objects that have been encoded lately: few, if many are. */
+/** Those of schemas, the first that come: they are few. */
 const names = new Map<string, string>();
 const MAX_NAMES = 500;
 const MAX_NAME = 100;
 
-/** The name of a member as JSON, with the colon behind it. */
+/** The name of a field as JSON, with the colon behind it. Not for names that users choose one by one: those known are kept. */
 export function memberName(name: string): string {
   const known = names.get(name);
   if (known !== undefined) return known;

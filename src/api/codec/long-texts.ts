@@ -111,7 +111,7 @@ function managedFieldsText(value: unknown): string {
 function addTexts(texts: Readonly<Record<string, string>>): void {
   let separator = '{';
   for (const name in texts) {
-    json.add(separator + memberName(name));
+    json.add(`${separator}${quoted(name)}:`);
     json.addText(texts[name] as string);
     separator = ',';
   }

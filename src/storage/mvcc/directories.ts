@@ -1,5 +1,5 @@
 // Which directories have keys, for those who ask about one that has none: whether a namespace has a quota is asked at each create, and
-// hardly any has. To look for the first key in the tree would cost more than most of what is done for a create.
+// hardly any has. To look for the first key in the tree is to compare it with a score of others all over the memory.
 
 /** What lies directly in a directory: keys, and directories that have any. */
 interface Directory {
