@@ -16,6 +16,7 @@ export default defineConfig({
           name: 'scenarios',
           include: [
             'test/scenarios/**/*.test.ts',
+            'test/security/**/*.test.ts',
             'test/fuzz/**/*.test.ts',
             'test/conformance/**/*.test.ts',
             'test/torture/**/*.test.ts',
