@@ -169,6 +169,10 @@ const commands = {
     ensureBuilt();
     run(bin('tsx'), [inRoot('test', 'conformance', 'main.ts'), ...args]);
   },
+  'kubectl-commands'() {
+    ensureBuilt();
+    run(bin('tsx'), [inRoot('test', 'kubectl-commands', 'main.ts'), ...args]);
+  },
   torture() {
     run(bin('tsx'), [inRoot('test', 'torture', 'main.ts'), ...args]);
   },
@@ -178,7 +182,7 @@ const commands = {
   },
   help() {
     process.stdout.write(
-      'usage: npm run up | test | check | build | dev | bench | golden DIR | differential | fuzz | conformance | torture | clean\n',
+      'usage: npm run up | test | check | build | dev | bench | golden DIR | differential | fuzz | conformance | kubectl-commands | torture | clean\n',
     );
   },
 };

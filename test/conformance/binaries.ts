@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findProgram } from '../../src/cluster/install.ts';
 import { UserError } from '../../src/cluster/user-error.ts';
@@ -46,48 +46,60 @@ export function builtBinaries(): Binaries | undefined {
   return [binaries.suite, binaries.ginkgo, binaries.kubectl].every((path) => existsSync(path)) ? binaries : undefined;
 }
 
-/** Builds what is missing. Rejects with a UserError where Go is missing or a build fails. */
+/** Builds what is missing. Throws a UserError where Go is missing or a build fails. */
 export function ensureBinaries(progress: (text: string) => void): Binaries {
   const built = builtBinaries();
   if (built !== undefined) return built;
+  const version = requiredVersion();
+  const binaries = binariesOf(version, cacheDir(version));
+  build(binaries.ginkgo, ['build', 'github.com/onsi/ginkgo/v2/ginkgo'], progress);
+  build(binaries.kubectl, ['build', 'k8s.io/kubernetes/cmd/kubectl'], progress);
+  build(binaries.suite, ['test', '-c', 'k8s.io/kubernetes/test/e2e'], progress);
+  return binaries;
+}
+
+/** Returns the path of one of upstream's commands, such as `kubectl`. It is built when it is used for the first time. */
+export function ensureCommand(name: string, progress: (text: string) => void): string {
+  const path = join(cacheDir(requiredVersion()), name);
+  build(path, ['build', `k8s.io/kubernetes/cmd/${name}`], progress);
+  return path;
+}
+
+/** Builds a program unless it is there. `go` is the verb with its arguments; the last one is the package. */
+function build(output: string, go: readonly string[], progress: (text: string) => void): void {
+  if (existsSync(output)) return;
   if (findProgram('go') === undefined) {
     throw new UserError(
-      "upstream's suite is written in Go, and there is no `go` in PATH: install Go 1.26 or later (https://go.dev/dl), then try again",
+      "upstream's programs are written in Go, and there is no `go` in PATH: install Go 1.26 or later (https://go.dev/dl), then try again",
     );
   }
-  const version = requiredVersion();
-  const dir = cacheDir(version);
-  mkdirSync(dir, { recursive: true });
-  const binaries = binariesOf(version, dir);
+  progress(
+    `building ${output} from k8s.io/kubernetes ${requiredVersion()}; a command takes some minutes, the suite 10 to 20, once`,
+  );
+  mkdirSync(dirname(output), { recursive: true });
+  // Under another name until it is whole: an interrupted build leaves nothing that looks finished.
+  const partial = `${output}.partial`;
+  goRun([...go.slice(0, -1), '-ldflags', linkFlags(requiredVersion()), '-o', partial, go.at(-1) ?? ''], output);
+  renameSync(partial, output);
+}
+
+/** Linker flags that set the version which the program reports. */
+function linkFlags(version: string): string {
   const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
   const variables = { gitVersion: version, gitMajor: major, gitMinor: minor, gitTreeState: 'clean' };
-  const linkFlags = ['-s -w', ...Object.entries(variables).map(([k, v]) => `-X k8s.io/component-base/version.${k}=${v}`)].join(
-    ' ',
-  );
-  const builds: readonly (readonly [string, readonly string[]])[] = [
-    [binaries.ginkgo, ['build', '-p', '1', '-ldflags', '-s -w', 'github.com/onsi/ginkgo/v2/ginkgo']],
-    [binaries.kubectl, ['build', '-p', '1', '-ldflags', linkFlags, 'k8s.io/kubernetes/cmd/kubectl']],
-    [binaries.suite, ['test', '-c', '-p', '1', '-ldflags', linkFlags, 'k8s.io/kubernetes/test/e2e']],
-  ];
-  for (const [output, [verb = '', ...args]] of builds) {
-    if (existsSync(output)) continue;
-    progress(`building ${output} from k8s.io/kubernetes ${version}; the suite takes 10 to 20 minutes, once`);
-    // Under another name until it is whole: an interrupted build leaves nothing that looks finished.
-    const partial = `${output}.partial`;
-    const result = spawnSync('go', [verb, '-o', partial, ...args], { cwd: moduleDir, stdio: ['ignore', 'inherit', 'inherit'] });
-    if (result.status !== 0) throw new UserError(`go could not build ${output}`);
-    renameSync(partial, output);
-  }
-  return binaries;
+  const settings = Object.entries(variables).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`);
+  return ['-s -w', ...settings].join(' ');
 }
 
 /** Builds a program of upstream's. Throws a UserError if that fails. */
 export function goBuild(packagePath: string, output: string): void {
-  const { status } = spawnSync('go', ['build', '-p', '1', '-ldflags', '-s -w', '-o', output, packagePath], {
-    cwd: moduleDir,
-    stdio: ['ignore', 'inherit', 'inherit'],
-  });
-  if (status !== 0) throw new UserError(`go could not build ${packagePath}`);
+  goRun(['build', '-ldflags', '-s -w', '-o', output, packagePath], packagePath);
+}
+
+/** Runs `go` in the module, one package at a time. Throws a UserError if that fails. */
+function goRun([verb = '', ...args]: readonly string[], what: string): void {
+  const { status } = spawnSync('go', [verb, '-p', '1', ...args], { cwd: moduleDir, stdio: ['ignore', 'inherit', 'inherit'] });
+  if (status !== 0) throw new UserError(`go could not build ${what}`);
 }
 
 /** The folder of upstream's sources in Go's cache. */

@@ -1,0 +1,53 @@
+// Results of test-cmd.sh's functions, and how they compare with the recorded causes of failures.
+
+export interface FunctionResult {
+  readonly name: string;
+  readonly outcome: 'passed' | 'failed' | 'skipped';
+  readonly seconds: number;
+}
+
+/** Parses results.tsv: NAME, outcome and seconds, separated by tabs. Throws for a line of another form. */
+export function parseResults(text: string): FunctionResult[] {
+  return rows(text).map((row) => {
+    const [name = '', outcome = '', seconds = ''] = row.split('\t');
+    if (outcome !== 'passed' && outcome !== 'failed' && outcome !== 'skipped') throw new Error(`results.tsv: ${row}`);
+    return { name, outcome, seconds: Number(seconds) };
+  });
+}
+
+/** Parses causes.tsv: the functions that are expected to fail, each with the cause. */
+export function parseCauses(text: string): ReadonlyMap<string, string> {
+  return new Map(
+    rows(text).map((row) => {
+      const [name = '', cause = ''] = row.split('\t');
+      if (cause === '') throw new Error(`causes.tsv: '${name}' has no cause`);
+      return [name, cause];
+    }),
+  );
+}
+
+const rows = (text: string): string[] => text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+
+/**
+ * Returns what is wrong with a run, a line each; empty where every outcome is the expected one. `complete`: every function was meant to run, on
+ * our own servers, so that recorded causes must still hold.
+ */
+export function judge(
+  results: readonly FunctionResult[],
+  causes: ReadonlyMap<string, string>,
+  { scriptStatus, complete }: { readonly scriptStatus: number; readonly complete: boolean },
+): string[] {
+  const failed = results.filter(({ outcome }) => outcome === 'failed');
+  const problems = failed
+    .filter(({ name }) => !causes.has(name))
+    .map(({ name }) => `${name} failed, and causes.tsv has no cause`);
+  if (complete) {
+    const passed = new Set(results.filter(({ outcome }) => outcome === 'passed').map(({ name }) => name));
+    for (const name of causes.keys()) if (passed.has(name)) problems.push(`${name} passed: remove it from causes.tsv`);
+  }
+  if (results.every(({ outcome }) => outcome === 'skipped')) problems.push('no function was run; see script.log');
+  // The script ends with 1 where a function failed. Without one, something outside of the functions did.
+  else if (scriptStatus !== 0 && failed.length === 0)
+    problems.push(`the script ended with ${scriptStatus} outside of a function`);
+  return problems;
+}
