@@ -1,13 +1,21 @@
 // The part of upstream's source tree that test-cmd.sh needs, with the programs that it would build put in place.
 
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
 /** Folders of the module that the script and its test functions read. */
-const FOLDERS = ['hack', 'test/cmd', 'test/fixtures', 'third_party/forked/shell2junit', 'api/openapi-spec', 'LICENSES/vendor'];
+const FOLDERS = [
+  'hack',
+  'test/cmd',
+  'test/fixtures',
+  'test/e2e/testing-manifests',
+  'third_party/forked/shell2junit',
+  'api/openapi-spec',
+  'LICENSES/vendor',
+];
 
 export interface TreeConfig {
   /** Root of upstream's sources. */
@@ -24,7 +32,7 @@ export interface TreeConfig {
 /** Copies what the script needs to `tree`. Files of Go's module cache are read-only and have lost their modes: both are restored. */
 export function makeTree({ source, tree, kubectl, kubectlConvert, apiServer, controllerManager }: TreeConfig): void {
   for (const folder of FOLDERS) {
-    if (existsSync(join(source, folder))) cpSync(join(source, folder), join(tree, folder), { recursive: true });
+    cpSync(join(source, folder), join(tree, folder), { recursive: true });
   }
   for (const path of readdirSync(tree, { recursive: true, withFileTypes: true })) {
     chmodSync(join(path.parentPath, path.name), 0o755);
