@@ -30,9 +30,12 @@ const NO_INFO: RequestInfo = {
   apiGroup: '',
   apiVersion: '',
   namespace: '',
+  inNamespace: false,
   resource: '',
   subresource: '',
   name: '',
+  pathName: '',
+  pathVerb: '',
   parts: [],
 };
 

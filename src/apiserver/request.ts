@@ -22,11 +22,18 @@ export interface RequestInfo {
   readonly verb: Verb | 'watch' | 'get' | 'post' | 'put' | 'head' | 'options' | (string & {});
   readonly apiGroup: string;
   readonly apiVersion: string;
-  /** '' for cluster-scoped resources and for requests across all namespaces. */
+  /** '' for cluster-scoped resources and for requests across all namespaces. A request for a Namespace has its name here, too. */
   readonly namespace: string;
+  /** Whether the path names a resource inside of a namespace. False for /namespaces/NAME itself, which is cluster-scoped. */
+  readonly inNamespace: boolean;
   readonly resource: string;
   readonly subresource: string;
+  /** The name in the path, or the one that the field selector of a list or watch demands. */
   readonly name: string;
+  /** The name in the path; '' for a path of a collection. */
+  readonly pathName: string;
+  /** The legacy prefix of the path, which is then the verb that is authorized: /api/v1/watch/pods. */
+  readonly pathVerb: '' | 'watch' | 'proxy';
   /** Path segments after the resource and subresource (proxy paths). */
   readonly parts: readonly string[];
 }

@@ -90,9 +90,12 @@ function request(resource: 'pods' | 'services', name: string, path: string, raw:
     apiGroup: '',
     apiVersion: 'v1',
     namespace: 'default',
+    inNamespace: true,
     resource,
     subresource: 'proxy',
     name,
+    pathName: name,
+    pathVerb: '',
     parts: [],
   };
   const { connect } = served.rest;

@@ -1,6 +1,8 @@
 // From a request to the function that serves it.
 
+import type { ResourceType } from '../../api/descriptor.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { quote } from '../../machinery/go-format.ts';
 import type { ServedResource, ServedSubresource } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { handleDelete, handleDeleteCollection } from './delete.ts';
@@ -63,6 +65,7 @@ export class Router {
     if (info.isResourceRequest) {
       const endpoint = this.#endpoint(info.apiGroup, info.apiVersion, info.resource);
       if (endpoint === undefined) return Promise.resolve(this.#notFound(request));
+      checkPath(endpoint.scope.type, request);
       if (endpoint.deprecation !== undefined) request.warnings.push(endpoint.deprecation);
       return info.subresource === '' ? serveResource(endpoint.scope, request) : this.#serveSubresource(endpoint, request);
     }
@@ -86,7 +89,6 @@ export class Router {
     const subresource = endpoint.subresources.get(info.subresource);
     if (subresource === undefined) throw apierrors.genericStatus(404);
     const { scope, served } = subresource;
-    checkNamespace(scope, request);
     if (served.rest.connect !== undefined) return serveConnect(scope, served, request);
     // Nothing lies below a subresource that is no proxy.
     if (info.parts.length > 0) throw apierrors.genericStatus(404);
@@ -110,30 +112,26 @@ export class Router {
 
 function serveResource(scope: Scope, request: ApiRequest): Promise<ApiResponse> {
   const { info } = request;
+  const named = info.pathName !== '';
   switch (info.verb) {
     case 'get':
-      checkNamespace(scope, request);
       return handleGet(scope, request);
     case 'list':
       return handleList(scope, request);
     case 'watch':
-      // `info.name` may come from the field selector; only the path's name adds to it.
-      return handleWatch(scope, request, nameInPath(request));
+      return handleWatch(scope, request, info.pathName);
     case 'create':
-      if (info.name !== '') throw notServed();
-      checkNamespace(scope, request);
+      if (named) throw notServed();
       return handleCreate(scope, request);
     case 'update':
-      checkNamed(scope, request);
+      if (!named) throw notServed();
       return handleUpdate(scope, request);
     case 'patch':
-      checkNamed(scope, request);
+      if (!named) throw notServed();
       return handlePatch(scope, request);
     case 'delete':
-      checkNamespace(scope, request);
       return handleDelete(scope, request);
     case 'deletecollection':
-      checkNamespace(scope, request);
       return handleDeleteCollection(scope, request);
     default:
       throw notServed();
@@ -151,22 +149,43 @@ async function serveConnect(scope: Scope, served: ServedSubresource, request: Ap
   return connect(request, info.name, info.parts.map((part) => encodeURIComponent(part)).join('/'));
 }
 
-function checkNamed(scope: Scope, request: ApiRequest): void {
-  if (request.info.name === '') throw notServed();
-  checkNamespace(scope, request);
-}
-
-/** One object of a namespaced resource is in a namespace; cluster-scoped ones are in none. All of a namespaced resource can only be read. */
-function checkNamespace(scope: Scope, request: ApiRequest): void {
-  const { namespace, resource, name } = request.info;
-  if (scope.type.namespaced) {
-    if (namespace === '') throw apierrors.genericStatus(name === '' ? 405 : 404);
-  } else if (namespace !== '' && resource !== 'namespaces') {
-    throw apierrors.genericStatus(404);
+/**
+ * Checks that the resource is served at the form of path that was authorized. Every verb and subresource passes here, so that what a
+ * handler does never reaches beyond the namespace that the authorizer was asked about. The forms are those of upstream's routes:
+ *
+ *   namespaced      …/namespaces/NS/RESOURCE[/NAME[/SUBRESOURCE]]; …/RESOURCE to list and watch all namespaces
+ *   cluster-scoped  …/RESOURCE[/NAME[/SUBRESOURCE]]
+ *   legacy watches  …/watch/ before a form without subresource; only GET
+ *
+ * Throws StatusError: 404 for other paths, 405 for a method that the path does not have, 400 for names that cannot be.
+ */
+function checkPath(type: ResourceType, { info, method }: ApiRequest): void {
+  const { inNamespace, namespace, pathName, pathVerb, subresource, verb } = info;
+  if (pathVerb !== '') {
+    if (pathVerb !== 'watch' || subresource !== '') throw apierrors.genericStatus(404);
+    if (method !== 'GET') throw notServed();
+  }
+  if (inNamespace !== type.namespaced) {
+    if (inNamespace || pathName !== '') throw apierrors.genericStatus(404);
+    if (verb !== 'list' && verb !== 'watch') throw notServed();
+  }
+  if (pathName !== '') checkSegment('Name', pathName);
+  if (inNamespace) {
+    checkSegment('Namespace', namespace);
+    // No namespace can have such a name; a list of its objects would be empty instead of an error.
+    if (CONTROL_CHARACTER.test(namespace)) {
+      throw apierrors.badRequest(`Namespace parameter invalid: ${quote(namespace)}: may not contain control characters`);
+    }
   }
 }
 
-function nameInPath(request: ApiRequest): string {
-  const segments = request.info.path.split('/').filter((segment) => segment !== '');
-  return segments.at(-1) === request.info.resource ? '' : request.info.name;
+const CONTROL_CHARACTER = /\p{Cc}/u;
+
+/** Throws StatusError for a decoded segment that cannot be one of the store's keys. */
+function checkSegment(what: 'Name' | 'Namespace', segment: string): void {
+  // Upstream splits the decoded path, which then is that of nothing.
+  if (segment.includes('/')) throw apierrors.genericStatus(404);
+  const why =
+    segment === '.' || segment === '..' ? `may not be '${segment}'` : segment.includes('%') ? "may not contain '%'" : undefined;
+  if (why !== undefined) throw apierrors.badRequest(`${what} parameter invalid: ${quote(segment)}: ${why}`);
 }

@@ -17,7 +17,8 @@ export function authorization(authorizer: Authorizer): Filter {
 
 export function attributesOf({ info, user, query }: ApiRequest): Attributes {
   const { verb } = info;
-  const ofSeveral = verb === 'list' || verb === 'watch' || verb === 'deletecollection';
+  // Not for legacy watch paths, as upstream: those of one object have no selectors.
+  const ofSeveral = info.pathVerb === '' && (verb === 'list' || verb === 'watch' || verb === 'deletecollection');
   return {
     user: user as UserInfo,
     isResourceRequest: info.isResourceRequest,

@@ -42,6 +42,23 @@ describe('parseRequestInfo', () => {
     });
   });
 
+  test.each([
+    ['/api/v1/namespaces', false, '', ''],
+    ['/api/v1/namespaces/x', false, 'x', ''],
+    ['/api/v1/namespaces/x/status', false, 'x', ''],
+    ['/api/v1/namespaces/x/namespaces/x', true, 'x', ''],
+    ['/api/v1/namespaces/x/pods', true, '', ''],
+    ['/api/v1/watch/namespaces/x/pods/pods', true, 'pods', 'watch'],
+    ['/api/v1/pods?fieldSelector=metadata.name%3Dp', false, '', ''],
+  ])('the form of %s', (target, inNamespace, pathName, pathVerb) => {
+    expect(info('GET', target)).toMatchObject({ inNamespace, pathName, pathVerb });
+  });
+
+  test('the name of a selector is for lists and watches alone', () => {
+    expect(info('DELETE', '/api/v1/namespaces/x/pods?fieldSelector=metadata.name%3Dp')).toMatchObject({ name: '' });
+    expect(info('GET', '/api/v1/watch/namespaces/x/pods?fieldSelector=metadata.name%3Dp')).toMatchObject({ name: '' });
+  });
+
   test('keeps what is behind a subresource', () => {
     expect(info('GET', '/api/v1/nodes/n/proxy/a%20b/c').parts).toEqual(['a b', 'c']);
   });

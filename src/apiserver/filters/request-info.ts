@@ -19,7 +19,7 @@ const VERB_OF_METHOD: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
-/** What follows a namespace's name and belongs to the namespace itself. */
+/** Subresources of the Namespace itself; all other segments after a namespace's name are resources in that namespace. */
 const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize']);
 
 export const requestInfo: Filter = (next) => (request) => {
@@ -62,31 +62,54 @@ function parse({ method, path, query }: Pick<ApiRequest, 'method' | 'path' | 'qu
   const apiGroup = first === 'api' ? '' : (parts[at++] as string);
   const apiVersion = parts[at++] as string;
   let verb = VERB_OF_METHOD[method] ?? '';
-  if (parts[at] === 'watch' || parts[at] === 'proxy') {
-    // The old form of paths that ask to watch. 'proxy' has been gone for years; nothing serves it.
-    verb = parts[at] as string;
+  let pathVerb: RequestInfo['pathVerb'] = '';
+  const prefix = parts[at];
+  if (prefix === 'watch' || prefix === 'proxy') {
+    // Legacy forms. The prefix is the verb, whatever the method is. Nothing serves 'proxy' any more.
+    verb = pathVerb = prefix;
     at++;
     if (at >= parts.length) return nonResource(path, method);
   }
 
   let namespace = '';
+  let inNamespace = false;
   if (parts[at] === 'namespaces' && parts.length > at + 1) {
     namespace = parts[at + 1] as string;
     const inside = parts[at + 2];
-    if (inside !== undefined && !NAMESPACE_SUBRESOURCES.has(inside)) at += 2;
+    if (inside !== undefined && !NAMESPACE_SUBRESOURCES.has(inside)) {
+      inNamespace = true;
+      at += 2;
+    }
   }
   const resource = parts[at] ?? '';
-  let name = parts[at + 1] ?? '';
-  const subresource = parts[at + 2] ?? '';
+  const pathName = parts[at + 1] ?? '';
+  // Upstream reads no subresource after the prefix 'proxy'.
+  const subresource = pathVerb === 'proxy' ? '' : (parts[at + 2] ?? '');
   const rest = parts.slice(at + 3);
 
+  let name = pathName;
   if (name === '') {
-    if (verb === 'get') verb = wantsWatch(query) ? 'watch' : 'list';
-    else if (verb === 'delete') verb = 'deletecollection';
-    // Who may see one object by name may find it in a list of one, too.
-    if (verb === 'list' || verb === 'watch' || verb === 'deletecollection') name = nameInSelector(query);
+    if (verb === 'get') {
+      verb = wantsWatch(query) ? 'watch' : 'list';
+      // A right to one object by its name includes lists and watches of that object alone.
+      name = nameInSelector(query);
+    } else if (verb === 'delete') verb = 'deletecollection';
   } else if (verb === 'get' && subresource === '' && wantsWatch(query)) verb = 'watch';
-  return { isResourceRequest: true, path, verb, apiGroup, apiVersion, namespace, resource, subresource, name, parts: rest };
+  return {
+    isResourceRequest: true,
+    path,
+    verb,
+    apiGroup,
+    apiVersion,
+    namespace,
+    inNamespace,
+    resource,
+    subresource,
+    name,
+    pathName,
+    pathVerb,
+    parts: rest,
+  };
 }
 
 function nonResource(path: string, method: string): RequestInfo {
@@ -97,9 +120,12 @@ function nonResource(path: string, method: string): RequestInfo {
     apiGroup: '',
     apiVersion: '',
     namespace: '',
+    inNamespace: false,
     resource: '',
     subresource: '',
     name: '',
+    pathName: '',
+    pathVerb: '',
     parts: [],
   };
 }
