@@ -1,0 +1,225 @@
+// Paths inside a directory whose content others change at the same time: a volume with containers that run.
+//
+// A path that was checked may lead elsewhere when it is used, because a container has put a link in place of a directory. Each
+// function here therefore walks from an open directory to the next, name by name, and never follows a link. The names are
+// opened as /proc/self/fd/N/NAME: what openat(2) does in other languages. Without /proc (not Linux) the paths are used as they
+// are, and nothing is guaranteed against changes at the same time.
+
+import { constants, type Dir, type Stats } from 'node:fs';
+import {
+  chmod,
+  chown,
+  lchown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  opendir,
+  rename,
+  rm,
+  rmdir,
+  unlink,
+  type FileHandle,
+} from 'node:fs/promises';
+import { basename, join } from 'node:path';
+
+const O_PATH = 0o10000000;
+const isLinux = process.platform === 'linux';
+const LOOK = isLinux ? O_PATH : constants.O_RDONLY | constants.O_NONBLOCK;
+
+/** An open directory, or another file that was reached by walking. It is opened with O_PATH: nothing waits, nothing is read. */
+export interface Place {
+  readonly handle: FileHandle;
+  /** The path by which it was reached, for messages. */
+  readonly path: string;
+}
+
+/** The path of an open file itself, whatever its names lead to by now. */
+export function pathOf({ handle, path }: Place): string {
+  return isLinux ? `/proc/self/fd/${handle.fd}` : path;
+}
+
+/** Opens a directory whose path is trusted. Rejects with ENOTDIR for anything else, a link included. */
+export async function openRoot(path: string): Promise<Place> {
+  return { handle: await open(path, LOOK | constants.O_DIRECTORY | constants.O_NOFOLLOW), path };
+}
+
+/** Opens `name` in an open directory: a file of any type, but no link. Rejects with ELOOP for a link. */
+export async function openBelow(parent: Place, name: string): Promise<Place> {
+  checkName(name);
+  const path = join(parent.path, name);
+  const handle = await open(`${pathOf(parent)}/${name}`, LOOK | constants.O_NOFOLLOW);
+  try {
+    // With O_PATH a link is opened, as itself.
+    if ((await handle.stat()).isSymbolicLink()) throw linkError(path);
+    return { handle, path };
+  } catch (err) {
+    await handle.close();
+    throw err;
+  }
+}
+
+/** Opens the directory `name` in an open one, and makes it with `mode` if it is missing. */
+export async function openOrMakeDirectory(parent: Place, name: string, mode: number): Promise<Place> {
+  checkName(name);
+  try {
+    await mkdir(`${pathOf(parent)}/${name}`, { mode });
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'EEXIST') throw err;
+    return await openBelow(parent, name);
+  }
+  const made = await openBelow(parent, name);
+  try {
+    // The mode that mkdir sets is cut by the process's umask.
+    await chmod(pathOf(made), mode);
+    return made;
+  } catch (err) {
+    await made.handle.close();
+    throw err;
+  }
+}
+
+function checkName(name: string): void {
+  if (name === '' || name === '.' || name === '..' || name.includes('/'))
+    throw new Error(`invalid file name ${JSON.stringify(name)}`);
+}
+
+function linkError(path: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`ELOOP: ${path} is a symbolic link`), { code: 'ELOOP' });
+}
+
+/** Calls `visit` for a file and everything below it, a directory before its content. Links are visited, not followed. */
+export async function walkTree(path: string, visit: (file: TreeFile) => Promise<void>): Promise<void> {
+  const handle = await open(path, LOOK | constants.O_NOFOLLOW);
+  try {
+    await walk({ handle, path }, visit);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A file of a tree. The functions act on the inode that was opened, not on what its path leads to by then. */
+export interface TreeFile {
+  readonly path: string;
+  readonly info: Stats;
+  chown(uid: number, gid: number): Promise<void>;
+  /** Not for links, which have no mode of their own. */
+  chmod(mode: number): Promise<void>;
+}
+
+async function walk(place: Place, visit: (file: TreeFile) => Promise<void>): Promise<void> {
+  const info = await place.handle.stat();
+  await visit({
+    path: place.path,
+    info,
+    // chown(2) follows the link of /proc to the inode that is open.
+    chown: (uid, gid) => (info.isSymbolicLink() ? Promise.resolve() : chown(pathOf(place), uid, gid)),
+    chmod: (mode) => chmod(pathOf(place), mode),
+  });
+  if (!info.isDirectory()) return;
+  for await (const { name } of await opendir(pathOf(place))) {
+    let handle: FileHandle;
+    try {
+      handle = await open(`${pathOf(place)}/${name}`, LOOK | constants.O_NOFOLLOW);
+    } catch (err) {
+      // Removed meanwhile.
+      if ((err as NodeJS.ErrnoException).code === 'ENOENT') continue;
+      throw err;
+    }
+    try {
+      if (isLinux && (await handle.stat()).isSymbolicLink()) {
+        await visit({
+          path: join(place.path, name),
+          info: await handle.stat(),
+          chown: (uid, gid) => lchown(`${pathOf(place)}/${name}`, uid, gid),
+          chmod: () => Promise.resolve(),
+        });
+      } else await walk({ handle, path: join(place.path, name) }, visit);
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+/** Directories that are deeper are moved up before they are emptied, so that few descriptors are open at once. */
+const MAX_DEPTH = 32;
+/** How often a directory is emptied again that something still writes into. */
+const MAX_PASSES = 3;
+
+/**
+ * Removes a file or a directory with all that is in it. No link is followed. Trees deeper than the longest path of the system
+ * are removed, too. Resolves if there is nothing at the path. What is mounted below the path is emptied before the removal
+ * fails with EBUSY, so the caller looks for mounts first.
+ */
+export async function removeTree(path: string): Promise<void> {
+  if (!isLinux) return await rm(path, { recursive: true, force: true });
+  try {
+    if (!(await lstat(path)).isDirectory()) return await unlink(path);
+    const root = await openRoot(path);
+    const tooDeep = new Set<string>();
+    try {
+      await empty(root, root, 0, tooDeep);
+      for (const name of tooDeep) {
+        // Directories that are too deep below this one come to the end of the set.
+        await removeDirectory(root, name, root, 1, tooDeep);
+      }
+    } finally {
+      await root.handle.close();
+    }
+    await rmdir(path);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+  }
+}
+
+async function removeDirectory(parent: Place, name: string, root: Place, depth: number, tooDeep: Set<string>): Promise<void> {
+  const directory = await openBelow(parent, name);
+  try {
+    for (let pass = 1; ; pass++) {
+      await empty(directory, root, depth, tooDeep);
+      try {
+        return await rmdir(`${pathOf(parent)}/${name}`);
+      } catch (err) {
+        if ((err as NodeJS.ErrnoException).code !== 'ENOTEMPTY' || pass === MAX_PASSES) throw err;
+      }
+    }
+  } finally {
+    await directory.handle.close();
+  }
+}
+
+/** Removes what is in the directory. `tooDeep`: names of directories that were moved into `root`, to be removed from there. */
+async function empty(place: Place, root: Place, depth: number, tooDeep: Set<string>): Promise<void> {
+  for await (const entry of await openToEmpty(place)) {
+    const { name } = entry;
+    if (place === root && tooDeep.has(name)) continue;
+    const path = `${pathOf(place)}/${name}`;
+    if (!entry.isDirectory()) await ignoreMissing(unlink(path));
+    else if (depth < MAX_DEPTH) await removeDirectory(place, name, root, depth + 1, tooDeep);
+    else {
+      // A new empty directory, which the rename replaces: the name is free.
+      const aside = await mkdtemp(`${pathOf(root)}/.removed-`);
+      await rename(path, aside);
+      tooDeep.add(basename(aside));
+    }
+  }
+}
+
+/** A directory that was made without permissions is given them: without root, its owner needs them, too. */
+async function openToEmpty(place: Place): Promise<Dir> {
+  try {
+    return await opendir(pathOf(place));
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'EACCES') throw err;
+    await chmod(pathOf(place), 0o700);
+    return await opendir(pathOf(place));
+  }
+}
+
+async function ignoreMissing(removal: Promise<void>): Promise<void> {
+  try {
+    await removal;
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+  }
+}
