@@ -1,8 +1,9 @@
 // Removes what pods leave behind in the runtime and on the disk.
 
 import { existsSync, rmSync } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import type { RuntimeService } from '../cri/index.ts';
+import { removeTree } from '../machinery/files/directory.ts';
 import type { Logger } from '../machinery/log.ts';
 import { podsDir } from './paths.ts';
 import type { RuntimePodStatus } from './runtime/pod-status.ts';
@@ -57,7 +58,7 @@ export class GarbageCollector {
     // Pods that wrote nothing on a node that makes no directories have none: to look is much cheaper than to remove.
     if (status.name === '' || !existsSync(logs)) return;
     // On a simulated node nothing may take time of its own, and there is little to remove.
-    if (hostFiles) await rm(logs, { recursive: true, force: true });
+    if (hostFiles) await removeTree(logs);
     else rmSync(logs, { recursive: true, force: true });
   }
 
@@ -79,7 +80,7 @@ export class GarbageCollector {
     for (const name of names) {
       const uid = name.split('_')[2];
       if (uid !== undefined && uid !== '' && !isKnown(uid)) {
-        await this.#attempt(() => rm(`${podLogsDir}/${name}`, { recursive: true, force: true }));
+        await this.#attempt(() => removeTree(`${podLogsDir}/${name}`));
       }
     }
   }

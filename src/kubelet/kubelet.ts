@@ -4,7 +4,7 @@
 // runtime. Whatever changes on either side wakes the worker of that pod, which brings the two together. This file makes the
 // parts and connects them; what a worker does is in pod-syncer.ts, and what is to be done in runtime/compute-pod-actions.ts.
 
-import { mkdir, readFile, realpath } from 'node:fs/promises';
+import { mkdir, realpath } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -14,6 +14,7 @@ import { EventRecorder } from '../client/events/index.ts';
 import { SharedInformerFactory, type Lister, type SharedInformer } from '../client/informers/index.ts';
 import type { Runtime } from '../cri/index.ts';
 import type { Clock, Timer } from '../machinery/clock.ts';
+import { readUntrusted } from '../machinery/files/untrusted.ts';
 import type { Logger } from '../machinery/log.ts';
 import { admitPod, selectsNode } from './admission.ts';
 import { Allocations } from './allocations.ts';
@@ -59,6 +60,7 @@ const DEFAULT_PORT = 10_250;
 const LOCAL_VOLUMES = 'coxswain.dev/local-volumes';
 const USER_AGENT = 'kube-probe/1.36';
 const RETRY_MS = 10_000;
+const MAX_NODE_FILE_BYTES = 1024 * 1024;
 const RUNTIME_DEADLINE_MS = 30_000;
 
 export class Kubelet {
@@ -305,7 +307,7 @@ export class Kubelet {
       downward,
       mounter,
       dns,
-      nodeHosts: () => readFile('/etc/hosts', 'utf8'),
+      nodeHosts: () => readNodeFile('/etc/hosts'),
       rootDir,
       podLogsDir,
       hostFiles,
@@ -703,10 +705,15 @@ async function prepareRoot(rootDir: string, hostFiles: boolean): Promise<string>
   return await realpath(rootDir);
 }
 
+/** Reads a small text file of the node: containers with a hostPath volume may have put anything in its place. */
+async function readNodeFile(path: string): Promise<string> {
+  return (await readUntrusted(path, MAX_NODE_FILE_BYTES, { followLinks: true })).toString('utf8');
+}
+
 async function readResolvConf(path: string): Promise<string> {
   if (path === '') return '';
   try {
-    return await readFile(path, 'utf8');
+    return await readNodeFile(path);
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code === 'ENOENT') return '';
     throw err;

@@ -2,7 +2,7 @@
 // kubelet makes, keeps, and removes with the file.
 
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeObject } from '../api/codec/index.ts';
 import { setPodDefaults } from '../api/core/v1/defaults.ts';
@@ -12,6 +12,7 @@ import { messageDescriptor } from '../api/schema/compile.ts';
 import type { Client } from '../client/client.ts';
 import * as apierrors from '../machinery/apierrors.ts';
 import type { Clock } from '../machinery/clock.ts';
+import { FileTypeError, readUntrusted } from '../machinery/files/untrusted.ts';
 import type { Logger } from '../machinery/log.ts';
 import { timestamp } from './time.ts';
 import { podUid, type Pod } from './types.ts';
@@ -20,6 +21,9 @@ const SOURCE_ANNOTATION = 'kubernetes.io/config.source';
 const HASH_ANNOTATION = 'kubernetes.io/config.hash';
 const SEEN_ANNOTATION = 'kubernetes.io/config.seen';
 const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
+
+/** As upstream's limit on a configuration file. */
+const MAX_MANIFEST_BYTES = 10 * 1024 * 1024;
 
 export function isStaticPod(pod: Pod): boolean {
   const source = pod.metadata.annotations?.[SOURCE_ANNOTATION];
@@ -169,9 +173,11 @@ export class StaticPods {
     const found: Pod[] = [];
     for (const file of files) {
       try {
-        found.push(...(await this.#parse(await readFile(file, 'utf8'))));
+        const manifest = await readUntrusted(file, MAX_MANIFEST_BYTES, { followLinks: true });
+        found.push(...(await this.#parse(manifest.toString('utf8'))));
       } catch (err) {
-        if ((err as NodeJS.ErrnoException).code !== 'EISDIR') logger.error('static pod manifest not usable', { file, err });
+        const isDirectory = err instanceof FileTypeError && err.actual === 'directory';
+        if (!isDirectory) logger.error('static pod manifest not usable', { file, err });
       }
     }
     return found;

@@ -1,8 +1,10 @@
 // Reads a container's log file, as `kubectl logs` asks for it: from some line or time on, limited, and followed while the
 // container writes, across rotations of the file.
 
-import { open, stat, type FileHandle } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { lstat, type FileHandle } from 'node:fs/promises';
 import type { Clock } from '../../machinery/clock.ts';
+import { openUntrusted } from '../../machinery/files/untrusted.ts';
 import { logTime, parseLogLine, type LogEntry, type LogStream } from './cri-log.ts';
 
 export interface LogOptions {
@@ -28,11 +30,14 @@ export interface LogSource {
 }
 
 const BLOCK_BYTES = 64 * 1024;
+/** Longer lines are no entries of a container runtime: they are left out, whatever memory they would take. */
+const MAX_LINE_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /**
- * The log's content, line ends included. Rejects if the file cannot be read (ENOENT if it is not there). Ends at the end of
- * the file or, when following, once the container has ended and all of its log was read, or the signal aborts.
+ * The log's content, line ends included. Rejects if the file cannot be read (ENOENT if it is not there), or is not a regular
+ * file: a link is not followed. Ends at the end of the file or, when following, once the container has ended and all of its log
+ * was read. Ends as well when the signal aborts.
  */
 export async function* readLogs(source: LogSource, options: LogOptions, signal: AbortSignal): AsyncGenerator<Buffer> {
   let left = options.limitBytes ?? Number.POSITIVE_INFINITY;
@@ -67,20 +72,25 @@ function makeFormatter(options: LogOptions): (entry: LogEntry) => Buffer | undef
 }
 
 async function* entries(source: LogSource, options: LogOptions, signal: AbortSignal): AsyncGenerator<LogEntry> {
-  let file = await open(source.path, 'r');
+  let file = await openUntrusted(source.path, constants.O_RDONLY);
   try {
-    let position = options.tailLines === undefined ? 0 : await findTail(file, options.tailLines, options.stream);
+    let position = options.tailLines === undefined ? 0 : await findTail(file, options.tailLines, options.stream, signal);
     let rest: Buffer = Buffer.alloc(0);
-    for (;;) {
+    /** The line that `rest` was the beginning of is too long: it is passed over up to its end. */
+    let skipping = false;
+    while (!signal.aborted) {
       const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(BLOCK_BYTES), 0, BLOCK_BYTES, position);
       if (bytesRead > 0) {
         position += bytesRead;
         const lines = splitLines(Buffer.concat([rest, buffer.subarray(0, bytesRead)]));
         rest = lines.rest;
         for (const line of lines.complete) {
-          const entry = parseLogLine(line);
+          const entry = skipping ? undefined : parseLogLine(line);
+          skipping = false;
           if (entry !== undefined) yield entry;
         }
+        if (rest.length > MAX_LINE_BYTES) skipping = true;
+        if (skipping) rest = Buffer.alloc(0);
         continue;
       }
       if (options.follow !== true || signal.aborted) return;
@@ -94,6 +104,7 @@ async function* entries(source: LogSource, options: LogOptions, signal: AbortSig
         file = rotated;
         position = 0;
         rest = Buffer.alloc(0);
+        skipping = false;
         continue;
       }
       if (!running) return;
@@ -121,9 +132,9 @@ function splitLines(data: Buffer): { readonly complete: Buffer[]; readonly rest:
 /** The new file at the path, if it is no longer the one that is open. */
 async function reopenIfRotated(path: string, file: FileHandle): Promise<FileHandle | undefined> {
   try {
-    const [mine, there] = await Promise.all([file.stat(), stat(path)]);
+    const [mine, there] = await Promise.all([file.stat(), lstat(path)]);
     if (mine.ino === there.ino && mine.dev === there.dev) return undefined;
-    return await open(path, 'r');
+    return await openUntrusted(path, constants.O_RDONLY);
   } catch (err) {
     // Between being moved away and being made anew.
     if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
@@ -132,7 +143,7 @@ async function reopenIfRotated(path: string, file: FileHandle): Promise<FileHand
 }
 
 /** Where the last `lines` lines begin: parts of one line count once, and only lines of `stream` count if it is given. */
-async function findTail(file: FileHandle, lines: number, stream: LogStream | undefined): Promise<number> {
+async function findTail(file: FileHandle, lines: number, stream: LogStream | undefined, signal: AbortSignal): Promise<number> {
   const { size } = await file.stat();
   if (lines <= 0) return size;
   let end = size;
@@ -141,7 +152,7 @@ async function findTail(file: FileHandle, lines: number, stream: LogStream | und
   let found = 0;
   /** Where the line that is being counted begins. */
   let begin = size;
-  while (end > 0) {
+  while (end > 0 && !signal.aborted) {
     const length = Math.min(BLOCK_BYTES, end);
     const { buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, end - length);
     const data = Buffer.concat([buffer.subarray(0, length), pending]);
@@ -164,6 +175,8 @@ async function findTail(file: FileHandle, lines: number, stream: LogStream | und
       if (newline < 0) return begin;
     }
     pending = Buffer.from(data.subarray(0, stop));
+    // No entry ends in so much text: nothing before it is looked for.
+    if (pending.length > MAX_LINE_BYTES) return begin;
     end = base;
   }
   return begin;

@@ -1,7 +1,7 @@
 // Keeps container logs from filling the disk: a file that has grown too large is moved aside and the container gets a new
 // one; of those moved aside, the oldest are removed.
 
-import { readdir, rename, rm, stat } from 'node:fs/promises';
+import { lstat, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { RuntimeService } from '../../cri/index.ts';
 import type { Clock } from '../../machinery/clock.ts';
@@ -23,8 +23,9 @@ export async function rotateLogs(input: RotateLogsInput): Promise<void> {
   for (const { id, logPath } of input.containers) {
     if (logPath === '') continue;
     try {
-      const { size } = await stat(logPath);
-      if (size >= input.maxBytes) await rotate(input, id, logPath);
+      const info = await lstat(logPath);
+      // Anything else is not the runtime's log: there is nothing to rotate.
+      if (info.isFile() && info.size >= input.maxBytes) await rotate(input, id, logPath);
     } catch (err) {
       if ((err as NodeJS.ErrnoException).code !== 'ENOENT')
         input.logger.warn('container log not rotated', { container: id, err });

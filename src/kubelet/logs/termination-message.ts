@@ -1,7 +1,8 @@
-// A container's last words: what it wrote to its termination log or, if it failed and wrote nothing, the end of its log.
+// A container's termination message: what it wrote to its termination log or, if it failed and wrote nothing, the end of its
+// log. Both files may be anything: the container chooses the path of the first, and may have any file there by a volume.
 
-import { open } from 'node:fs/promises';
 import type { ContainerStatus } from '../../cri/index.ts';
+import { readEndUntrusted } from '../../machinery/files/untrusted.ts';
 import type { ContainerAnnotations } from '../runtime/labels.ts';
 import { parseLogLine } from './cri-log.ts';
 
@@ -13,7 +14,7 @@ export async function readTerminationMessage(status: ContainerStatus, annotation
   const path = status.mounts.find((mount) => mount.containerPath === annotations.terminationMessagePath)?.hostPath;
   if (annotations.terminationMessagePath !== '' && path !== undefined && path !== '') {
     try {
-      const message = (await readEnd(path, MAX_MESSAGE_BYTES)).toString('utf8');
+      const message = (await readEndUntrusted(path, MAX_MESSAGE_BYTES)).toString('utf8');
       if (message !== '') return message;
     } catch (err) {
       const { code, message } = err as NodeJS.ErrnoException;
@@ -28,7 +29,7 @@ export async function readTerminationMessage(status: ContainerStatus, annotation
 async function readLogEnd(path: string): Promise<string> {
   try {
     // What an entry has beside its content is about fifty bytes.
-    const data = await readEnd(path, MAX_FALLBACK_BYTES + MAX_FALLBACK_LINES * 64);
+    const data = await readEndUntrusted(path, MAX_FALLBACK_BYTES + MAX_FALLBACK_LINES * 64);
     const lines: string[] = [];
     for (const line of data.toString('utf8').split('\n')) {
       const entry = parseLogLine(Buffer.from(line));
@@ -39,17 +40,5 @@ async function readLogEnd(path: string): Promise<string> {
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code === 'ENOENT') return '';
     return `Error on reading termination message from logs: ${(err as Error).message}`;
-  }
-}
-
-async function readEnd(path: string, bytes: number): Promise<Buffer> {
-  const file = await open(path, 'r');
-  try {
-    const { size } = await file.stat();
-    const length = Math.min(size, bytes);
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await file.close();
   }
 }

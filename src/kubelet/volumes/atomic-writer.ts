@@ -1,28 +1,22 @@
-// Writes a set of files into a volume so that whoever reads them sees all of the old or all of the new, never a mixture.
+// Writes a set of files into a volume so that readers see all of the old or all of the new, never a mixture.
 //
 // The files are in a directory of their own ('..2026_01_02_03_04_05.abc123'); '..data' is a link to it, and what is seen in
 // the volume are links into '..data'. An update makes a new directory and moves '..data' over with one rename.
+//
+// Containers get these volumes to read only, but not every runtime enforces that: what is in the volume is checked before it is
+// read, followed or removed.
 
-import {
-  chmod,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  readlink,
-  rename,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { chmod, lchown, lstat, mkdir, mkdtemp, readdir, readlink, rename, symlink, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { removeTree } from '../../machinery/files/directory.ts';
+import { readUntrusted } from '../../machinery/files/untrusted.ts';
 
 export interface FileProjection {
   readonly data: Uint8Array;
   /** Permission bits. */
   readonly mode: number;
+  /** The user ID of the file's owner. Default: the kubelet's own. Without root it has no effect. */
+  readonly owner?: number;
 }
 
 /** By path relative to the volume. */
@@ -45,39 +39,72 @@ export function validatePaths(payload: Payload): void {
   }
 }
 
-/** `stamp`: part of the new directory's name, a time. Answers whether anything had to be written. */
-export async function writeAtomically(directory: string, payload: Payload, stamp: string): Promise<boolean> {
+export interface AtomicWrite {
+  readonly directory: string;
+  readonly payload: Payload;
+  /** Part of the new directory's name: a time. */
+  readonly stamp: string;
+  /** Called after the files were written and before readers see them. */
+  readonly setPermissions?: () => Promise<void>;
+}
+
+/** Resolves with whether anything had to be written. */
+export async function writeAtomically({ directory, payload, stamp, setPermissions }: AtomicWrite): Promise<boolean> {
   validatePaths(payload);
-  const oldName = await readlink(join(directory, DATA)).catch(() => undefined);
+  const oldName = await dataDirectory(directory);
   if (oldName !== undefined && (await isCurrent(join(directory, oldName), payload))) return false;
 
-  const fresh = await mkdtemp(join(directory, `..${stamp}.`));
-  await chmod(fresh, 0o755);
+  const newDirectory = await mkdtemp(join(directory, `..${stamp}.`));
+  await chmod(newDirectory, 0o755);
   for (const [path, file] of payload) {
-    const target = join(fresh, path);
+    const target = join(newDirectory, path);
     await mkdir(dirname(target), { recursive: true, mode: 0o755 });
-    await writeFile(target, file.data);
-    // Set by hand: the mode of a new file is cut by the process's umask.
+    await writeFile(target, file.data, { flag: 'wx' });
+    if (file.owner !== undefined && isRoot()) await lchown(target, file.owner, -1);
+    // The mode of a new file is cut by the process's umask.
     await chmod(target, file.mode);
   }
-  await rm(join(directory, NEW_DATA), { force: true });
-  await symlink(fresh.slice(fresh.lastIndexOf('/') + 1), join(directory, NEW_DATA));
+  await setPermissions?.();
+  await removeTree(join(directory, NEW_DATA));
+  await symlink(basename(newDirectory), join(directory, NEW_DATA));
+  // A rename replaces a link, but not a directory.
+  if (oldName === undefined) await removeTree(join(directory, DATA));
   await rename(join(directory, NEW_DATA), join(directory, DATA));
 
   const visible = new Set([...payload.keys()].map((path) => path.split('/')[0] ?? path));
   for (const name of visible) {
     const link = join(directory, name);
-    if (await exists(link)) continue;
+    if ((await linkTarget(link)) === join(DATA, name)) continue;
+    await removeTree(link);
     await symlink(join(DATA, name), link);
   }
   for (const name of await readdir(directory)) {
-    if (!name.startsWith('..') && !visible.has(name)) await rm(join(directory, name), { recursive: true, force: true });
+    if (!name.startsWith('..') && !visible.has(name)) await removeTree(join(directory, name));
   }
-  if (oldName !== undefined) await rm(join(directory, oldName), { recursive: true, force: true });
+  if (oldName !== undefined) await removeTree(join(directory, oldName));
   return true;
 }
 
-/** Whether the directory holds exactly these files. */
+const isRoot = (): boolean => process.getuid?.() === 0;
+
+/** The name of the directory that '..data' leads to; undefined if it is not one that this writer has made in the volume. */
+async function dataDirectory(directory: string): Promise<string | undefined> {
+  const target = await linkTarget(join(directory, DATA));
+  return target !== undefined && /^\.\.[^./][^/]*$/.test(target) && target !== DATA && target !== NEW_DATA ? target : undefined;
+}
+
+/** Undefined if there is nothing at the path, or something other than a link. */
+async function linkTarget(path: string): Promise<string | undefined> {
+  try {
+    return await readlink(path);
+  } catch (err) {
+    const { code } = err as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'EINVAL') return undefined;
+    throw err;
+  }
+}
+
+/** Reports whether the directory holds exactly these files. */
 async function isCurrent(directory: string, payload: Payload): Promise<boolean> {
   try {
     const present = await listFiles(directory, '');
@@ -85,13 +112,16 @@ async function isCurrent(directory: string, payload: Payload): Promise<boolean> 
     for (const path of present) {
       const wanted = payload.get(path);
       if (wanted === undefined) return false;
-      const [data, info] = await Promise.all([readFile(join(directory, path)), stat(join(directory, path))]);
+      const info = await lstat(join(directory, path));
+      if (!info.isFile() || info.size !== wanted.data.length) return false;
+      if (wanted.owner !== undefined && isRoot() && info.uid !== wanted.owner) return false;
       // Group bits may have been added for the pod's fsGroup.
-      if ((info.mode & wanted.mode) !== wanted.mode || Buffer.compare(data, wanted.data) !== 0) return false;
+      if ((info.mode & wanted.mode) !== wanted.mode) return false;
+      if (Buffer.compare(await readUntrusted(join(directory, path), info.size), wanted.data) !== 0) return false;
     }
     return true;
   } catch {
-    // Unreadable is not current: it is written anew.
+    // Files that cannot be read are written again.
     return false;
   }
 }
@@ -105,14 +135,4 @@ async function listFiles(root: string, below: string): Promise<string[]> {
     }),
   );
   return lists.flat();
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch (err) {
-    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw err;
-  }
 }

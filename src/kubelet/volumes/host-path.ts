@@ -1,7 +1,11 @@
 // hostPath volumes: what has to be at the path, by type, before a container may have it.
 
+import { constants, type Stats } from 'node:fs';
 import { mkdir, open, stat } from 'node:fs/promises';
-import type { Stats } from 'node:fs';
+import { bounded } from '../../machinery/files/untrusted.ts';
+
+/** With O_NONBLOCK, a FIFO or device that appears at the path meanwhile does not keep the call waiting. */
+const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** Rejects with why the path will not do. Makes what is missing where the type says so. */
 export async function checkHostPath(path: string, type: string): Promise<void> {
@@ -11,15 +15,15 @@ export async function checkHostPath(path: string, type: string): Promise<void> {
     case 'DirectoryOrCreate':
       if (info === undefined) {
         await mkdir(path, { recursive: true, mode: 0o755 });
-        info = await stat(path);
+        info = await look(path);
       }
       return require(info.isDirectory(), path, 'a directory');
     case 'Directory':
       return require(info?.isDirectory() === true, path, 'a directory');
     case 'FileOrCreate':
       if (info === undefined) {
-        await (await open(path, 'a', 0o644)).close();
-        info = await stat(path);
+        await bounded(`create ${path}`, async () => await (await open(path, CREATE, 0o644)).close());
+        info = await look(path);
       }
       return require(info.isFile(), path, 'a file');
     case 'File':
@@ -39,9 +43,14 @@ function require(holds: boolean, path: string, what: string): void {
   if (!holds) throw new Error(`hostPath type check failed: ${path} is not ${what}`);
 }
 
+/** Follows links, as the mount does. The path may lead into a file system that hangs. */
+function look(path: string): Promise<Stats> {
+  return bounded(`stat ${path}`, () => stat(path));
+}
+
 async function statOrUndefined(path: string): Promise<Stats | undefined> {
   try {
-    return await stat(path);
+    return await look(path);
   } catch (err) {
     const { code } = err as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;

@@ -1,8 +1,9 @@
 // Persistent volumes of type local: a directory of this node. Those in the kubelet's own directory of volumes were made by the
 // built-in provisioner: the directory itself comes into being with the first pod that uses it, and is removed on request.
 
-import { chmod, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rename, stat } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
+import { removeTree } from '../../machinery/files/directory.ts';
 import type { Mounter } from './mounter.ts';
 
 const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
@@ -45,5 +46,5 @@ export async function removeLocalVolume(name: string, ownDir: string, mounter: M
   const path = join(ownDir, name);
   const mounted = await mounter.mountsBelow(path);
   if (mounted.length > 0) throw new LocalVolumeError(`still mounted: ${mounted.join(', ')}`);
-  await rm(path, { recursive: true, force: true });
+  await removeTree(path);
 }

@@ -1,8 +1,11 @@
 // The mounts of a container: its volumes (or parts of them), the hosts file, and the file for its last words.
 
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { chmod, mkdir, open, writeFile, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ImageSpec, Mount } from '../../cri/index.ts';
+import { removeTree } from '../../machinery/files/directory.ts';
+import { FileTypeError, openUntrusted } from '../../machinery/files/untrusted.ts';
 import type { Random } from '../../machinery/random.ts';
 import { expand } from '../env/expand.ts';
 import type { Environment } from '../env/make-environment.ts';
@@ -118,8 +121,25 @@ function expandSubpath(expression: string, environment: Environment): string {
 async function hostsMount(input: MountsInput): Promise<Mount> {
   const path = hostsFilePath(input.rootDir, podUid(input.pod));
   await mkdir(dirname(path), { recursive: true, mode: 0o750 });
-  await writeFile(path, hostsFile(input.pod, input.hostname, input.podIPs, input.nodeHosts), { mode: 0o644 });
+  // In place: other containers of the pod have the file mounted.
+  const file = await openHostsFile(path);
+  try {
+    await file.writeFile(hostsFile(input.pod, input.hostname, input.podIPs, input.nodeHosts));
+  } finally {
+    await file.close();
+  }
   return { containerPath: HOSTS_PATH, hostPath: path };
+}
+
+/** Opens the file for writing, emptied. Anything else that is at the path by now is replaced by a file. */
+async function openHostsFile(path: string): Promise<FileHandle> {
+  try {
+    return await openUntrusted(path, constants.O_WRONLY | constants.O_TRUNC);
+  } catch (err) {
+    if (err instanceof FileTypeError) await removeTree(path);
+    else if ((err as NodeJS.ErrnoException).code !== 'ENOENT') throw err;
+    return await open(path, 'wx', 0o644);
+  }
 }
 
 /** A file for each instance, so that one's last words are not taken for another's. */
@@ -127,7 +147,7 @@ async function makeTerminationFile(input: MountsInput): Promise<string> {
   const directory = containerDir(input.rootDir, podUid(input.pod), input.container.name);
   await mkdir(directory, { recursive: true, mode: 0o750 });
   const path = join(directory, Buffer.from(input.random.bytes(4)).toString('hex'));
-  await writeFile(path, '');
+  await writeFile(path, '', { flag: 'wx' });
   // Whatever user the container runs as may write to it.
   await chmod(path, 0o666);
   return path;

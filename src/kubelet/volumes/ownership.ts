@@ -1,17 +1,27 @@
 // fsGroup: the files of a volume are made to belong to the pod's group, and new files in it to inherit that.
 
-import { chmod, chown, lstat, lchown, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat } from 'node:fs/promises';
+import { walkTree } from '../../machinery/files/directory.ts';
 
 const READ_WRITE = 0o660;
 const READ_ONLY = 0o440;
 const SEARCH = 0o110;
 const SET_GROUP_ID = 0o2000;
 
-/** Only root may give files away; for anyone else the volume stays as it is. */
+/**
+ * Gives a volume to a group, with everything in it. Containers may exchange files meanwhile: only what is in the volume is
+ * changed. Only root may give files away; for anyone else the volume stays as it is.
+ */
 export async function setVolumeGroup(path: string, group: number, readOnly: boolean): Promise<void> {
   if (process.getuid?.() !== 0) return;
-  await apply(path, group, readOnly ? READ_ONLY : READ_WRITE);
+  const mask = readOnly ? READ_ONLY : READ_WRITE;
+  await walkTree(path, async ({ info, chown, chmod }) => {
+    if (info.gid !== group) await chown(info.uid, group);
+    if (info.isSymbolicLink()) return;
+    const wanted = (info.mode & 0o7777) | mask | (info.isDirectory() ? SET_GROUP_ID | SEARCH : 0);
+    // After chown: giving a file away takes the set-group-ID bit off it.
+    await chmod(wanted);
+  });
 }
 
 /** Whether the volume's own directory is as `setVolumeGroup` leaves it, so that what is in it may be taken to be, too. */
@@ -19,18 +29,4 @@ export async function belongsToGroup(path: string, group: number, readOnly: bool
   const { gid, mode } = await lstat(path);
   const wanted = (readOnly ? READ_ONLY : READ_WRITE) | SET_GROUP_ID | SEARCH;
   return gid === group && (mode & wanted) === wanted;
-}
-
-async function apply(path: string, group: number, mask: number): Promise<void> {
-  const info = await lstat(path);
-  if (info.isSymbolicLink()) {
-    await lchown(path, info.uid, group);
-    return;
-  }
-  if (info.gid !== group) await chown(path, info.uid, group);
-  const wanted = (info.mode & 0o7777) | mask | (info.isDirectory() ? SET_GROUP_ID | SEARCH : 0);
-  // After chown: giving a file away takes the set-group-ID bit off it.
-  await chmod(path, wanted);
-  if (!info.isDirectory()) return;
-  for (const name of await readdir(path)) await apply(join(path, name), group, mask);
 }

@@ -86,12 +86,22 @@ async function projection(
   if (source.serviceAccountToken !== undefined) {
     const { audience, expirationSeconds, path } = source.serviceAccountToken;
     const token = await context.token({ pod, audience, expirationSeconds: expirationSeconds ?? DEFAULT_TOKEN_SECONDS });
-    // Processes that run as another user than root have to be able to read their token.
-    const fsGroup = pod.spec.securityContext?.fsGroup;
-    return new Map([[path, { data: encoder.encode(token), mode: fsGroup === undefined ? mode : 0o600 }]]);
+    const owner = commonUser(pod);
+    const isPrivate = owner !== undefined || pod.spec.securityContext?.fsGroup !== undefined;
+    // With an fsGroup, its members are let in when the volume is given to the group: 0640 in the end.
+    return new Map([
+      [path, { data: encoder.encode(token), mode: isPrivate ? 0o600 : mode, ...(owner !== undefined && { owner }) }],
+    ]);
   }
   const kind = Object.keys(source)[0] ?? 'nothing';
   throw new Error(`projected volume source ${kind} is not supported by this kubelet`);
+}
+
+/** The user that every container of the pod runs as; undefined if one names none, or they differ. */
+function commonUser({ spec }: Pod): number | undefined {
+  const containers = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
+  const users = new Set(containers.map(({ securityContext }) => securityContext?.runAsUser ?? spec.securityContext?.runAsUser));
+  return users.size === 1 ? [...users][0] : undefined;
 }
 
 async function configMapFiles(

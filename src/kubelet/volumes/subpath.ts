@@ -1,10 +1,12 @@
-// subPath: a container gets only a part of a volume. What is in the volume was written by containers, so a link in it may
-// point anywhere: the path is resolved, has to stay inside the volume, and is then opened step by step without following
-// any link, so that nothing can be exchanged in between.
+// subPath: a container gets only a part of a volume. Containers write into volumes at any time, so a link in a volume may lead
+// anywhere, and a directory that was checked may be a link when it is used. The path is resolved and has to stay inside the
+// volume; then it is walked from one open directory to the next without following any link. Missing directories are made
+// inside the directory that is open, so they are inside the volume, too.
 
-import { constants, type Stats } from 'node:fs';
-import { mkdir, open, realpath, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { mkdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
+import { openBelow, openOrMakeDirectory, openRoot, removeTree, type Place } from '../../machinery/files/directory.ts';
 import type { Mounter } from './mounter.ts';
 
 export interface SubpathInput {
@@ -22,79 +24,69 @@ export function validateSubpath(subPath: string): void {
   if (subPath.split('/').includes('..')) throw new Error(`unable to provision SubPath \`${subPath}\`: must not contain '..'`);
 }
 
-/** The path to hand to the runtime. What is missing of it is made, as a directory like the volume's own. */
+/**
+ * Returns the path to hand to the runtime. What is missing of the subPath is made, as directories with the mode of the volume's
+ * own. Without mounts, the returned path is checked but may be exchanged by a container before the runtime uses it.
+ */
 export async function prepareSubpath(input: SubpathInput): Promise<string> {
   validateSubpath(input.subPath);
   const root = await realpath(input.volumePath);
-  const wanted = join(root, input.subPath);
-  await makeMissing(root, wanted, (await stat(root)).mode & 0o777);
-  const resolved = await resolveInside(root, wanted, input.subPath);
-  // Without mounts the checked path is all there is: a container of the same pod could exchange a link at the last moment.
-  if (!input.mounter.available) return resolved;
-
-  const handle = await openWithoutLinks(root, resolved);
+  const part = await openSubpath(root, input.subPath, (await stat(root)).mode & 0o777);
   try {
-    const info = await handle.stat();
-    await prepareTarget(input.target, info, input.mounter);
-    await input.mounter.bind(`/proc/${process.pid}/fd/${handle.fd}`, input.target);
+    if (!input.mounter.available) return part.path;
+    await prepareTarget(input.target, await part.handle.stat(), input.mounter);
+    await input.mounter.bind(`/proc/${process.pid}/fd/${part.handle.fd}`, input.target);
     return input.target;
   } finally {
-    await handle.close();
+    await part.handle.close();
   }
 }
 
-/** Makes the directories that are missing below what is there already; nothing is made outside of the volume. */
-async function makeMissing(root: string, wanted: string, mode: number): Promise<void> {
-  let existing = wanted;
-  const missing: string[] = [];
-  for (;;) {
-    try {
-      await stat(existing);
-      break;
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== 'ENOENT' || existing === root) throw err;
-      missing.unshift(existing);
-      existing = dirname(existing);
-    }
-  }
-  const base = await resolveInside(root, existing, relative(root, wanted));
-  if (missing.length === 0) return;
-  await mkdir(join(base, relative(existing, wanted)), { recursive: true, mode });
-}
-
-async function resolveInside(root: string, path: string, subPath: string): Promise<string> {
-  const resolved = await realpath(path);
-  if (resolved !== root && !resolved.startsWith(root === sep ? sep : root + sep)) {
+/** Opens the subPath, with the links of its existing part resolved. Makes the directories that are missing. */
+async function openSubpath(root: string, subPath: string, mode: number): Promise<Place> {
+  const wanted = names(subPath);
+  const { existing, count } = await resolveExisting(root, wanted);
+  if (existing !== root && !existing.startsWith(root === sep ? sep : root + sep)) {
     throw new Error(`subpath "${subPath}" not within volume path "${root}"`);
   }
-  return resolved;
+  let place = await openRoot(root);
+  const descend = async (open: (parent: Place) => Promise<Place>): Promise<void> => {
+    const parent = place;
+    place = await open(parent);
+    await parent.handle.close();
+  };
+  try {
+    for (const name of names(relative(root, existing))) await descend((parent) => openBelow(parent, name));
+    for (const name of wanted.slice(count)) await descend((parent) => openOrMakeDirectory(parent, name, mode));
+    return place;
+  } catch (err) {
+    await place.handle.close();
+    throw err;
+  }
 }
 
-/** Opens each part of the path relative to the one before, refusing links: what is opened is what was checked. */
-async function openWithoutLinks(root: string, path: string): Promise<FileHandle> {
-  let handle = await open(root, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  for (const part of relative(root, path)
-    .split(sep)
-    .filter((name) => name !== '')) {
+/** The longest beginning of the path that exists, resolved, and the number of its names. */
+async function resolveExisting(
+  root: string,
+  wanted: readonly string[],
+): Promise<{ readonly existing: string; readonly count: number }> {
+  for (let count = wanted.length; ; count--) {
     try {
-      const next = await open(
-        `/proc/self/fd/${handle.fd}/${part}`,
-        constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-      );
-      await handle.close();
-      handle = next;
+      return { existing: await realpath(join(root, ...wanted.slice(0, count))), count };
     } catch (err) {
-      await handle.close();
-      throw err;
+      if ((err as NodeJS.ErrnoException).code !== 'ENOENT' || count === 0) throw err;
     }
   }
-  return handle;
+}
+
+function names(path: string): string[] {
+  return path.split('/').filter((name) => name !== '' && name !== '.');
 }
 
 async function prepareTarget(target: string, info: Stats, mounter: Mounter): Promise<void> {
   for (const mounted of await mounter.mountsBelow(target)) await mounter.unmount(mounted);
   await mkdir(dirname(target), { recursive: true, mode: 0o750 });
-  await rm(target, { recursive: true, force: true });
+  await removeTree(target);
   if (info.isDirectory()) await mkdir(target, { mode: 0o750 });
-  else await writeFile(target, '', { mode: 0o640 });
+  else await writeFile(target, '', { mode: 0o640, flag: 'wx' });
 }

@@ -8,7 +8,7 @@ import { systemClock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
 import type { ObjectSource } from '../objects.ts';
 import { makeContainer, makePod } from '../testing/make-pod.ts';
-import type { ConfigMap, Pod, Secret, Volume } from '../types.ts';
+import type { ConfigMap, Container, Pod, Secret, Volume } from '../types.ts';
 import { writeAtomically } from './atomic-writer.ts';
 import { checkHostPath } from './host-path.ts';
 import { noMounter, parseMountPoints, systemMounter, type Mounter } from './mounter.ts';
@@ -285,18 +285,20 @@ describe('volumes of API objects', () => {
 });
 
 describe('the atomic writer', () => {
-  const payload = (files: Readonly<Record<string, string>>) =>
-    new Map(Object.entries(files).map(([path, text]) => [path, { data: Buffer.from(text), mode: 0o644 }]));
+  const write = (files: Readonly<Record<string, string>>): Promise<boolean> => {
+    const payload = new Map(Object.entries(files).map(([path, text]) => [path, { data: Buffer.from(text), mode: 0o644 }]));
+    return writeAtomically({ directory: root, payload, stamp: 'now' });
+  };
 
   test('leaves what is as it should be', async () => {
-    expect(await writeAtomically(root, payload({ a: '1', 'b/c': '2' }), 'now')).toBe(true);
-    expect(await writeAtomically(root, payload({ a: '1', 'b/c': '2' }), 'now')).toBe(false);
-    expect(await writeAtomically(root, payload({ a: '1' }), 'now')).toBe(true);
+    expect(await write({ a: '1', 'b/c': '2' })).toBe(true);
+    expect(await write({ a: '1', 'b/c': '2' })).toBe(false);
+    expect(await write({ a: '1' })).toBe(true);
     expect((await readdir(root)).filter((name) => !name.startsWith('..'))).toEqual(['a']);
   });
 
   test.each(['/abs', '../up', 'a/../../up', '..data', ''])('refuses the path %j', async (path) => {
-    await expect(writeAtomically(root, payload({ [path]: 'x' }), 'now')).rejects.toThrow('invalid path');
+    await expect(write({ [path]: 'x' })).rejects.toThrow('invalid path');
     expect(await readdir(root)).toEqual([]);
   });
 });
@@ -357,6 +359,37 @@ test('mount points are read with their escapes', () => {
   expect(parseMountPoints('22 1 0:20 / /with\\040blank rw - tmpfs tmpfs rw\n23 1 0:21 / /plain rw - ext4 /dev/sda rw\n')).toEqual(
     ['/with blank', '/plain'],
   );
+});
+
+describe.skipIf(process.getuid?.() !== 0)('a service account token (needs root)', () => {
+  const token = { projected: { sources: [{ serviceAccountToken: { path: 'token' } }], defaultMode: 0o644 } };
+  const main = (runAsUser?: number): Container =>
+    makeContainer('main', {
+      volumeMounts: [{ name: 'data', mountPath: '/data' }],
+      ...(runAsUser !== undefined && { securityContext: { runAsUser } }),
+    });
+  // As upstream's tests of projected tokens have them: test/e2e/auth/service_accounts.go, "mounts a token with …".
+  test.each<[string, Partial<Pod['spec']>, number, number, number]>([
+    ['no user and no group', { containers: [main()] }, 0o644, 0, 0],
+    ['the pod’s user', { containers: [main()], securityContext: { runAsUser: 1000 } }, 0o600, 1000, 0],
+    ['a common user of the containers', { containers: [main(1000), main(1000)] }, 0o600, 1000, 0],
+    ['containers of different users', { containers: [main(1000), main(1001)] }, 0o644, 0, 0],
+    ['a container without a user', { containers: [main(1000), main()] }, 0o644, 0, 0],
+    ['an init container of another user', { containers: [main(1000)], initContainers: [main(1001)] }, 0o644, 0, 0],
+    ['a group', { containers: [main()], securityContext: { fsGroup: 10_000 } }, 0o640, 0, 10_000],
+    ['a user and a group', { containers: [main()], securityContext: { runAsUser: 1000, fsGroup: 10_000 } }, 0o640, 1000, 10_000],
+  ])('of a pod with %s', async (_, spec, mode, uid, gid) => {
+    const volumes = manager();
+    const pod = podWith(token, spec);
+    const path = join(await mount(pod, volumes), 'token');
+    const info = await stat(path);
+    expect([(info.mode & 0o777).toString(8), info.uid, info.gid]).toEqual([mode.toString(8), uid, gid]);
+    // A second look finds nothing to write.
+    const before = await readlink(join(path, '../..data'));
+    volumes.markStale('uid-1');
+    await mount(pod, volumes);
+    expect(await readlink(join(path, '../..data'))).toBe(before);
+  });
 });
 
 test.skipIf(process.getuid?.() !== 0)('fsGroup gives the files to the group (needs root)', async () => {

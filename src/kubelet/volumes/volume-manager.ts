@@ -1,9 +1,10 @@
 // The volumes of the pods on this node: makes them before a pod's containers start, keeps those that show API objects up to
 // date, and removes them with the pod. They are under <root>/pods/<uid>/volumes/kubernetes.io~<plugin>/<name>.
 
-import { chmod, mkdir, rm } from 'node:fs/promises';
+import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../machinery/clock.ts';
+import { removeTree } from '../../machinery/files/directory.ts';
 import type { Logger } from '../../machinery/log.ts';
 import { parseQuantity } from '../../machinery/quantity.ts';
 import { podDir } from '../paths.ts';
@@ -130,7 +131,7 @@ export class VolumeManager {
     // Anything still mounted would be emptied: better to leave the directory for the next try.
     const left = await mounter.mountsBelow(directory);
     if (left.length > 0) throw new Error(`still mounted: ${left.join(', ')}`);
-    await rm(directory, { recursive: true, force: true });
+    await removeTree(directory);
   }
 
   async #setUp(pod: Pod, volume: Volume, context: PayloadContext): Promise<string> {
@@ -153,9 +154,13 @@ export class VolumeManager {
       // Secrets are kept off the disk where that is possible.
       if (plugin === 'secret' || plugin === 'projected') await this.#ensureTmpfs(directory, { mode: 0o1777 });
       const stamp = new Date(this.#config.clock.now()).toISOString().slice(0, 19).replace(/[-:T]/g, '_');
-      await writeAtomically(directory, payload, stamp);
       const group = pod.spec.securityContext?.fsGroup;
-      if (group !== undefined) await setVolumeGroup(directory, group, true);
+      await writeAtomically({
+        directory,
+        payload,
+        stamp,
+        ...(group !== undefined && { setPermissions: () => setVolumeGroup(directory, group, true) }),
+      });
     }
     return directory;
   }

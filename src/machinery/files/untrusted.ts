@@ -30,10 +30,12 @@ export type FileType = 'regular file' | 'named pipe' | 'directory';
 /** The file is there, but is not of the type that is wanted. */
 export class FileTypeError extends Error {
   readonly code = 'EFTYPE';
+  readonly actual: string;
 
   constructor(path: string, actual: string, wanted: FileType) {
     super(`${path} is a ${actual}, not a ${wanted}`);
     this.name = 'FileTypeError';
+    this.actual = actual;
   }
 }
 
