@@ -39,6 +39,7 @@ import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers.ts';
 import { ProbeManager } from './probes/probe-manager.ts';
 import { ProbeRunner } from './probes/probe-runner.ts';
+import { withDeadlines } from './runtime/deadlines.ts';
 import { ContainerKiller } from './runtime/kill.ts';
 import { isRunning, type RuntimePodStatus } from './runtime/pod-status.ts';
 import { amountOf, qosClass } from './runtime/resources.ts';
@@ -85,7 +86,8 @@ export class Kubelet {
     this.#config = config;
     this.#clock = config.clock;
     this.#logger = config.logger.with({ component: 'kubelet', node: config.nodeName });
-    this.#runtime = config.runtime;
+    // A simulated runtime, whose node writes no files, is in memory: it always answers.
+    this.#runtime = config.hostFiles === false ? config.runtime : withDeadlines(config.runtime, config.clock);
     this.#recorder = new EventRecorder({
       client: config.client,
       clock: config.clock,

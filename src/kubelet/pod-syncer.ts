@@ -217,7 +217,11 @@ export class KubeletPodSyncer implements PodSyncer {
     const { clock, events, objects, token, downward, volumes } = this.#config;
     const uid = podUid(pod);
     try {
-      const mounted = await volumes.mount(pod, { objects: untilAbortedObjects(objects, signal), token, downward: downward() });
+      const mounted = await volumes.mount(pod, {
+        objects: untilAbortedObjects(objects, signal),
+        token: (request) => untilAborted(token(request), signal),
+        downward: downward(),
+      });
       this.#volumeBackoff.reset(uid);
       return { volumes: mounted };
     } catch (err) {

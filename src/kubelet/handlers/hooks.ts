@@ -4,7 +4,8 @@ import type { RuntimeService } from '../../cri/index.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import { quote } from '../../machinery/go-format.ts';
 import type { Container, LifecycleHandler, Pod } from '../types.ts';
-import { actionUrl, httpGet } from './network.ts';
+import { actionTarget, BodyError, httpGet } from './network.ts';
+import { untilAborted } from './timeout.ts';
 
 export interface HookRunnerConfig {
   readonly runtime: RuntimeService;
@@ -14,7 +15,7 @@ export interface HookRunnerConfig {
   readonly podNetwork: boolean;
 }
 
-/** A hook that failed; the message is for whoever owns the pod. */
+/** A hook that failed; the message is for the pod's owner. */
 export class HookError extends Error {}
 
 export class HookRunner {
@@ -24,7 +25,10 @@ export class HookRunner {
     this.#config = config;
   }
 
-  /** Rejects with HookError, or with the signal's reason. */
+  /**
+   * Runs a hook to its end. Rejects with HookError, or with the signal's reason: a postStart hook has no deadline of its own, as
+   * upstream, but ends when its pod is to go; a preStop hook has the pod's grace period.
+   */
   async run(
     pod: Pod,
     container: Container,
@@ -40,14 +44,12 @@ export class HookRunner {
     } else if (handler.httpGet !== undefined) {
       if (!this.#config.podNetwork) return;
       try {
-        const answer = await httpGet(
-          actionUrl(handler.httpGet, container, podIP),
-          handler.httpGet,
-          this.#config.userAgent,
-          signal,
-        );
-        if (answer.statusCode >= 400) throw new Error(`HTTP status code ${answer.statusCode}`);
+        // As upstream: any response will do, whatever its status.
+        await httpGet(actionTarget(handler.httpGet, container, podIP), handler.httpGet, this.#config.userAgent, signal);
       } catch (err) {
+        if (signal.aborted) throw err;
+        // The peer has answered; nobody reads what it says.
+        if (err instanceof BodyError) return;
         throw new HookError(`HTTP lifecycle hook (${handler.httpGet.path ?? ''}) ${place} failed - error: ${messageOf(err)}`, {
           cause: err,
         });
@@ -59,7 +61,10 @@ export class HookRunner {
   async #exec(containerId: string, command: readonly string[], failure: string, signal: AbortSignal): Promise<void> {
     let output = '';
     try {
-      const result = await this.#config.runtime.execSync(containerId, command, { signal, timeoutMs: 2 ** 31 - 1 });
+      const result = await untilAborted(
+        this.#config.runtime.execSync(containerId, command, { signal, timeoutMs: 2 ** 31 - 1 }),
+        signal,
+      );
       output = Buffer.concat([result.stdout, result.stderr]).toString('utf8');
       if (result.exitCode === 0) return;
       throw new Error(`command '${command.join(' ')}' exited with ${result.exitCode}: ${output}`);

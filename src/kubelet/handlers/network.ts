@@ -1,8 +1,14 @@
-// HTTP and TCP calls to a pod, for probes and lifecycle hooks. Errors carry the words that Kubernetes' users know.
+// HTTP and TCP calls to a pod, for probes and lifecycle hooks. The peer is the pod, or a host that its spec names: it may
+// answer anything, or nothing. Each call settles when its signal aborts, whatever the peer does. Errors carry the words that
+// Kubernetes' users know, which are those of Go's net/http.
 
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import type { LookupAddress, LookupOptions } from 'node:dns';
+import { lookup } from 'node:dns/promises';
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { connect } from 'node:net';
+import { connect, isIP, type LookupFunction } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { bounded } from '../../machinery/files/untrusted.ts';
 import type { Container, HTTPGetAction } from '../types.ts';
 
 export interface HttpAnswer {
@@ -13,8 +19,27 @@ export interface HttpAnswer {
 
 export class NetworkError extends Error {}
 
+/** The peer began to answer, and did not end. */
+export class BodyError extends Error {}
+
+/** What is asked for: as in Go, the text of the URL always has the port that the action names. */
+export interface Target {
+  readonly scheme: string;
+  /** Without brackets. */
+  readonly host: string;
+  readonly port: number;
+  /** Path and query, as they are sent. */
+  readonly path: string;
+  readonly text: string;
+}
+
 const MAX_BODY_BYTES = 10 * 1024;
 const MAX_REDIRECTS = 10;
+const MAX_HEADER_BYTES = 1024 * 1024;
+/** As Go's client: more 1xx responses are an error. */
+const MAX_INFORMATIONAL = 5;
+/** Statuses that Go's client follows. Other 3xx are answers. */
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** A port's number: given, or that of the container's port of this name. Throws if there is none. */
 export function resolvePort(port: number | string, container: Container): number {
@@ -30,28 +55,58 @@ function namedPort(name: string, container: Container): number {
   throw new NetworkError(`couldn't find port: ${name} in container ${container.name}`);
 }
 
-/** The URL that an httpGet action asks for; `podIP` unless it names a host. */
-export function actionUrl(action: HTTPGetAction, container: Container, podIP: string): URL {
+/** What an httpGet action asks for; from `podIP` unless it names a host. */
+export function actionTarget(action: HTTPGetAction, container: Container, podIP: string): Target {
   const host = action.host !== undefined && action.host !== '' ? action.host : podIP;
   const port = resolvePort(action.port, container);
   const scheme = (action.scheme ?? 'HTTP').toLowerCase();
-  const path = action.path ?? '';
-  return new URL(`${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}${path.startsWith('/') ? '' : '/'}${path}`);
+  return makeTarget(scheme, host, port, action.path ?? '');
 }
 
-/** GETs it, following redirects on the same host. Rejects with NetworkError; aborting the signal is a timeout. */
-export async function httpGet(url: URL, action: HTTPGetAction, userAgent: string, signal: AbortSignal): Promise<HttpAnswer> {
-  let target = url;
-  for (let redirects = 0; ; redirects++) {
-    const answer = await getOnce(target, requestHeaders(action, userAgent), signal);
+function makeTarget(scheme: string, host: string, port: number, path: string): Target {
+  const wanted = (path.split('#')[0] ?? '').replace(/[\ud800-\udfff]/gu, '\ufffd').replace(/[^\x21-\x7e]/gu, encodeURIComponent);
+  const prefix = `${scheme}://${address(host, port)}`;
+  // A URL without a path is written so, and asked for as '/'.
+  const text = wanted === '' || wanted.startsWith('/') || wanted.startsWith('?') ? prefix + wanted : `${prefix}/${wanted}`;
+  return { scheme, host, port, path: wanted.startsWith('/') ? wanted : `/${wanted}`, text };
+}
+
+/**
+ * GETs it, following redirects on the same host. A redirect to another host is the answer. Rejects with NetworkError, with
+ * BodyError if the body does not come to its end, or with the signal's reason.
+ */
+export async function httpGet(
+  target: Target,
+  action: HTTPGetAction,
+  userAgent: string,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
+  let current = target;
+  for (let redirects = 1; ; redirects++) {
+    const answer = await getOnce(current, requestHeaders(action, userAgent), signal);
     const { location } = answer;
-    if (location === undefined || answer.statusCode < 300 || answer.statusCode >= 400) return answer;
-    const next = new URL(location, target);
+    if (location === undefined || !REDIRECTS.has(answer.statusCode)) return answer;
+    const next = redirectTarget(location, current);
     // Elsewhere is not what was asked about: that it redirects is answer enough.
-    if (next.hostname !== target.hostname) return answer;
-    if (redirects >= MAX_REDIRECTS) throw new NetworkError(`Get "${next.href}": stopped after ${MAX_REDIRECTS} redirects`);
-    target = next;
+    if (next.host !== target.host) return answer;
+    if (redirects >= MAX_REDIRECTS) throw new NetworkError(`Get "${location}": stopped after ${MAX_REDIRECTS} redirects`);
+    current = next;
   }
+}
+
+function redirectTarget(location: string, from: Target): Target {
+  let url: URL;
+  try {
+    url = new URL(location, from.text);
+  } catch (err) {
+    throw new NetworkError(`Get "${from.text}": failed to parse Location header ${JSON.stringify(location)}`, { cause: err });
+  }
+  const scheme = url.protocol.slice(0, -1);
+  if (scheme !== 'http' && scheme !== 'https')
+    throw new NetworkError(`Get "${url.href}": unsupported protocol scheme "${scheme}"`);
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const port = url.port === '' ? (scheme === 'https' ? 443 : 80) : Number(url.port);
+  return { ...makeTarget(scheme, host, port, url.pathname + url.search), text: url.href };
 }
 
 function requestHeaders(action: HTTPGetAction, userAgent: string): Record<string, string | string[]> {
@@ -72,14 +127,21 @@ function requestHeaders(action: HTTPGetAction, userAgent: string): Record<string
 }
 
 function getOnce(
-  url: URL,
+  target: Target,
   headers: Record<string, string | string[]>,
   signal: AbortSignal,
 ): Promise<HttpAnswer & { readonly location: string | undefined }> {
   return new Promise((resolve, reject) => {
-    const fail = (err: unknown): void =>
-      reject(new NetworkError(`Get "${url.href}": ${describeFailure(err, url, signal)}`, { cause: err }));
+    const fail = (message: string, cause?: unknown): void =>
+      reject(new NetworkError(`Get "${target.text}": ${message}`, { cause }));
+    let responded = false;
+    const failed = (err: Error): void => {
+      if (signal.aborted) reject(signal.reason as Error);
+      else if (responded) reject(new BodyError(describeFailure(err), { cause: err }));
+      else fail(describeFailure(err, target), err);
+    };
     const onResponse = (response: IncomingMessage): void => {
+      responded = true;
       const chunks: Buffer[] = [];
       let size = 0;
       const finish = (): void => {
@@ -95,43 +157,94 @@ function getOnce(
         }
       });
       response.on('end', finish);
-      response.on('error', fail);
+      response.on('error', failed);
+      response.on('close', () => reject(new BodyError('unexpected EOF')));
     };
-    const options = { headers, signal, agent: false as const };
-    // A probe asks whether something answers, not who: certificates are not checked, as on every Kubernetes node.
-    const request =
-      url.protocol === 'https:'
-        ? httpsRequest(url, { ...options, rejectUnauthorized: false }, onResponse)
-        : httpRequest(url, options, onResponse);
-    request.on('error', fail);
-    request.end();
+    const { scheme, host, port, path } = target;
+    const options: RequestOptions = {
+      host,
+      port,
+      path,
+      headers,
+      signal,
+      agent: false,
+      lookup: boundedLookup,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    };
+    try {
+      // A probe asks whether something answers, not who: certificates are not checked, as on every Kubernetes node.
+      const request =
+        scheme === 'https'
+          ? httpsRequest({ ...options, rejectUnauthorized: false }, onResponse)
+          : httpRequest(options, onResponse);
+      let informational = 0;
+      request.on('information', () => {
+        informational++;
+        if (informational <= MAX_INFORMATIONAL) return;
+        fail('net/http: HTTP/1.x transport connection broken: too many 1xx informational responses');
+        request.destroy();
+      });
+      // 101, and whatever else Node takes for a change of protocol: an answer like others, without a body.
+      request.on('upgrade', (response: IncomingMessage, socket: Duplex) => {
+        socket.destroy();
+        resolve({ statusCode: response.statusCode ?? 0, body: '', location: response.headers.location });
+      });
+      request.on('error', failed);
+      request.on('close', () => {
+        if (!responded) fail('EOF');
+      });
+      request.end();
+    } catch (err) {
+      // Node checks what it is to send: a header's value may have characters that it does not allow.
+      fail((err as Error).message, err);
+    }
   });
 }
 
-/** Resolves when a connection could be made. Rejects with NetworkError. */
+/** Resolves when a connection could be made. Rejects with NetworkError, or with the signal's reason. */
 export function tcpConnect(host: string, port: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const url = { hostname: host, port: String(port) };
-    const socket = connect({ host, port });
+    const socket = connect({ host, port, lookup: boundedLookup });
     const onAbort = (): void => {
       socket.destroy();
-      reject(new NetworkError(`dial tcp ${address(host, port)}: i/o timeout`));
+      reject(signal.reason as Error);
     };
     signal.addEventListener('abort', onAbort, { once: true });
-    socket.once('connect', () => {
+    if (signal.aborted) onAbort();
+    socket.on('connect', () => {
       signal.removeEventListener('abort', onAbort);
       socket.destroy();
       resolve();
     });
-    socket.once('error', (err) => {
+    socket.on('error', (err) => {
       signal.removeEventListener('abort', onAbort);
-      reject(new NetworkError(describeFailure(err, url, signal), { cause: err }));
+      reject(new NetworkError(describeFailure(err, { host, port }), { cause: err }));
     });
   });
 }
 
-function address(host: string, port: number | string): string {
-  return host.includes(':') && !host.startsWith('[') ? `[${host}]:${port}` : `${host}:${port}`;
+/** getaddrinfo(3) keeps a thread of libuv's pool while the name server is silent, and the pod's spec chooses the name. */
+const boundedLookup: LookupFunction = (hostname, options, callback) => {
+  void (async () => {
+    let found: readonly LookupAddress[];
+    try {
+      found = isIP(hostname) === 0 ? await resolveName(hostname, options) : [{ address: hostname, family: isIP(hostname) }];
+    } catch (err) {
+      callback(err as NodeJS.ErrnoException, '');
+      return;
+    }
+    if (options.all === true) callback(null, [...found]);
+    else callback(null, found[0]?.address ?? '', found[0]?.family);
+  })();
+};
+
+function resolveName(hostname: string, { family, hints }: LookupOptions): Promise<LookupAddress[]> {
+  const options = { ...(family !== undefined && { family }), ...(hints !== undefined && { hints }) };
+  return bounded(`look up ${hostname}`, () => lookup(hostname, { ...options, all: true }));
+}
+
+export function address(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 const SYSTEM_WORDS: Readonly<Record<string, string>> = {
@@ -141,11 +254,15 @@ const SYSTEM_WORDS: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'connect: connection timed out',
 };
 
-function describeFailure(err: unknown, url: { readonly hostname: string; readonly port: string }, signal: AbortSignal): string {
-  if (signal.aborted) return 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
-  const { code, message } = err as NodeJS.ErrnoException;
-  if (code === 'ENOTFOUND') return `dial tcp: lookup ${url.hostname}: no such host`;
+/** `target` is given while a connection is made. */
+function describeFailure(err: unknown, target?: { readonly host: string; readonly port: number }): string {
+  const { code = '', message } = err as NodeJS.ErrnoException;
+  if (code === 'ENOTFOUND' && target !== undefined) return `dial tcp: lookup ${target.host}: no such host`;
+  // Node's words for a connection that was closed before there was a response.
+  if (message === 'socket hang up') return 'EOF';
   if (code === 'ECONNRESET') return 'read: connection reset by peer';
-  const words = code === undefined ? undefined : SYSTEM_WORDS[code];
-  return words === undefined ? message : `dial tcp ${address(url.hostname, url.port)}: ${words}`;
+  if (code === 'HPE_HEADER_OVERFLOW') return `net/http: server response headers exceeded ${MAX_HEADER_BYTES} bytes; aborted`;
+  if (code.startsWith('HPE_')) return 'net/http: HTTP/1.x transport connection broken: malformed HTTP response';
+  const words = Object.hasOwn(SYSTEM_WORDS, code) ? SYSTEM_WORDS[code] : undefined;
+  return words === undefined || target === undefined ? message : `dial tcp ${address(target.host, target.port)}: ${words}`;
 }

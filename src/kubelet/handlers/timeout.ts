@@ -1,8 +1,19 @@
-// A signal that aborts after a time, or with another signal.
+// Deadlines. A wait on a peer or a runtime ends at its deadline even if the other side, or the code that talks to it, never does.
 
 import type { Clock } from '../../machinery/clock.ts';
 
-/** Runs `work` with a signal that aborts when `timeoutMs` have gone by or `signal` aborts. */
+/** The deadline has passed. */
+export class TimeoutError extends Error {
+  constructor() {
+    super('timed out');
+    this.name = 'TimeoutError';
+  }
+}
+
+/**
+ * Runs `work` with a signal that aborts when `timeoutMs` have gone by or `signal` aborts. Rejects at that moment, with
+ * TimeoutError or the signal's reason, whether or not `work` heeds its signal; its result is then dropped.
+ */
 export async function withTimeout<T>(
   clock: Clock,
   timeoutMs: number,
@@ -10,12 +21,12 @@ export async function withTimeout<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
-  const timer = clock.setTimer(timeoutMs, () => controller.abort(new Error('timed out')));
+  const timer = clock.setTimer(timeoutMs, () => controller.abort(new TimeoutError()));
   const onAbort = (): void => controller.abort(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
   if (signal?.aborted === true) onAbort();
   try {
-    return await work(controller.signal);
+    return await untilAborted(work(controller.signal), controller.signal);
   } finally {
     timer.cancel();
     signal?.removeEventListener('abort', onAbort);

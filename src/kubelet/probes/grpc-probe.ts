@@ -1,6 +1,13 @@
 // Asks a server of gRPC whether it serves: the standard health service, https://github.com/grpc/grpc/blob/master/doc/health-checking.md
 
-import { type Client, credentials, makeGenericClientConstructor, type ServiceError, status } from '@grpc/grpc-js';
+import {
+  type Client,
+  connectivityState,
+  credentials,
+  makeGenericClientConstructor,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
 import { NetworkError } from '../handlers/network.ts';
 
 const SERVING = 1;
@@ -39,8 +46,17 @@ const HealthClient = makeGenericClientConstructor(
   'Health',
 );
 
-/** Resolves if the service says that it serves. Rejects with a NetworkError that says what is wrong, or with the signal's reason. */
-export async function grpcHealth(address: string, service: string, userAgent: string, signal: AbortSignal): Promise<void> {
+/**
+ * Resolves if the service says that it serves. `onConnected` is called if there is a connection when the signal aborts. Rejects with a NetworkError
+ * that says what is wrong, or with the signal's reason.
+ */
+export async function grpcHealth(
+  address: string,
+  service: string,
+  userAgent: string,
+  signal: AbortSignal,
+  onConnected: () => void = () => undefined,
+): Promise<void> {
   const client: Client = new HealthClient(address, credentials.createInsecure(), {
     'grpc.primary_user_agent': userAgent,
     'grpc.enable_retries': 0,
@@ -58,7 +74,10 @@ export async function grpcHealth(address: string, service: string, userAgent: st
           else reject(signal.aborted ? (signal.reason as Error) : new NetworkError(problem(address, error)));
         },
       );
-      const give = (): void => call.cancel();
+      const give = (): void => {
+        if (client.getChannel().getConnectivityState(false) === connectivityState.READY) onConnected();
+        call.cancel();
+      };
       signal.addEventListener('abort', give, { once: true });
       if (signal.aborted) give();
     });

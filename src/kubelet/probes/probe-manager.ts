@@ -161,9 +161,19 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
   #report(instance: Instance, container: Container, type: ProbeType, outcome: ProbeOutcome): void {
     if (outcome.result === 'success') return;
     const title = type.charAt(0).toUpperCase() + type.slice(1);
+    if (outcome.result === 'warning') {
+      this.#config.events.container(
+        instance.pod,
+        container,
+        'Warning',
+        'ProbeWarning',
+        `${title} probe warning: ${outcome.message}`,
+      );
+      return;
+    }
     const words =
       outcome.result === 'error'
-        ? `${title} probe errored and resulted in unknown state: ${outcome.message}`
+        ? `${title} probe errored and resulted in ${outcome.state ?? 'unknown'} state: ${outcome.message}`
         : `${title} probe failed: ${outcome.message}`;
     this.#config.logger.debug('probe failed', { pod: describePod(instance.pod), container: container.name, probe: type });
     this.#config.events.container(instance.pod, container, 'Warning', 'Unhealthy', words);

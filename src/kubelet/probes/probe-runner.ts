@@ -2,17 +2,20 @@
 
 import { isCriError, type RuntimeService } from '../../cri/index.ts';
 import type { Clock } from '../../machinery/clock.ts';
+import { formatDuration } from '../../machinery/duration.ts';
 import { quote } from '../../machinery/go-format.ts';
-import { actionUrl, httpGet, NetworkError, resolvePort, tcpConnect } from '../handlers/network.ts';
-import { withTimeout } from '../handlers/timeout.ts';
+import { actionTarget, address, BodyError, httpGet, NetworkError, resolvePort, tcpConnect } from '../handlers/network.ts';
+import { TimeoutError, withTimeout } from '../handlers/timeout.ts';
 import type { Container, Probe } from '../types.ts';
 
 export type ProbeOutcome =
   | { readonly result: 'success' }
+  /** It counts as a success, and its owner should know. */
+  | { readonly result: 'warning'; readonly message: string }
   /** What it found wrong. */
   | { readonly result: 'failure'; readonly message: string }
   /** It could not be run; counts as a failure. */
-  | { readonly result: 'error'; readonly message: string };
+  | { readonly result: 'error'; readonly message: string; readonly state?: 'failure' | 'unknown' };
 
 export interface ProbeTarget {
   readonly container: Container;
@@ -29,6 +32,8 @@ export interface ProbeRunnerConfig {
 }
 
 const SUCCESS: ProbeOutcome = { result: 'success' };
+/** How long a runtime may take to report that a command was killed at its timeout. */
+const EXEC_SLACK_MS = 10_000;
 
 export class ProbeRunner {
   readonly #config: ProbeRunnerConfig;
@@ -56,7 +61,10 @@ export class ProbeRunner {
 
   async #exec(command: readonly string[], target: ProbeTarget, timeoutMs: number, signal: AbortSignal): Promise<ProbeOutcome> {
     try {
-      const result = await this.#config.runtime.execSync(target.containerId, command, { timeoutMs, signal });
+      const { clock, runtime } = this.#config;
+      const result = await withTimeout(clock, timeoutMs + EXEC_SLACK_MS, signal, (expired) =>
+        runtime.execSync(target.containerId, command, { timeoutMs, signal: expired }),
+      );
       if (result.exitCode === 0) return SUCCESS;
       return {
         result: 'failure',
@@ -65,7 +73,7 @@ export class ProbeRunner {
           .toString('utf8'),
       };
     } catch (err) {
-      if (!isCriError(err, 'DeadlineExceeded')) throw err;
+      if (!isCriError(err, 'DeadlineExceeded') && !(err instanceof TimeoutError)) throw err;
       const seconds = Math.round(timeoutMs / 1000);
       return { result: 'failure', message: `command timed out: ${quote(command.join(' '))} timed out after ${seconds}s` };
     }
@@ -74,12 +82,21 @@ export class ProbeRunner {
   async #http(probe: Probe, target: ProbeTarget, timeoutMs: number, signal: AbortSignal): Promise<ProbeOutcome> {
     const action = probe.httpGet;
     if (action === undefined) return SUCCESS;
-    const url = actionUrl(action, target.container, target.podIP);
-    const answer = await withTimeout(this.#config.clock, timeoutMs, signal, (expired) =>
-      httpGet(url, action, this.#config.userAgent, expired),
-    );
-    if (answer.statusCode >= 200 && answer.statusCode < 400) return SUCCESS;
-    return { result: 'failure', message: `HTTP probe failed with statuscode: ${answer.statusCode}` };
+    const wanted = actionTarget(action, target.container, target.podIP);
+    try {
+      const { statusCode, body } = await withTimeout(this.#config.clock, timeoutMs, signal, (expired) =>
+        httpGet(wanted, action, this.#config.userAgent, expired),
+      );
+      if (statusCode >= 200 && statusCode < 300) return SUCCESS;
+      if (statusCode >= 300 && statusCode < 400)
+        return { result: 'warning', message: `Probe terminated redirects, Response body: ${body}` };
+      return { result: 'failure', message: `HTTP probe failed with statuscode: ${statusCode}` };
+    } catch (err) {
+      if (err instanceof BodyError) return { result: 'error', message: err.message, state: 'failure' };
+      if (!(err instanceof TimeoutError)) throw err;
+      const words = 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
+      return { result: 'failure', message: `Get "${wanted.text}": ${words}` };
+    }
   }
 
   async #grpc(
@@ -88,19 +105,34 @@ export class ProbeRunner {
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<ProbeOutcome> {
-    const host = target.podIP.includes(':') ? `[${target.podIP}]` : target.podIP;
+    const peer = address(target.podIP, port);
     // Few pods have such probes, and the library is large.
     const { grpcHealth } = await import('./grpc-probe.ts');
-    await withTimeout(this.#config.clock, timeoutMs, signal, (expired) =>
-      grpcHealth(`${host}:${port}`, service ?? '', this.#config.userAgent, expired),
-    );
-    return SUCCESS;
+    let connected = false;
+    try {
+      await withTimeout(this.#config.clock, timeoutMs, signal, (expired) =>
+        grpcHealth(peer, service ?? '', this.#config.userAgent, expired, () => (connected = true)),
+      );
+      return SUCCESS;
+    } catch (err) {
+      if (!(err instanceof TimeoutError)) throw err;
+      const within = `within ${formatDuration(timeoutMs)}`;
+      const message = connected
+        ? `timeout: health rpc did not complete ${within}`
+        : `timeout: failed to connect service ${quote(peer)} ${within}: context deadline exceeded`;
+      return { result: 'failure', message };
+    }
   }
 
   async #tcp(probe: Probe, target: ProbeTarget, timeoutMs: number, signal: AbortSignal): Promise<ProbeOutcome> {
     const host = probe.tcpSocket?.host ?? target.podIP;
     const port = resolvePort(probe.tcpSocket?.port ?? 0, target.container);
-    await withTimeout(this.#config.clock, timeoutMs, signal, (expired) => tcpConnect(host, port, expired));
-    return SUCCESS;
+    try {
+      await withTimeout(this.#config.clock, timeoutMs, signal, (expired) => tcpConnect(host, port, expired));
+      return SUCCESS;
+    } catch (err) {
+      if (!(err instanceof TimeoutError)) throw err;
+      return { result: 'failure', message: `dial tcp ${address(host, port)}: i/o timeout` };
+    }
   }
 }

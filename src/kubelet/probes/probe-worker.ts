@@ -60,7 +60,7 @@ export class ProbeWorker {
     }
     if (signal.aborted) return;
     this.#config.onOutcome(outcome);
-    this.#count(outcome.result === 'success' ? 'success' : 'failure');
+    this.#count(outcome.result === 'success' || outcome.result === 'warning' ? 'success' : 'failure');
     if (signal.aborted) return;
     // A container that failed is about to be restarted: its next instance has a worker of its own.
     if (type !== 'readiness' && this.#verdict === 'failure') return;

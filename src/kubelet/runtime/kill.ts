@@ -5,7 +5,7 @@ import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
 import type { PodEvents } from '../events.ts';
 import { HookError, type HookRunner } from '../handlers/hooks.ts';
-import { untilAborted, withTimeout } from '../handlers/timeout.ts';
+import { TimeoutError, untilAborted, withTimeout } from '../handlers/timeout.ts';
 import { describePod, type Container, type Pod } from '../types.ts';
 import type { KillReason } from './compute-pod-actions.ts';
 import { podIPs, runningContainers, type ContainerRecord, type RuntimePodStatus } from './pod-status.ts';
@@ -62,9 +62,14 @@ export class ContainerKiller {
         await this.#preStop(request, spec, left(), signal);
       }
     }
-    if (request.turn !== undefined && left() > 0) {
-      await withTimeout(clock, left(), signal, (expired) => Promise.race([request.turn, whenAborted(expired)]));
-      signal.throwIfAborted();
+    const { turn } = request;
+    if (turn !== undefined && left() > 0) {
+      try {
+        await withTimeout(clock, left(), signal, () => turn);
+      } catch (err) {
+        // The containers before this one take longer than the grace period: it is stopped all the same.
+        if (!(err instanceof TimeoutError)) throw err;
+      }
     }
     const seconds = Math.max(Math.ceil(left() / 1000), MINIMUM_GRACE_SECONDS);
     try {
@@ -139,13 +144,6 @@ export class ContainerKiller {
       if (err instanceof HookError) events.container(pod, spec, 'Warning', 'FailedPreStopHook', 'PreStopHook failed');
     }
   }
-}
-
-function whenAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 function findSpec(pod: Pod, name: string): Container | undefined {
