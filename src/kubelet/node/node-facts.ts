@@ -8,7 +8,7 @@ import { newQuantity, parseQuantity } from '../../machinery/quantity.ts';
 import type { KubeletConfig } from '../config.ts';
 import type { NodeAddress, ResourceList } from '../types.ts';
 import { machineAddresses, readCapacity, readMachineInfo, type MachineInfo } from './machine.ts';
-import type { NodeFacts } from './node-status.ts';
+import { RUNTIME_CONDITIONS, type NodeFacts } from './node-status.ts';
 
 export interface NodeFactsConfig {
   readonly kubelet: KubeletConfig;
@@ -83,7 +83,7 @@ export class NodeFactsSource {
   /** Asks the runtime how it is. Never rejects: what is wrong is what the node reports. */
   async current(): Promise<NodeFacts> {
     const problems: string[] = [];
-    const images = await this.#askRuntime(problems);
+    const { images, runtimeConditions } = await this.#askRuntime(problems);
     this.#checkPleg(problems);
     return {
       addresses: this.addresses,
@@ -95,10 +95,11 @@ export class NodeFactsSource {
       port: this.#config.port(),
       images,
       problems,
+      runtimeConditions,
     };
   }
 
-  async #askRuntime(problems: string[]): Promise<NodeFacts['images']> {
+  async #askRuntime(problems: string[]): Promise<Required<Pick<NodeFacts, 'images' | 'runtimeConditions'>>> {
     const { runtime, signal, logger } = this.#config;
     try {
       const options = { signal, timeoutMs: RUNTIME_DEADLINE_MS };
@@ -114,11 +115,14 @@ export class NodeFactsSource {
       const networkProblem = problemOf('NetworkReady');
       this.#networkProblem = networkProblem === undefined ? undefined : `container runtime network not ready: ${networkProblem}`;
       if (this.#networkProblem !== undefined) problems.push(this.#networkProblem);
-      return images;
+      const runtimeConditions = conditions
+        .filter(({ type }) => type.startsWith(RUNTIME_CONDITIONS))
+        .map(({ type, status: holds, reason, message }) => ({ type, status: holds ? 'True' : 'False', reason, message }));
+      return { images, runtimeConditions };
     } catch (err) {
       if (!signal.aborted) logger.warn('container runtime does not answer', { err });
       problems.push('container runtime is down');
-      return [];
+      return { images: [], runtimeConditions: [] };
     }
   }
 

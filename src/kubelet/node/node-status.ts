@@ -20,7 +20,12 @@ export interface NodeFacts {
   readonly images: readonly Image[];
   /** Why the node is not ready; none: it is. */
   readonly problems: readonly string[];
+  /** What the runtime reports of itself beyond being ready. Types begin with RUNTIME_CONDITIONS. */
+  readonly runtimeConditions?: readonly BareCondition[];
 }
+
+/** Conditions of our own runtimes that the node shows. Other runtimes have conditions, too, which are not for nodes. */
+export const RUNTIME_CONDITIONS = 'coxswain.dev/';
 
 const MAX_IMAGES = 50;
 const MAX_NAMES_PER_IMAGE = 5;
@@ -32,7 +37,9 @@ export function makeNodeStatus(facts: NodeFacts, previous: NodeStatus | undefine
     addresses: facts.addresses,
     allocatable: facts.allocatable,
     capacity: facts.capacity,
-    conditions: nodeConditions(facts.problems).map((condition) => withTimes(condition, previous, now)),
+    conditions: [...nodeConditions(facts.problems), ...(facts.runtimeConditions ?? [])].map((condition) =>
+      withTimes(condition, previous, now),
+    ),
     daemonEndpoints: { kubeletEndpoint: { Port: facts.port } },
     nodeInfo: {
       ...facts.machine,
@@ -44,7 +51,7 @@ export function makeNodeStatus(facts: NodeFacts, previous: NodeStatus | undefine
   };
 }
 
-type BareCondition = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>;
+export type BareCondition = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>;
 
 function nodeConditions(problems: readonly string[]): readonly BareCondition[] {
   return [
@@ -93,17 +100,25 @@ function comparable(status: NodeStatus): unknown {
   const { addresses, allocatable, capacity, daemonEndpoints, nodeInfo, images } = status;
   const conditions = (status.conditions ?? [])
     .map(({ type, status: value, reason, message }) => ({ type, status: value, reason, message }))
-    .filter(({ type }) => OWNED.has(type))
+    .filter(({ type }) => isOwned(type))
     .toSorted((x, y) => (x.type < y.type ? -1 : 1));
   return { addresses, allocatable, capacity, daemonEndpoints, nodeInfo, images: images ?? [], conditions };
 }
 
 const OWNED: ReadonlySet<string> = new Set(['MemoryPressure', 'DiskPressure', 'PIDPressure', 'Ready']);
+const isOwned = (type: string): boolean => OWNED.has(type) || type.startsWith(RUNTIME_CONDITIONS);
 
 /** The `status` of a strategic merge patch that makes the API's status this one: others' conditions and fields stay. */
 export function nodeStatusPatch(status: NodeStatus, previous: NodeStatus | undefined): Record<string, unknown> {
+  // A condition of another runtime that the node had before.
+  const gone = (previous?.conditions ?? []).filter(
+    ({ type }) => isOwned(type) && !(status.conditions ?? []).some((condition) => condition.type === type),
+  );
   return {
     ...status,
+    ...(gone.length > 0 && {
+      conditions: [...(status.conditions ?? []), ...gone.map(({ type }) => ({ type, $patch: 'delete' }))],
+    }),
     // Merged by type, a list with two addresses of one type (one of each family) would lose one: it is replaced.
     addresses: [...(status.addresses ?? []), { $patch: 'replace' }],
     capacity: replaceMap(previous?.capacity, status.capacity),
@@ -112,6 +127,6 @@ export function nodeStatusPatch(status: NodeStatus, previous: NodeStatus | undef
 }
 
 function replaceMap(before: ResourceList | undefined, after: ResourceList | undefined): Record<string, string | null> {
-  const gone = Object.keys(before ?? {}).filter((key) => !(key in (after ?? {})));
+  const gone = Object.keys(before ?? {}).filter((key) => !Object.hasOwn(after ?? {}, key));
   return { ...after, ...Object.fromEntries(gone.map((key) => [key, null])) };
 }

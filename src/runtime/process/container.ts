@@ -6,6 +6,7 @@ import type { Writable } from 'node:stream';
 import { CriError, toNanoseconds } from '../../cri/index.ts';
 import type { LogStream, StopSignal } from '../../cri/index.ts';
 import type { Clock, Timer } from '../../machinery/clock.ts';
+import type { Logger } from '../../machinery/log.ts';
 import { identify, isAlive, signalProcess } from '../process-identity.ts';
 import type { ProcessIdentity } from '../process-identity.ts';
 import { exitReason } from '../records.ts';
@@ -14,7 +15,7 @@ import { LogWriter } from './log-writer.ts';
 import type { Program } from './requirements.ts';
 import { readExit, readPids } from './state.ts';
 import type { ProcessState } from './state.ts';
-import { launch, readOutput } from './supervisor.ts';
+import { launch, readOutput, type Tools } from './supervisor.ts';
 
 /** How a process ended that nobody saw end, in Kubernetes' words. */
 const UNKNOWN_EXIT = { exitCode: 255, reason: 'Unknown' } as const;
@@ -28,11 +29,15 @@ const KILL_MS = 2000;
 
 export interface ProcessContainerConfig {
   readonly clock: Clock;
+  readonly logger: Logger;
+  readonly tools: Tools;
+  /** Where programs of this process are. */
+  readonly path: string;
   readonly state: ProcessState;
   readonly record: ContainerRecord;
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Called once, after the record says CONTAINER_EXITED and is on disk. */
+  /** Called once, after the record says CONTAINER_EXITED and was written, if that was possible. */
   readonly onExit: (container: ProcessContainer) => void;
 }
 
@@ -42,6 +47,9 @@ export class ProcessContainer {
   readonly cwd: string;
   readonly dir: string;
   readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #tools: Tools;
+  readonly #path: string;
   readonly #state: ProcessState;
   readonly #onExit: (container: ProcessContainer) => void;
   #supervisor: ProcessIdentity | undefined;
@@ -56,8 +64,11 @@ export class ProcessContainer {
   readonly #exitListeners = new Set<() => void>();
   readonly #outputListeners = new Set<(stream: LogStream, chunk: Buffer) => void>();
 
-  constructor({ clock, state, record, env, cwd, onExit }: ProcessContainerConfig) {
+  constructor({ clock, logger, tools, path, state, record, env, cwd, onExit }: ProcessContainerConfig) {
     this.#clock = clock;
+    this.#logger = logger;
+    this.#tools = tools;
+    this.#path = path;
     this.#state = state;
     this.record = record;
     this.env = env;
@@ -84,6 +95,18 @@ export class ProcessContainer {
     this.#state.saveContainer({ record: this.record, supervisor: this.#supervisor });
   }
 
+  /**
+   * Saves what has happened already. Without it the next runtime finds an older state, and from what the supervisor has noted the
+   * rest: that is no reason to fail now.
+   */
+  #saveOutcome(): void {
+    try {
+      this.save();
+    } catch (err) {
+      this.#logger.warn('container record not written', { container: this.record.id, err });
+    }
+  }
+
   async start(program: Program): Promise<void> {
     if (this.record.state !== 'CONTAINER_CREATED' || this.#starting) {
       throw new CriError(
@@ -97,7 +120,10 @@ export class ProcessContainer {
       this.#openOutput();
       const { child, pid } = await launch({
         dir: this.dir,
+        id: this.record.id,
         program,
+        tools: this.#tools,
+        path: this.#path,
         env: this.env,
         cwd: this.cwd,
         stdin: this.record.config.stdin ?? false,
@@ -110,7 +136,7 @@ export class ProcessContainer {
     } catch (err) {
       this.#closeOutput();
       Object.assign(this.record, this.#end({ exitCode: 128, reason: 'StartError', message: String(err) }));
-      this.save();
+      this.#saveOutcome();
       throw new CriError('Internal', `cannot start container ${this.record.id}: ${String(err)}`, { cause: err });
     } finally {
       this.#starting = false;
@@ -119,7 +145,7 @@ export class ProcessContainer {
       state: 'CONTAINER_RUNNING',
       startedAt: toNanoseconds(this.#clock.now()),
     } satisfies Partial<ContainerRecord>);
-    this.save();
+    this.#saveOutcome();
   }
 
   /** Takes over a container that a former runtime has started. */
@@ -132,8 +158,13 @@ export class ProcessContainer {
         startedAt: toNanoseconds(this.#clock.now()),
       } satisfies Partial<ContainerRecord>);
     }
-    this.#openOutput();
-    this.save();
+    try {
+      this.#openOutput();
+    } catch (err) {
+      // Something else is at the place of its FIFOs: it runs, and what it writes is lost.
+      this.#logger.warn('container output not read', { container: this.record.id, err });
+    }
+    this.#saveOutcome();
     if (supervisor === undefined || !isAlive(supervisor)) {
       void this.#finish();
       return;
@@ -147,7 +178,7 @@ export class ProcessContainer {
   async stop(graceMs: number): Promise<void> {
     if (this.record.state === 'CONTAINER_CREATED' && !this.#starting) {
       Object.assign(this.record, this.#end({ exitCode: EXIT_SIGKILL, reason: exitReason(EXIT_SIGKILL), message: '' }));
-      this.save();
+      this.#saveOutcome();
       this.#onExit(this);
       return;
     }
@@ -163,6 +194,7 @@ export class ProcessContainer {
     await exited;
   }
 
+  /** Throws if the log's path cannot be opened; the file that was open then stays. */
   reopenLog(): void {
     this.#log?.reopen();
   }
@@ -191,7 +223,7 @@ export class ProcessContainer {
   }
 
   #openOutput(): void {
-    const log = new LogWriter(this.record.logPath, this.#clock);
+    const log = new LogWriter(this.record.logPath, this.#clock, this.#logger);
     this.#log = log;
     this.#outputs = (['stdout', 'stderr'] as const).map((stream) => {
       const output = readOutput(this.dir, stream);
@@ -262,7 +294,7 @@ export class ProcessContainer {
     // A file's time is the system's; on another clock it would be out of place.
     const at = exit === undefined ? this.#clock.now() : Math.min(Math.round(exit.at), this.#clock.now());
     Object.assign(this.record, this.#end(how, Math.max(at, this.record.startedAt / 1e6)));
-    this.save();
+    this.#saveOutcome();
     for (const listener of this.#exitListeners) listener();
     this.#exitListeners.clear();
     this.#onExit(this);

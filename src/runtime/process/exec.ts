@@ -15,17 +15,22 @@ import { findExecutable } from './requirements.ts';
 
 /** How long output may go on after the command has ended, held open by something that it left running. */
 const DRAIN_MS = 500;
+/** How long a command that was killed may take to end. */
+const UNKILLABLE_MS = 2000;
 
 export interface ExecConfig {
   readonly clock: Clock;
+  /** The environment of what runs before the command. */
+  readonly trustedEnv: Readonly<Record<string, string>>;
+  /** The container's own. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   /** The container's directory, for the note about its terminal. */
   readonly dir: string;
   /** Distinguishes this exec from others of the container. */
   readonly id: string;
-  /** Puts the command under another user. */
-  readonly asUser: (command: readonly [string, ...string[]]) => readonly string[];
+  /** Gives the command the container's user and environment. */
+  readonly inContainer: (command: readonly [string, ...string[]]) => readonly string[];
 }
 
 function exitCodeOf(code: number | null, signal: NodeJS.Signals | null): number {
@@ -55,7 +60,7 @@ export async function execProcess(
   streams: ExecStreams,
   signal?: AbortSignal,
 ): Promise<number> {
-  const { clock, env, cwd, dir, id, asUser } = config;
+  const { clock, trustedEnv, env, cwd, dir, id, inContainer } = config;
   const [program, ...args] = request.command;
   signal?.throwIfAborted();
   if (program === undefined) throw new CriError('InvalidArgument', 'a command is needed');
@@ -68,28 +73,44 @@ export async function execProcess(
   const found = findExecutable(program, env['PATH'] ?? '', cwd);
   if (found === undefined) throw new CriError('NotFound', `this host has no executable ${JSON.stringify(program)} on its PATH`);
   const deviceFile = join(dir, `tty-${id}`);
-  const command = asUser([found, ...args]);
+  const command = inContainer([found, ...args]);
   const [file, ...rest] = (request.tty ? onPty(command, deviceFile) : command) as [string, ...string[]];
   // With a terminal, the end of script's own input would be typed into it: it stays open.
   const hasInput = request.stdin === true || request.tty === true;
   const child = spawn(file, rest, {
     detached: true,
     stdio: [hasInput ? 'pipe' : 'ignore', 'pipe', 'pipe'],
-    env,
+    env: trustedEnv,
     cwd,
   });
   const exited = new Promise<number>((resolve, reject) => {
     child.once('error', (err) => reject(new CriError('Internal', `cannot run ${program}: ${err.message}`, { cause: err })));
     child.once('exit', (code, by) => resolve(exitCodeOf(code, by)));
   });
+  // The command may have left its process group.
   const kill = (): void => {
-    try {
-      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-    } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== 'ESRCH') throw err;
+    if (child.pid === undefined) return;
+    for (const pid of [-child.pid, child.pid]) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch (err) {
+        if ((err as NodeJS.ErrnoException).code !== 'ESRCH') throw err;
+      }
     }
   };
-  signal?.addEventListener('abort', kill, { once: true });
+  // A process that the system cannot end now is not waited for.
+  let giveUp = (): void => undefined;
+  const unkillable = new Promise<never>((_, reject) => {
+    giveUp = () => void clock.setTimer(UNKILLABLE_MS, () => reject(signal?.reason as Error));
+  });
+  // It may lose the race below, or have no part in it.
+  unkillable.catch(() => undefined);
+  const onAbort = (): void => {
+    kill();
+    giveUp();
+  };
+  signal?.addEventListener('abort', onAbort, { once: true });
+  if (signal?.aborted === true) onAbort();
   const sizesDone = new AbortController();
   try {
     // The command may end, and its input break, at any time.
@@ -101,7 +122,7 @@ export async function execProcess(
       void followSizes(deviceFile, streams.resize, hasDevice).catch(() => undefined);
     }
     const copied = Promise.all([copyOut(child.stdout!, streams.stdout), copyOut(child.stderr!, streams.stderr)]);
-    const exitCode = await exited;
+    const exitCode = await Promise.race([exited, unkillable]);
     const late = new AbortController();
     await Promise.race([copied, clock.sleep(DRAIN_MS, late.signal).catch(() => undefined)]);
     late.abort();
@@ -112,7 +133,7 @@ export async function execProcess(
     return exitCode;
   } finally {
     sizesDone.abort();
-    signal?.removeEventListener('abort', kill);
+    signal?.removeEventListener('abort', onAbort);
     if (child.stdin) streams.stdin?.unpipe(child.stdin);
     if (request.tty) forgetPty(deviceFile);
   }

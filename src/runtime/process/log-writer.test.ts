@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../machinery/clock.ts';
+import { silentLogger } from '../../machinery/log.ts';
 import { LogWriter } from './log-writer.ts';
 
 let dir: string;
@@ -17,7 +18,7 @@ const entries = (path: string): string[] =>
 
 test('what is left without a newline is written when a stream ends, and when the log is closed before that', () => {
   const path = join(dir, 'log');
-  const log = new LogWriter(path, systemClock);
+  const log = new LogWriter(path, systemClock, silentLogger);
   log.write('stdout', Buffer.from('one\ntwo'));
   log.write('stderr', Buffer.from('three'));
   expect(entries(path)).toEqual(['stdout F one']);
@@ -32,7 +33,7 @@ test('what is left without a newline is written when a stream ends, and when the
 
 test('a line is not cut where the log is opened anew', () => {
   const path = join(dir, 'log');
-  const log = new LogWriter(path, systemClock);
+  const log = new LogWriter(path, systemClock, silentLogger);
   log.write('stdout', Buffer.from('one '));
   renameSync(path, `${path}.1`);
   log.reopen();

@@ -1,31 +1,52 @@
 // Turns what a process writes into a container's log file. Lines longer than the limit are cut into partial entries, as
 // containerd does it.
+//
+// A log that cannot be written (no space, not a file) never stops the container nor the runtime: output is dropped and counted
+// until writing works again.
 
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { formatLogEntry } from '../../cri/index.ts';
 import type { LogStream } from '../../cri/index.ts';
 import type { Clock } from '../../machinery/clock.ts';
+import { describeType, FileTypeError } from '../../machinery/files/untrusted.ts';
+import type { Logger } from '../../machinery/log.ts';
 
 const MAX_LINE = 16 * 1024;
 const NEWLINE = 0x0a;
+/** How long after a failure the file is opened again. */
+const REOPEN_MS = 1000;
+/** A FIFO or device at the path does not keep the event loop waiting, and a link is not followed. */
+const { O_APPEND, O_CREAT, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
+const FLAGS = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 
 export class LogWriter {
   readonly #path: string;
   readonly #clock: Clock;
+  readonly #logger: Logger;
   #file: number | undefined;
+  /** Monotonic time before which the file is not opened again. */
+  #retryAt = 0;
+  /** Bytes of entries that could not be written since the last one that could. */
+  #dropped = 0;
   /** What came after the last newline, by stream. */
   readonly #pending = new Map<LogStream, Buffer>();
 
-  /** `path` empty: everything is thrown away. The file is appended to, and made with its directory if need be. */
-  constructor(path: string, clock: Clock) {
+  /** `path` empty: everything is thrown away. The file is appended to, and made with its directory if need be. Never throws. */
+  constructor(path: string, clock: Clock, logger: Logger) {
     this.#path = path;
     this.#clock = clock;
-    this.reopen();
+    this.#logger = logger;
+    this.#tryOpen();
+  }
+
+  /** Bytes of entries that were dropped since the last one that was written. */
+  get dropped(): number {
+    return this.#dropped;
   }
 
   write(stream: LogStream, chunk: Buffer): void {
-    if (this.#file === undefined) return;
+    if (this.#path === '') return;
     const pending = this.#pending.get(stream);
     let rest = pending === undefined ? chunk : Buffer.concat([pending, chunk]);
     const entries: Buffer[] = [];
@@ -53,11 +74,16 @@ export class LogWriter {
     if (rest !== undefined && rest.length > 0) this.#append([formatLogEntry(this.#clock.now(), stream, true, rest)]);
   }
 
-  /** Opens the path anew: the file was moved away. */
+  /** Opens the path again: the file was moved away. Throws if that is not possible; the file that was open then stays. */
   reopen(): void {
     if (this.#path === '') return;
     mkdirSync(dirname(this.#path), { recursive: true });
-    const file = openSync(this.#path, 'a', 0o640);
+    const file = openSync(this.#path, FLAGS, 0o640);
+    const info = fstatSync(file);
+    if (!info.isFile()) {
+      closeSync(file);
+      throw new FileTypeError(this.#path, describeType(info), 'regular file');
+    }
     this.#closeFile();
     this.#file = file;
   }
@@ -66,6 +92,7 @@ export class LogWriter {
   close(): void {
     for (const stream of this.#pending.keys()) this.end(stream);
     this.#closeFile();
+    if (this.#dropped > 0) this.#logger.warn('container log closed, output was lost', { path: this.#path, bytes: this.#dropped });
   }
 
   #closeFile(): void {
@@ -73,9 +100,48 @@ export class LogWriter {
     this.#file = undefined;
   }
 
+  #tryOpen(): void {
+    try {
+      this.reopen();
+    } catch (err) {
+      this.#failed(err);
+    }
+  }
+
   #append(entries: readonly Buffer[]): void {
-    if (this.#file === undefined || entries.length === 0) return;
+    if (this.#path === '' || entries.length === 0) return;
+    if (this.#file === undefined && this.#clock.monotonic() >= this.#retryAt) this.#tryOpen();
     const data = Buffer.concat(entries);
-    for (let written = 0; written < data.length;) written += writeSync(this.#file, data, written);
+    if (this.#file === undefined) {
+      this.#dropped += data.length;
+      return;
+    }
+    let written = 0;
+    try {
+      while (written < data.length) written += writeSync(this.#file, data, written);
+      if (this.#dropped > 0)
+        this.#logger.warn('container log is written again', { path: this.#path, droppedBytes: this.#dropped });
+      this.#dropped = 0;
+    } catch (err) {
+      this.#failed(err);
+      this.#dropped += data.length;
+      this.#takeBack(this.#file, written);
+    }
+  }
+
+  /** Removes a part of an entry, which would run into the next one. */
+  #takeBack(file: number, written: number): void {
+    if (written === 0) return;
+    try {
+      ftruncateSync(file, Math.max(0, fstatSync(file).size - written));
+    } catch (err) {
+      this.#logger.debug('container log has a part of an entry', { path: this.#path, err });
+    }
+  }
+
+  /** Logs the first failure after a success: a full disk fails at every write. */
+  #failed(err: unknown): void {
+    this.#retryAt = this.#clock.monotonic() + REOPEN_MS;
+    if (this.#dropped === 0) this.#logger.warn('container log not written, output is dropped', { path: this.#path, err });
   }
 }

@@ -108,8 +108,7 @@ describe('the process runtime', () => {
   const alive = (pid: number): boolean => existsSync(`/proc/${pid}`);
 
   test.each<[string, ContainerConfig, RegExp]>([
-    ['no command', {}, /image "app" has no default command here; set the container's command/],
-    ['arguments without a command', { args: ['serve'] }, /no default command/],
+    ['no command', {}, /image "app" has no default command here; set the container's command or args/],
     ['a program that is not there', { command: ['/no/such/program'] }, /no executable "\/no\/such\/program"/],
     [
       'a working directory that is not there',

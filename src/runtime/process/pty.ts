@@ -1,9 +1,10 @@
 // Terminals without native code: the `script` of util-linux runs a command on one, and `stty` gives it its size.
 
 import { execFile, execFileSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { TerminalSize } from '../../cri/index.ts';
+import { readUntrustedSync } from '../../machinery/files/untrusted.ts';
 
 const run = promisify(execFile);
 
@@ -26,7 +27,10 @@ function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** The command, on a terminal whose device is noted in `deviceFile`. Its exit code is the command's. */
+/**
+ * The command, on a terminal whose device is noted in `deviceFile`. Its exit code is the command's. It needs an environment that
+ * is trusted: script(1) runs with the rights of this process.
+ */
 export function onPty(command: readonly string[], deviceFile: string): [string, ...string[]] {
   // Renamed when it is whole: whoever finds the note can read it.
   const note = quoted(deviceFile);
@@ -44,10 +48,11 @@ export async function followSizes(
     await until();
     let device: string;
     try {
-      device = readFileSync(deviceFile, 'utf8').trim();
+      device = readUntrustedSync(deviceFile, 256).data.toString('utf8').trim();
     } catch {
       return;
     }
+    if (!/^\/dev\/[\w/]+$/.test(device)) return;
     await run('stty', ['-F', device, 'cols', String(width), 'rows', String(height)]).catch(() => undefined);
   }
 }

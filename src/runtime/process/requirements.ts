@@ -5,6 +5,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { CriError } from '../../cri/index.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../cri/index.ts';
+import type { Tools } from './supervisor.ts';
 
 function refuse(message: string): never {
   throw new CriError('InvalidArgument', `the process runtime runs host processes: ${message}`);
@@ -56,11 +57,11 @@ function isExecutable(file: string): boolean {
 }
 
 /** The program that a container runs, found on the host. Throws a CriError that names what is missing. */
-export function checkContainer(config: ContainerConfig, path: string, cwd: string): Program {
-  const command = [...(config.command ?? []), ...(config.args ?? [])];
-  const [program, ...args] = command;
-  if (!config.command?.[0] || program === undefined) {
-    refuse(`image ${JSON.stringify(config.image?.image ?? '')} has no default command here; set the container's command`);
+export function checkContainer(config: ContainerConfig, path: string, cwd: string, tools: Tools): Program {
+  // Without a command, the arguments are one: base images have no entry point.
+  const [program = '', ...args] = [...(config.command ?? []), ...(config.args ?? [])];
+  if (program === '') {
+    refuse(`image ${JSON.stringify(config.image?.image ?? '')} has no default command here; set the container's command or args`);
   }
   if (config.workingDir && !isDirectory(config.workingDir))
     refuse(`working directory ${JSON.stringify(config.workingDir)} is not on this host`);
@@ -75,7 +76,7 @@ export function checkContainer(config: ContainerConfig, path: string, cwd: strin
     );
   }
   const runAs = runAsOf(config);
-  if (runAs !== undefined && findExecutable('setpriv', path, cwd) === undefined) {
+  if (runAs !== undefined && tools.setpriv === undefined) {
     refuse('to run as another user it needs setpriv, which this host does not have (util-linux)');
   }
   return { command: [found, ...args], runAs };

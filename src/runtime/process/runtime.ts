@@ -44,18 +44,25 @@ import type { Random } from '../../machinery/random.ts';
 import { NamedImages } from '../named-images.ts';
 import { attributesOf, PodTable } from '../pod-table.ts';
 import type { Sandbox } from '../pod-table.ts';
-import { identify } from '../process-identity.ts';
+import { identify, signalProcess } from '../process-identity.ts';
 import type { ProcessIdentity } from '../process-identity.ts';
 import { containerLogPath, notStarted } from '../records.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
 import { ProcessContainer } from './container.ts';
 import { execProcess } from './exec.ts';
-import { checkContainer, checkSandbox } from './requirements.ts';
+import { checkContainer, checkSandbox, findExecutable } from './requirements.ts';
 import { ProcessState, readPids } from './state.ts';
 import type { StoredContainer } from './state.ts';
 import { findGroupLeader, hasStats, usageByGroup } from './stats.ts';
 import type { Usage } from './stats.ts';
-import { asUser, prepareContainerDir } from './supervisor.ts';
+import {
+  absoluteOnly,
+  ID_VARIABLE,
+  prepareContainerDir,
+  trustedEnvironment,
+  withUserAndEnvironment,
+  type Tools,
+} from './supervisor.ts';
 
 export interface ProcessRuntimeConfig {
   /** What it remembers of its containers; not shared with another runtime. */
@@ -72,8 +79,6 @@ export interface ProcessRuntimeConfig {
 
 /** The most that execSync keeps of each stream. */
 const MAX_OUTPUT = 16 * 1024 * 1024;
-/** The variable by which a process is known to be a container's. */
-const ID_VARIABLE = 'COXSWAIN_CONTAINER_ID';
 
 export class ProcessRuntime implements RuntimeService {
   readonly #clock: Clock;
@@ -83,6 +88,7 @@ export class ProcessRuntime implements RuntimeService {
   readonly #state: ProcessState;
   readonly #hostIp: string;
   readonly #path: string;
+  readonly #tools: Tools;
   readonly #pods: PodTable<ProcessContainer>;
 
   constructor(config: ProcessRuntimeConfig, images: NamedImages) {
@@ -92,7 +98,8 @@ export class ProcessRuntime implements RuntimeService {
     this.#images = images;
     this.#hostIp = config.hostIp ?? '127.0.0.1';
     this.#path = config.path ?? process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
-    this.#state = new ProcessState(config.stateDir);
+    this.#tools = findTools(this.#path);
+    this.#state = new ProcessState(config.stateDir, this.#logger);
     this.#pods = new PodTable(this.#clock);
     this.#restore();
   }
@@ -105,10 +112,7 @@ export class ProcessRuntime implements RuntimeService {
     return Promise.resolve(
       complete('StatusResponse', {
         status: {
-          conditions: [
-            { type: 'RuntimeReady', status: true },
-            { type: 'NetworkReady', status: true },
-          ],
+          conditions: [{ type: 'RuntimeReady', status: true }, { type: 'NetworkReady', status: true }, NO_ISOLATION],
         },
         runtimeHandlers: [{ name: '' }],
       }),
@@ -183,11 +187,18 @@ export class ProcessRuntime implements RuntimeService {
     this.#check(container);
     this.#pods.addContainer(container);
     try {
-      await prepareContainerDir(container.dir, config);
+      const hidden = await prepareContainerDir(container.dir, config);
+      if (hidden.length > 0) {
+        this.#logger.warn('mounts are hidden by files that are at their place', {
+          container: record.id,
+          paths: hidden.join(', '),
+        });
+      }
       container.save();
     } catch (err) {
       this.#pods.removeContainer(record.id);
       this.#state.removeContainer(record.id);
+      if (err instanceof CriError) throw err;
       throw new CriError('Internal', `cannot create the container's directory: ${String(err)}`, { cause: err });
     }
     this.#pods.publish(sandbox, record.id, 'CONTAINER_CREATED_EVENT');
@@ -265,11 +276,13 @@ export class ProcessRuntime implements RuntimeService {
     try {
       const config = {
         clock: this.#clock,
+        trustedEnv: trustedEnvironment(this.#path),
         env: container.env,
         cwd: container.cwd,
         dir: container.dir,
         id: this.#newId().slice(0, 12),
-        asUser: (command: readonly [string, ...string[]]) => asUser({ command, runAs }),
+        inContainer: (command: readonly [string, ...string[]]) =>
+          withUserAndEnvironment({ command, runAs }, this.#tools, container.dir),
       };
       return { exitCode: await execProcess(config, request, streams, until) };
     } catch (err) {
@@ -362,12 +375,14 @@ export class ProcessRuntime implements RuntimeService {
   /** Finds everything that a former runtime left: what still runs is taken over, what has ended meanwhile is noted. */
   #restore(): void {
     for (const record of this.#state.sandboxes()) this.#pods.addSandbox(record);
-    for (const stored of this.#state.containers()) {
+    const { stored: containers, lost } = this.#state.containers();
+    for (const id of lost) this.#abandon(id);
+    for (const stored of containers) {
       const { record } = stored;
       const sandbox = this.#pods.findSandbox(record.podSandboxId);
       if (sandbox === undefined) {
-        // Its sandbox was removed, and the runtime ended before its containers' files were.
-        this.#state.removeContainer(record.id);
+        // Its sandbox was removed, and the runtime ended before its containers' files were; or the sandbox's record is lost.
+        this.#abandon(record.id);
         continue;
       }
       const container = this.#containerOf(record, sandbox.record);
@@ -382,6 +397,17 @@ export class ProcessRuntime implements RuntimeService {
       this.#logger.debug('container taken over', { container: record.id, pid: started.supervisor?.pid });
       container.adopt(started.supervisor);
     }
+  }
+
+  /** Ends and removes a container that cannot be managed any more, because its record, or that of its sandbox, is gone. */
+  #abandon(id: string): void {
+    const leader = hasStats() ? findGroupLeader(`${ID_VARIABLE}=${id}`) : undefined;
+    const supervisor = leader === undefined ? undefined : identify(leader);
+    if (supervisor !== undefined) {
+      this.#logger.warn('container without a record ended', { container: id, pid: supervisor.pid });
+      signalProcess(supervisor, 'SIGKILL', true);
+    }
+    this.#state.removeContainer(id);
   }
 
   /** A container that is not known to run may have been started in the last moment of the former runtime. */
@@ -399,6 +425,9 @@ export class ProcessRuntime implements RuntimeService {
     for (const { key, value } of record.config.envs ?? []) if (key) env[key] = value === undefined ? '' : decoder.decode(value);
     return new ProcessContainer({
       clock: this.#clock,
+      logger: this.#logger,
+      tools: this.#tools,
+      path: this.#path,
       state: this.#state,
       record,
       env: { ...env, COXSWAIN_ROOT: root, [ID_VARIABLE]: record.id },
@@ -412,7 +441,7 @@ export class ProcessRuntime implements RuntimeService {
 
   #check(container: ProcessContainer): ReturnType<typeof checkContainer> {
     const { config } = container.record;
-    return checkContainer(config, container.env['PATH'] ?? this.#path, container.cwd);
+    return checkContainer(config, container.env['PATH'] ?? this.#path, container.cwd, this.#tools);
   }
 
   #remove(sandbox: Sandbox<ProcessContainer>, containerId: string): void {
@@ -459,6 +488,23 @@ export class ProcessRuntime implements RuntimeService {
       memory: { timestamp, workingSetBytes: resident, usageBytes: resident, rssBytes: resident },
     };
   }
+}
+
+/** Shown as a condition of the node: what a namespace's Pod Security level forbids, this runtime does not prevent. */
+const NO_ISOLATION = {
+  type: 'coxswain.dev/ContainerIsolation',
+  status: false,
+  reason: 'HostProcesses',
+  message:
+    'containers are processes of this host: limits, read-only file systems, capabilities and namespaces are not enforced, and Pod Security levels protect nothing',
+};
+
+/** Where the programs are that run with the rights of this process. Throws if env(1) is missing. */
+function findTools(path: string): Tools {
+  const trusted = absoluteOnly(path);
+  const env = findExecutable('env', trusted, '/');
+  if (env === undefined) throw new Error(`the process runtime needs the program env, which is not on PATH (${trusted})`);
+  return { env, setpriv: findExecutable('setpriv', trusted, '/') };
 }
 
 /** All that comes, but no more than so much of it is kept. */

@@ -6,10 +6,15 @@
 //   containers/ID/pids          written by the container's supervisor: its own pid, then the program's
 //   containers/ID/exit          the same: the exit code
 //   containers/ID/stdout, stderr   FIFOs
+//   containers/ID/env           its environment, for the shell that becomes its program (supervisor.ts)
 //   containers/ID/root/         the container's own directory, with links to its mounts
+//   damaged/                    records that could not be read, set aside by name
 
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeFileDurably } from '../../machinery/files/durable.ts';
+import { readUntrustedSync } from '../../machinery/files/untrusted.ts';
+import type { Logger } from '../../machinery/log.ts';
 import type { ProcessIdentity } from '../process-identity.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
 
@@ -30,47 +35,83 @@ function reviver(_key: string, value: unknown): unknown {
   return type === 'Buffer' && Array.isArray(data) ? new Uint8Array(data as number[]) : value;
 }
 
-function readJson<T>(path: string): T | undefined {
+/** A record is at most this long: a pod's specification with its environment, several times. */
+const MAX_RECORD_BYTES = 64 * 1024 * 1024;
+const MAX_NOTE_BYTES = 256;
+
+/** Undefined if there is no file. Throws if it is damaged. */
+function readJson<T>(path: string, check: (value: T) => boolean): T | undefined {
+  let text: string;
   try {
-    return JSON.parse(readFileSync(path, 'utf8'), reviver) as T;
+    text = readUntrustedSync(path, MAX_RECORD_BYTES).data.toString('utf8');
   } catch (err) {
     if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new Error(`${path} cannot be read: ${(err as Error).message}`, { cause: err });
+    throw err;
   }
+  const value = JSON.parse(text, reviver) as T;
+  if (value === null || typeof value !== 'object' || !check(value)) throw new Error('it is not a record');
+  return value;
 }
 
 function writeJson(path: string, value: unknown): void {
-  writeFileSync(`${path}.tmp`, JSON.stringify(value, replacer), { mode: 0o600 });
-  renameSync(`${path}.tmp`, path);
+  writeFileDurably(path, JSON.stringify(value, replacer), 0o600);
 }
 
 export class ProcessState {
   readonly #sandboxes: string;
   readonly #containers: string;
+  readonly #damaged: string;
+  readonly #logger: Logger;
 
-  constructor(dir: string) {
+  constructor(dir: string, logger: Logger) {
     this.#sandboxes = join(dir, 'sandboxes');
     this.#containers = join(dir, 'containers');
+    this.#damaged = join(dir, 'damaged');
+    this.#logger = logger;
     mkdirSync(this.#sandboxes, { recursive: true, mode: 0o700 });
     mkdirSync(this.#containers, { recursive: true, mode: 0o711 });
   }
 
+  /** Damaged records are set aside. */
   sandboxes(): SandboxRecord[] {
     return readdirSync(this.#sandboxes)
       .filter((name) => name.endsWith('.json'))
-      .map((name) => readJson<SandboxRecord>(join(this.#sandboxes, name)))
+      .map((name) => {
+        const isRecord = (record: SandboxRecord): boolean =>
+          `${record.id}.json` === name && typeof record.config === 'object' && typeof record.state === 'string';
+        return this.#read(join(this.#sandboxes, name), name, isRecord);
+      })
       .filter((record) => record !== undefined);
   }
 
-  /** Directories without a record are of containers whose making was cut short; they are removed. */
-  containers(): StoredContainer[] {
+  /**
+   * The containers on disk; `lost` are the IDs of the others: their making was cut short, or their record was damaged and is set
+   * aside. A process may still run for them. The caller removes them.
+   */
+  containers(): { readonly stored: readonly StoredContainer[]; readonly lost: readonly string[] } {
     const stored: StoredContainer[] = [];
+    const lost: string[] = [];
     for (const id of readdirSync(this.#containers)) {
-      const container = readJson<StoredContainer>(join(this.containerDir(id), 'record.json'));
-      if (container === undefined) this.removeContainer(id);
+      const isRecord = ({ record }: StoredContainer): boolean =>
+        record?.id === id && typeof record.config === 'object' && typeof record.podSandboxId === 'string';
+      const container = this.#read(join(this.containerDir(id), 'record.json'), `${id}.json`, isRecord);
+      if (container === undefined) lost.push(id);
       else stored.push(container);
     }
-    return stored;
+    return { stored, lost };
+  }
+
+  #read<T>(path: string, name: string, check: (value: T) => boolean): T | undefined {
+    try {
+      return readJson(path, check);
+    } catch (err) {
+      let aside = join(this.#damaged, name);
+      for (let count = 1; existsSync(aside); count++) aside = join(this.#damaged, `${name}.${count}`);
+      this.#logger.error('damaged record set aside', { path, aside, err });
+      mkdirSync(this.#damaged, { recursive: true, mode: 0o700 });
+      renameSync(path, aside);
+      return undefined;
+    }
   }
 
   containerDir(id: string): string {
@@ -98,23 +139,23 @@ export class ProcessState {
 
 /** What a supervisor wrote about the end of its program: the exit code and when, in milliseconds since the epoch. */
 export function readExit(containerDir: string): { exitCode: number; at: number } | undefined {
-  const path = join(containerDir, 'exit');
-  try {
-    const exitCode = Number(readFileSync(path, 'utf8'));
-    return Number.isInteger(exitCode) ? { exitCode, at: statSync(path).mtimeMs } : undefined;
-  } catch {
-    return undefined;
-  }
+  const note = readNote(join(containerDir, 'exit'));
+  if (note === undefined || !/^\d{1,3}\n$/.test(note.text)) return undefined;
+  return { exitCode: Number(note.text), at: note.at };
 }
 
 /** The pids of a supervisor and of its program. */
 export function readPids(containerDir: string): { supervisor: number; program: number } | undefined {
-  let text: string;
+  const [supervisor, program] = (readNote(join(containerDir, 'pids'))?.text ?? '').split('\n').map(Number);
+  return supervisor && program ? { supervisor, program } : undefined;
+}
+
+/** Undefined if there is no such file, or one that no supervisor has written. */
+function readNote(path: string): { readonly text: string; readonly at: number } | undefined {
   try {
-    text = readFileSync(join(containerDir, 'pids'), 'utf8');
+    const { data, info } = readUntrustedSync(path, MAX_NOTE_BYTES);
+    return { text: data.toString('utf8'), at: info.mtimeMs };
   } catch {
     return undefined;
   }
-  const [supervisor, program] = text.split('\n').map(Number);
-  return supervisor && program ? { supervisor, program } : undefined;
 }
