@@ -1,5 +1,12 @@
-// Watches over nodes: notices those that are not heard of any more, says so in their status and in that of their pods, and
-// taints nodes as their conditions call for. The taint-eviction controller acts on the taints.
+// Monitors the health of nodes. A node without a heartbeat gets the condition Ready=Unknown, its pods become not ready, and nodes
+// are tainted according to their conditions. The taint-eviction controller acts on the NoExecute taints.
+//
+//   monitor pass   every 5 s: reads heartbeats, writes conditions, computes the state of each zone from what it has just read and
+//                  written, and decides which nodes may start to evict their pods
+//   workers        one node at a time, after each change of it and after each decision: write the taints
+//
+// Only the monitor pass lets a node start its eviction. A worker that decided by itself would use the state of the zone before the
+// event that woke it, and would evict from the last node of a cluster when it fails.
 
 import { leases } from '../../api/coordination/v1/index.ts';
 import type { Lease } from '../../api/coordination/v1/index.ts';
@@ -9,7 +16,7 @@ import type { Immutable } from '../../api/meta/v1/index.ts';
 import { EventRecorder } from '../../client/events/index.ts';
 import type { SharedInformer } from '../../client/informers/index.ts';
 import { formatTime } from '../../client/time.ts';
-import { RateLimitingQueue, TokenBucket, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
+import { RateLimitingQueue, reconciled, requeue, runWorkers } from '../../client/workqueue/index.ts';
 import type { ReconcileResult } from '../../client/workqueue/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import * as wait from '../../machinery/wait.ts';
@@ -18,12 +25,11 @@ import type { Counter, Family, Histogram } from '../../machinery/instruments.ts'
 import type { Controller, ControllerConfig } from '../controller.ts';
 import { isPodReady } from '../pod-state.ts';
 import { BY_NODE, byNode } from '../pods-by-node.ts';
-import { hasTaint } from '../taints.ts';
 import { conditionsOfSilentNode, heartbeatAfter, readyCondition } from './node-health.ts';
 import type { Heartbeat } from './node-health.ts';
-import { readyStatus, wantedNoExecute, wantedTaints } from './node-taints.ts';
+import { isEvicting, readyStatus, wantedNoExecute, wantedTaints } from './node-taints.ts';
 import type { Eviction } from './node-taints.ts';
-import { countsForZone, evictionRates, NORMAL_PER_SECOND, zoneOf } from './zone-state.ts';
+import { countsForZone, EvictionLimiters, evictionRates, zoneOf } from './zone-state.ts';
 import type { EvictionRates } from './zone-state.ts';
 
 type ReadNode = Immutable<Node>;
@@ -31,14 +37,24 @@ type ReadNode = Immutable<Node>;
 export interface NodeLifecycleConfig extends ControllerConfig {
   /** How often all nodes are looked at. Default: 5 s. */
   readonly monitorPeriodMs?: number;
-  /** A node that was not heard of for this long is in an unknown state. Default: 50 s. */
+  /** A node without a heartbeat for this long is in state Unknown. Default: 50 s. */
   readonly monitorGracePeriodMs?: number;
   /** The same for a node that has never reported. Default: 60 s. */
   readonly startupGracePeriodMs?: number;
   readonly evictionRates?: EvictionRates;
-  /** Nodes whose taints are seen to at once. Default: 8. */
+  /** Nodes that are processed at the same time, by the monitor pass and by the workers. Default: 8. */
   readonly workers?: number;
 }
+
+/** The result of the monitor pass for one node: its Ready condition when the eviction was allowed. */
+interface EvictionPermit {
+  readonly uid: string;
+  readonly readyStatus: string;
+  readonly transitionTime: string | undefined | null;
+}
+
+/** A write of a node's status is tried this many times before the node is left out of the pass. */
+const STATUS_WRITE_ATTEMPTS = 5;
 
 const NODE_LEASE_NAMESPACE = 'kube-node-lease';
 
@@ -53,17 +69,20 @@ export class NodeLifecycleController implements Controller {
   readonly #evictions: Family<Counter>;
   readonly #lookDuration: Histogram;
   readonly #roundDuration: Histogram;
-  /** Zones with the nodes of the last look that say how they are. */
+  /** By zone: the nodes of the last pass that count for its state. */
   #zones: ReadonlyMap<string, readonly ReadNode[]> = new Map();
   /** By node name. */
   readonly #heartbeats = new Map<string, Heartbeat>();
-  /** Nodes a second from which pods may be evicted, by zone; undefined: everything is disrupted, nothing is evicted. */
-  #rates: ReadonlyMap<string, number> | undefined = new Map();
-  readonly #buckets = new Map<string, { readonly perSecond: number; readonly bucket: TokenBucket }>();
+  readonly #limiters: EvictionLimiters;
+  /** By node name: nodes that the last pass allowed to start their eviction and that are not tainted yet. */
+  readonly #permits = new Map<string, EvictionPermit>();
+  /** As of the last pass: every zone is in state FullDisruption. */
+  #allDisrupted = false;
 
   constructor(config: NodeLifecycleConfig) {
     const { client, clock, random, logger, informers } = config;
     this.#config = config;
+    this.#limiters = new EvictionLimiters(clock, config.evictionRates);
     this.#queue = new RateLimitingQueue({ clock, metrics: config.queueMetrics?.('node_lifecycle_controller') });
     this.#recorder = new EventRecorder({ client, clock, random, logger, component: 'node-controller' });
     const instruments = config.instruments ?? new Instruments();
@@ -95,15 +114,16 @@ export class NodeLifecycleController implements Controller {
     this.#nodes.addEventHandler({
       onAdd: (node) => {
         this.#event(node, 'RegisteredNode', `Registered Node ${node.metadata.name} in Controller`);
-        this.#look(node);
+        this.#observe(node);
         this.#queue.add(node.metadata.name);
       },
       onUpdate: (_, node) => {
-        this.#look(node);
+        this.#observe(node);
         this.#queue.add(node.metadata.name);
       },
       onDelete: (node) => {
         this.#heartbeats.delete(node.metadata.name);
+        this.#permits.delete(node.metadata.name);
         this.#event(node, 'RemovingNode', `Removing Node ${node.metadata.name} from Controller`);
       },
     });
@@ -112,7 +132,6 @@ export class NodeLifecycleController implements Controller {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger, workers = 8, monitorPeriodMs = 5000 } = this.#config;
     await Promise.all([this.#nodes, this.#leases, this.#pods].map((informer) => informer.waitForSync(signal)));
-    this.#updateRates();
     await Promise.all([
       wait.until({ clock, signal, periodMs: monitorPeriodMs }, () => this.#monitor(signal)),
       runWorkers(this.#queue, workers, (name, stop) => this.#reconcile(name, stop), signal, { logger }),
@@ -120,28 +139,35 @@ export class NodeLifecycleController implements Controller {
     this.#recorder.stop();
   }
 
-  /** One look at every node. */
+  /** Runs one monitor pass over all nodes. */
   async #monitor(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#config;
+    const { clock, workers = 8 } = this.#config;
     const begun = clock.monotonic();
-    this.#updateRates();
-    for (const node of this.#nodes.lister.list()) {
-      if (signal.aborted) return;
+    const observed: ReadNode[] = [];
+    await forEachConcurrently(this.#nodes.lister.list(), workers, async (node) => {
       const looked = clock.monotonic();
       try {
-        if (await this.#isNotReady(node, signal)) await this.#markPods(node, signal);
+        const current = await this.#updateHealth(node, signal);
+        if (current === undefined) return;
+        observed.push(current);
+        if (readyCondition(current)?.status === 'Unknown') await this.#markPods(current, signal);
       } catch (err) {
         if (signal.aborted) return;
-        this.#config.logger.warn('a node could not be checked, will retry', { node: node.metadata.name, err });
+        this.#config.logger.warn('node lifecycle: updating the health of a node failed, will retry', {
+          node: node.metadata.name,
+          err,
+        });
+      } finally {
+        this.#lookDuration.observe((clock.monotonic() - looked) / 1000);
       }
-      this.#lookDuration.observe((clock.monotonic() - looked) / 1000);
-      // The rate of evictions, or a token of it, may have changed.
-      if (this.#isTaintPending(node)) this.#queue.add(node.metadata.name);
-    }
+    });
+    if (signal.aborted) return;
+    this.#decideEvictions(observed);
     this.#roundDuration.observe((clock.monotonic() - begun) / 1000);
   }
 
-  #look(node: ReadNode): Heartbeat {
+  /** Records a heartbeat if the node or its lease shows a new one. */
+  #observe(node: ReadNode): Heartbeat {
     const { name } = node.metadata;
     const renewal = this.#leases.lister.get(NODE_LEASE_NAMESPACE, name)?.spec.renewTime;
     const heartbeat = heartbeatAfter(this.#heartbeats.get(name), node, renewal, this.#config.clock.monotonic());
@@ -149,30 +175,104 @@ export class NodeLifecycleController implements Controller {
     return heartbeat;
   }
 
-  /** Whether it says so itself, or has not been heard of for so long that it is said of it, from now on. */
-  async #isNotReady(node: ReadNode, signal: AbortSignal): Promise<boolean> {
+  /**
+   * Returns the node as it is after this pass: with conditions in status Unknown if it has been silent for longer than its grace
+   * period. Returns undefined if the node is gone or changes with each attempt; the pass then leaves it out.
+   */
+  async #updateHealth(cached: ReadNode, signal: AbortSignal): Promise<ReadNode | undefined> {
     const { client, clock, monitorGracePeriodMs = 50_000, startupGracePeriodMs = 60_000 } = this.#config;
-    const heartbeat = this.#look(node);
-    const ready = readyCondition(node);
-    const graceMs = ready === undefined ? startupGracePeriodMs : monitorGracePeriodMs;
-    if (clock.monotonic() - heartbeat.seenAtMs <= graceMs) return ready !== undefined && ready.status !== 'True';
-    const conditions = conditionsOfSilentNode(node, formatTime(clock.now()));
-    if (conditions === node.status.conditions) return true;
-    try {
-      await client.resource(nodes).updateStatus({ ...node, status: { ...node.status, conditions } }, { signal });
-    } catch (err) {
-      // Somebody wrote it, maybe the node itself: look again next time.
-      if (apierrors.isConflict(err) || apierrors.isNotFound(err)) return false;
-      throw err;
+    const { name, uid } = cached.metadata;
+    let node = cached;
+    for (let attempt = 1; attempt <= STATUS_WRITE_ATTEMPTS; attempt++) {
+      const heartbeat = this.#observe(node);
+      const ready = readyCondition(node);
+      const graceMs = ready === undefined ? startupGracePeriodMs : monitorGracePeriodMs;
+      if (clock.monotonic() - heartbeat.seenAtMs <= graceMs) return node;
+      const conditions = conditionsOfSilentNode(node, formatTime(clock.now()));
+      if (conditions === node.status.conditions) return node;
+      try {
+        const written = await client
+          .resource(nodes)
+          .updateStatus({ ...node, status: { ...node.status, conditions } }, { signal });
+        if (ready?.status === 'True') {
+          this.#config.logger.info('node lifecycle: node has no heartbeat, its status is now Unknown', { node: name });
+          this.#event(node, 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
+        }
+        return written;
+      } catch (err) {
+        if (apierrors.isNotFound(err)) return undefined;
+        if (!apierrors.isConflict(err)) throw err;
+      }
+      // The cache is behind: the write that conflicted may be the heartbeat of the node.
+      const fresh = await this.#read(name, signal);
+      if (fresh === undefined || fresh.metadata.uid !== uid) return undefined;
+      node = fresh;
     }
-    if (ready?.status !== 'True') return true;
-    const { name } = node.metadata;
-    this.#config.logger.info('a node is not heard of any more', { node: name });
-    this.#event(node, 'NodeNotReady', `Node ${name} status is now: NodeNotReady`);
-    return true;
+    return undefined;
   }
 
-  /** Its pods may still run, but nobody can say so: services must not send anything there. */
+  async #read(name: string, signal: AbortSignal): Promise<ReadNode | undefined> {
+    try {
+      return await this.#config.client.resource(nodes).get(name, { signal });
+    } catch (err) {
+      if (apierrors.isNotFound(err)) return undefined;
+      throw err;
+    }
+  }
+
+  /** Computes the state of the zones from the nodes of this pass, and decides which nodes may start their eviction. */
+  #decideEvictions(observed: readonly ReadNode[]): void {
+    const zones = new Map<string, ReadNode[]>();
+    for (const node of observed) {
+      if (!countsForZone(node)) continue;
+      const zone = zoneOf(node);
+      const others = zones.get(zone);
+      if (others === undefined) zones.set(zone, [node]);
+      else others.push(node);
+    }
+    this.#zones = zones;
+    const rates = evictionRates(zones, this.#config.evictionRates);
+    this.#limiters.setRates(new Set(observed.map(zoneOf)), rates);
+    this.#setAllDisrupted(rates === undefined);
+    for (const node of observed) {
+      const { name, uid } = node.metadata;
+      const ready = readyCondition(node);
+      const wanted = wantedNoExecute(node);
+      const isPending = wanted !== undefined && ready !== undefined && !isEvicting(node);
+      if (this.#allDisrupted || !isPending) {
+        this.#permits.delete(name);
+        if (this.#allDisrupted && isEvicting(node)) this.#queue.add(name);
+        continue;
+      }
+      const zone = zoneOf(node);
+      // A node that an earlier pass allowed to start, and whose taint could not be written, needs no further token.
+      const hasToken = this.#permits.get(name)?.uid === uid && this.#limiters.isOpen(zone);
+      if (hasToken || this.#limiters.tryTake(zone)) {
+        this.#permits.set(name, { uid, readyStatus: ready.status, transitionTime: ready.lastTransitionTime });
+        this.#queue.add(name);
+      } else {
+        this.#permits.delete(name);
+      }
+    }
+  }
+
+  #setAllDisrupted(allDisrupted: boolean): void {
+    if (this.#allDisrupted === allDisrupted) return;
+    this.#allDisrupted = allDisrupted;
+    if (allDisrupted) {
+      this.#config.logger.warn('node lifecycle: all nodes are not ready, entering master disruption mode: nothing is evicted');
+      return;
+    }
+    this.#config.logger.info('node lifecycle: some nodes are ready, exiting master disruption mode');
+    // While no node was ready, heartbeats may have been lost on their way: each node gets its whole grace period again.
+    const seenAtMs = this.#config.clock.monotonic();
+    for (const [name, heartbeat] of this.#heartbeats) this.#heartbeats.set(name, { ...heartbeat, seenAtMs });
+  }
+
+  /**
+   * Makes the pods of a silent node not ready, so that services do not send anything to them. Pods of a node whose own kubelet
+   * reports Ready=False are left alone: that kubelet still reports on them.
+   */
   async #markPods(node: ReadNode, signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#config;
     const { name } = node.metadata;
@@ -210,7 +310,7 @@ export class NodeLifecycleController implements Controller {
       await this.#config.client
         .resource(nodes)
         .patch(name, 'application/merge-patch+json', { metadata: { uid, resourceVersion }, spec: { taints } }, { signal });
-      if (eviction === 'start') this.#evictions.with(zoneLabel(zoneOf(node))).value++;
+      if (eviction === 'start' && this.#permits.delete(name)) this.#evictions.with(zoneLabel(zoneOf(node))).value++;
       return reconciled;
     } catch (err) {
       if (apierrors.isNotFound(err)) return reconciled;
@@ -219,54 +319,18 @@ export class NodeLifecycleController implements Controller {
     }
   }
 
-  /** Takes a token of the zone's rate where one is needed. */
+  /** Returns what the last pass decided about the node. */
   #eviction(node: ReadNode): Eviction {
-    const wanted = wantedNoExecute(node);
-    if (wanted === undefined || hasTaint(node.spec.taints, { key: wanted, effect: 'NoExecute' })) {
-      return this.#rates === undefined ? 'cancel' : 'hold';
-    }
-    if (this.#rates === undefined) return 'cancel';
-    return this.#bucket(zoneOf(node))?.tryTake() ? 'start' : 'hold';
-  }
-
-  /** The node should be tainted so that its pods are evicted, or that should be undone, and it is not. */
-  #isTaintPending(node: ReadNode): boolean {
-    const wanted = wantedNoExecute(node);
-    return (
-      wanted !== undefined && hasTaint(node.spec.taints, { key: wanted, effect: 'NoExecute' }) === (this.#rates === undefined)
-    );
-  }
-
-  #bucket(zone: string): TokenBucket | undefined {
-    const { perSecond: normal = NORMAL_PER_SECOND } = this.#config.evictionRates ?? {};
-    const perSecond = this.#rates === undefined ? 0 : (this.#rates.get(zone) ?? normal);
-    if (perSecond === 0) return undefined;
-    const present = this.#buckets.get(zone);
-    if (present?.perSecond === perSecond) return present.bucket;
-    const bucket = new TokenBucket({ clock: this.#config.clock, perSecond, burst: 1 });
-    this.#buckets.set(zone, { perSecond, bucket });
-    return bucket;
-  }
-
-  #updateRates(): void {
-    const zones = new Map<string, ReadNode[]>();
-    for (const node of this.#nodes.lister.list()) {
-      // One that has never reported says nothing about its zone.
-      const isSilent = readyCondition(node) === undefined && readyStatus(node) === 'Unknown';
-      if (isSilent || !countsForZone(node)) continue;
-      const zone = zoneOf(node);
-      const others = zones.get(zone);
-      if (others === undefined) zones.set(zone, [node]);
-      else others.push(node);
-    }
-    this.#zones = zones;
-    const before = this.#rates;
-    this.#rates = evictionRates(zones, this.#config.evictionRates);
-    if ((before === undefined) !== (this.#rates === undefined)) {
-      this.#config.logger.warn(
-        this.#rates === undefined ? 'no node is ready: nothing is evicted' : 'nodes are ready again: evictions go on',
-      );
-    }
+    if (this.#allDisrupted) return 'cancel';
+    const permit = this.#permits.get(node.metadata.name);
+    const ready = readyCondition(node);
+    // The permit is for the Ready condition that the pass has seen. A node that recovered and failed again meanwhile needs another.
+    const isPermitted =
+      permit !== undefined &&
+      permit.uid === node.metadata.uid &&
+      permit.readyStatus === ready?.status &&
+      permit.transitionTime === ready.lastTransitionTime;
+    return isPermitted ? 'start' : 'hold';
   }
 
   #event(node: ReadNode, reason: string, message: string): void {
@@ -275,7 +339,16 @@ export class NodeLifecycleController implements Controller {
   }
 }
 
-/** As Kubernetes tells it: '' for nodes without region and zone; between the two there is a character that shows nowhere. */
+/** Returns the label value of upstream's metrics: '' for nodes without region and zone, otherwise both, separated by ":\\0:". */
 function zoneLabel(zone: string): string {
   return zone === ':' ? '' : zone.replace(':', ':\0:');
+}
+
+/** Calls `visit` for each item, for at most `limit` items at the same time. */
+async function forEachConcurrently<T>(items: readonly T[], limit: number, visit: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values();
+  const work = async (): Promise<void> => {
+    for (const item of rest) await visit(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, work));
 }

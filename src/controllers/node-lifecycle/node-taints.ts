@@ -1,4 +1,4 @@
-// Which taints a node's conditions call for.
+// The taints that a node's conditions call for.
 
 import type { Node } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
@@ -25,7 +25,7 @@ const NO_SCHEDULE: Readonly<Record<string, Readonly<Record<string, string>>>> = 
   PIDPressure: { True: TAINT_PID_PRESSURE },
 };
 
-/** Taints of these are this controller's to add and to take away; all others belong to somebody else. */
+/** Keys of the NoSchedule taints that this controller adds and removes. It leaves all other taints alone. */
 const NO_SCHEDULE_KEYS: ReadonlySet<string> = new Set([
   ...Object.values(NO_SCHEDULE).flatMap((byStatus) => Object.values(byStatus)),
   TAINT_UNSCHEDULABLE,
@@ -35,7 +35,7 @@ const NO_EXECUTE_KEYS: ReadonlySet<string> = new Set([TAINT_NOT_READY, TAINT_UNR
 
 export type ReadyStatus = 'True' | 'False' | 'Unknown';
 
-/** A node that has never said is not ready. */
+/** Returns the status of the Ready condition. A node without one has status Unknown. */
 export function readyStatus(node: ReadNode): ReadyStatus {
   switch (node.status.conditions?.find(({ type }) => type === 'Ready')?.status) {
     case 'True':
@@ -47,8 +47,12 @@ export function readyStatus(node: ReadNode): ReadyStatus {
   }
 }
 
-/** The key of the NoExecute taint that the node should have; undefined if it is ready. */
+/**
+ * Returns the key of the NoExecute taint that the node's Ready condition calls for. Returns undefined for a node that is ready, and
+ * for one without a Ready condition: the kubelet of a new node has not reported yet, so nothing is wrong with it so far.
+ */
 export function wantedNoExecute(node: ReadNode): string | undefined {
+  if (!node.status.conditions?.some(({ type }) => type === 'Ready')) return undefined;
   switch (readyStatus(node)) {
     case 'True':
       return undefined;
@@ -59,16 +63,21 @@ export function wantedNoExecute(node: ReadNode): string | undefined {
   }
 }
 
-/** What may be done about the pods that run on a node which is not ready. */
+/** Reports whether the pods of the node are being evicted: it has one of the NoExecute taints of this controller. */
+export function isEvicting(node: ReadNode): boolean {
+  return node.spec.taints?.some(({ key, effect }) => effect === 'NoExecute' && NO_EXECUTE_KEYS.has(key)) ?? false;
+}
+
+/** What may happen to the NoExecute taint of a node that is not ready. */
 export type Eviction =
-  /** Taint it so that they are evicted. */
+  /** Add the taint. */
   | 'start'
-  /** Not yet: leave such a taint if it is there, add none. */
+  /** Keep a taint that is there, add none. */
   | 'hold'
-  /** Not at all: something bigger is wrong. Take such a taint away. */
+  /** Remove the taint: all nodes of the cluster are not ready, and the fault is then more likely in the control plane. */
   | 'cancel';
 
-/** The taints that the node should have; undefined if it has them. `now`: a metav1.Time. */
+/** Returns the taints that the node should have, or undefined if it has them already. `now`: a metav1.Time. */
 export function wantedTaints(node: ReadNode, eviction: Eviction, now: string): readonly ReadTaint[] | undefined {
   const present = node.spec.taints ?? [];
   const wanted: ReadTaint[] = [];
@@ -78,9 +87,8 @@ export function wantedTaints(node: ReadNode, eviction: Eviction, now: string): r
   }
   if (node.spec.unschedulable) wanted.push({ key: TAINT_UNSCHEDULABLE, effect: 'NoSchedule' });
   const noExecute = wantedNoExecute(node);
-  const evicting = present.some(({ key, effect }) => effect === 'NoExecute' && NO_EXECUTE_KEYS.has(key));
   // A node that turns from unreachable to not ready changes its taint whatever the rate of evictions is.
-  if (noExecute !== undefined && (eviction === 'start' || (eviction === 'hold' && evicting))) {
+  if (noExecute !== undefined && (eviction === 'start' || (eviction === 'hold' && isEvicting(node)))) {
     wanted.push({ key: noExecute, effect: 'NoExecute', timeAdded: now });
   }
   const kept = present.filter((taint) => !isOurs(taint) || wanted.some((other) => matchesTaint(other, taint)));

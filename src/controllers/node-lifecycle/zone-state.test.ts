@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Node } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
-import { evictionRates, zoneOf, zoneState } from './zone-state.ts';
+import { VirtualClock } from '../../machinery/clock.ts';
+import { EvictionLimiters, evictionRates, zoneOf, zoneState } from './zone-state.ts';
 
 const node = (ready: boolean, labels: Record<string, string> = {}): Immutable<Node> =>
   ({
@@ -26,7 +27,13 @@ describe('zones', () => {
     expect(zoneState(zone(ready, notReady))).toBe(state);
   });
 
-  it('slow down with the damage, and stop when there is nothing else', () => {
+  it('count nodes that never reported as not ready', () => {
+    const silent = { metadata: {}, spec: {}, status: {} } as unknown as Immutable<Node>;
+    expect(zoneState([silent])).toBe('FullDisruption');
+    expect(zoneState([node(true), silent, silent, silent])).toBe('PartialDisruption');
+  });
+
+  it('evict more slowly when many nodes failed, and not at all when every zone failed', () => {
     const rates = (zones: Record<string, Immutable<Node>[]>) => {
       const found = evictionRates(new Map(Object.entries(zones)));
       return found && Object.fromEntries(found);
@@ -36,8 +43,42 @@ describe('zones', () => {
     expect(rates({ a: zone(0, 1), b: zone(0, 3) })).toBeUndefined();
   });
 
-  it('are told apart by region and zone', () => {
+  it('have a name of region and zone', () => {
     expect(zoneOf(node(true))).toBe(':');
     expect(zoneOf(node(true, { 'topology.kubernetes.io/region': 'r', 'topology.kubernetes.io/zone': 'z' }))).toBe('r:z');
+  });
+});
+
+describe('EvictionLimiters', () => {
+  const set = (limiters: EvictionLimiters, perSecond: number) => limiters.setRates(new Set(['z']), new Map([['z', perSecond]]));
+  const taken = (limiters: EvictionLimiters) => [limiters.tryTake('z'), limiters.tryTake('z')];
+
+  it('let one node through at once in a zone that was never disrupted', () => {
+    const limiters = new EvictionLimiters(new VirtualClock());
+    set(limiters, 0.1);
+    expect(taken(limiters)).toEqual([true, false]);
+  });
+
+  it('let no node through at once when a rate of 0 ends, or when the token of the rate before is used', async () => {
+    const clock = new VirtualClock();
+    const limiters = new EvictionLimiters(clock);
+    set(limiters, 0);
+    expect([limiters.isOpen('z'), ...taken(limiters)]).toEqual([false, false, false]);
+    set(limiters, 0.1);
+    expect([limiters.isOpen('z'), ...taken(limiters)]).toEqual([true, false, false]);
+    await clock.advance('10s');
+    expect(taken(limiters)).toEqual([true, false]);
+    set(limiters, 0.01);
+    expect(taken(limiters)).toEqual([false, false]);
+  });
+
+  it('keep the token that the rate before has left, and stop when all zones are disrupted', () => {
+    const limiters = new EvictionLimiters(new VirtualClock());
+    set(limiters, 0.01);
+    set(limiters, 0.1);
+    limiters.setRates(new Set(['z']), new Map([['z', 0.1]]));
+    expect(limiters.tryTake('z')).toBe(true);
+    limiters.setRates(new Set(['z']), undefined);
+    expect(limiters.isOpen('z')).toBe(false);
   });
 });
