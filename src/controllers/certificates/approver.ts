@@ -45,7 +45,14 @@ export class CertificateApprover implements Controller {
 
   async #reconcile(request: Request, signal: AbortSignal): Promise<ReconcileResult> {
     if (!isOpen(request)) return reconciled;
-    const parsed = parseCertificateRequest(request.spec.request);
+    let parsed: CertificateRequest;
+    try {
+      parsed = parseCertificateRequest(request.spec.request);
+    } catch (err) {
+      // It was stored by an earlier version with other rules. Nobody can change it, so there is nothing to retry.
+      this.#config.logger.warn('certificate approver: reading a request failed', { request: request.metadata.name, err });
+      return reconciled;
+    }
     if (kubeletClientProblem(parsed, request.spec.usages ?? []) !== undefined) return reconciled;
     for (const { subresource, message, fits } of KINDS) {
       if (!fits(request, parsed) || !(await this.#isAllowed(request, subresource, signal))) continue;

@@ -53,24 +53,24 @@ export class CertificateSigner implements Controller {
     const { signerName, usages = [] } = request.spec;
     const problemOf = PROBLEMS[signerName];
     if (problemOf === undefined) return reconciled;
-    const parsed = parseCertificateRequest(request.spec.request);
-    const problem = problemOf(parsed, usages ?? []);
     const { status } = request;
-    if (problem === undefined) {
+    const { parsed, error } = readRequest(request);
+    const problem = parsed === undefined ? error : problemOf(parsed, usages ?? []);
+    if (parsed !== undefined && problem === undefined) {
       const certificate = Buffer.from(this.#sign(request, parsed)).toString('base64');
       await this.#writeStatus(request, { ...status, certificate }, signal);
-    } else {
-      const failed = {
-        type: 'Failed' as const,
-        status: 'True' as const,
-        reason: 'SignerValidationFailure',
-        message: problem,
-        lastUpdateTime: formatTime(this.#config.clock.now()),
-        // The server knows since when.
-        lastTransitionTime: null,
-      };
-      await this.#writeStatus(request, { ...status, conditions: [...(status.conditions ?? []), failed] }, signal);
+      return reconciled;
     }
+    const failed = {
+      type: 'Failed' as const,
+      status: 'True' as const,
+      reason: 'SignerValidationFailure',
+      message: problem,
+      lastUpdateTime: formatTime(this.#config.clock.now()),
+      // The API server sets it.
+      lastTransitionTime: null,
+    };
+    await this.#writeStatus(request, { ...status, conditions: [...(status.conditions ?? []), failed] }, signal);
     return reconciled;
   }
 
@@ -82,7 +82,6 @@ export class CertificateSigner implements Controller {
     const notAfterMs = now + durationMs - (durationMs < SHORT_MS ? 0 : BACKDATE_MS);
     return makeCertificate(authority, {
       request: parsed,
-      requestPem: Buffer.from(spec.request, 'base64').toString('latin1'),
       usages: spec.usages ?? [],
       serialNumber: random.bytes(16),
       notBeforeMs: now - BACKDATE_MS,
@@ -98,6 +97,22 @@ export class CertificateSigner implements Controller {
     } catch (err) {
       if (!apierrors.isNotFound(err)) throw err;
     }
+  }
+}
+
+type ReadRequest =
+  | { readonly parsed: CertificateRequest; readonly error?: undefined }
+  | { readonly parsed?: undefined; readonly error: string };
+
+/**
+ * Reads a request that was stored. It was valid when it was created, but maybe by the rules of an earlier version. A request that
+ * cannot be read will never be: it fails instead of being retried.
+ */
+function readRequest({ spec }: Request): ReadRequest {
+  try {
+    return { parsed: parseCertificateRequest(spec.request) };
+  } catch (err) {
+    return { error: err instanceof Error ? err.message : String(err) };
   }
 }
 

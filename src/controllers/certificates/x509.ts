@@ -14,9 +14,8 @@ export interface Authority {
 }
 
 export interface CertificateTemplate {
+  /** The certificate gets its subject, its names and its key, and nothing else. */
   readonly request: CertificateRequest;
-  /** The request's own bytes, PEM: its subject is taken over as it is. */
-  readonly requestPem: string;
   /** As spec.usages has them. */
   readonly usages: readonly string[];
   /** 16 bytes. */
@@ -59,8 +58,6 @@ export function makeCertificate(authority: Authority, template: CertificateTempl
   const { algorithm, hash } = signatureAlgorithm(key);
   const issuer = readDer(new X509Certificate(authority.cert).raw);
   const { subject: issuerName, keyIdentifier } = issuerParts(issuer);
-  const [, subject] = childrenOf(firstChild(readDer(fromPem(template.requestPem))));
-  if (subject === undefined) throw new Error('a request without a subject');
   const serial = Buffer.from(template.serialNumber);
   // A positive number that is not longer than it has to be.
   serial[0] = ((serial[0] as number) & 0x7f) | 0x01;
@@ -70,7 +67,7 @@ export function makeCertificate(authority: Authority, template: CertificateTempl
     algorithm,
     issuerName,
     sequence(time(template.notBeforeMs), time(template.notAfterMs)),
-    subject.whole,
+    template.request.subject,
     template.request.publicKey,
     tagged(0xa3, sequence(...extensionsOf(template, keyIdentifier))),
   );
@@ -142,10 +139,6 @@ function signatureAlgorithm(key: KeyObject): { algorithm: Buffer; hash: string |
     }
   }
   throw new Error(`a key of the kind ${key.asymmetricKeyType ?? 'unknown'} cannot sign certificates`);
-}
-
-function fromPem(pem: string): Buffer {
-  return Buffer.from(pem.replaceAll(/-----[A-Z ]+-----|\s/g, ''), 'base64');
 }
 
 function tagged(tag: number, value: Buffer): Buffer {

@@ -1,4 +1,7 @@
-// As much of DER as certificate requests need: values with a tag and a length, one within the other.
+// The part of DER (X.690) that certificate requests need: values with a tag and a length, nested in each other.
+//
+// The reader is strict: each value has exactly one encoding. Bytes that are accepted here are copied into certificates, and other
+// readers must not find something else in them.
 
 export interface Der {
   readonly tag: number;
@@ -10,14 +13,14 @@ export interface Der {
 
 export class DerError extends Error {}
 
-/** The one value that the bytes are. Throws DerError if they are none, or more. */
+/** Returns the only value in the bytes. Throws DerError if there is none, or if data follows it. */
 export function readDer(bytes: Buffer): Der {
   const [first, ...more] = readAll(bytes);
   if (first === undefined || more.length > 0) throw new DerError('asn1: syntax error: trailing data');
   return first;
 }
 
-/** The values within a constructed one. */
+/** Returns the values inside a constructed value. */
 export function childrenOf({ value }: Der): readonly Der[] {
   return readAll(value);
 }
@@ -44,5 +47,8 @@ function readLength(bytes: Buffer, at: number): { readonly length: number; reado
   if (count === 0) throw new DerError('asn1: syntax error: indefinite length found (not DER)');
   if (count > 4) throw new DerError('asn1: structure error: length too large');
   if (at + 1 + count > bytes.length) throw new DerError('asn1: syntax error: truncated tag or length');
-  return { length: bytes.readUIntBE(at + 1, count), start: at + 1 + count };
+  if (bytes[at + 1] === 0) throw new DerError('asn1: structure error: superfluous leading zeros in length');
+  const length = bytes.readUIntBE(at + 1, count);
+  if (length < 0x80) throw new DerError('asn1: structure error: non-minimal length');
+  return { length, start: at + 1 + count };
 }

@@ -1,4 +1,4 @@
-// PEM text as Go's encoding/pem reads it: blocks between lines of BEGIN and END; what is no block is passed over.
+// PEM text as Go's encoding/pem reads it: blocks between lines of BEGIN and END. Text around the blocks is ignored.
 
 export interface PemBlock {
   readonly type: string;
@@ -6,15 +6,52 @@ export interface PemBlock {
   readonly bytes: Buffer;
 }
 
-const BLOCK = /(?:^|\n)-----BEGIN ([^\n]*?)-----[ \t\r]*\n([\s\S]*?)-----END \1-----[ \t\r]*(?=\n|$)/g;
-const HEADER = /^[^:\n]*:[^\n]*(?:\n|$)/;
+const BEGIN = '-----BEGIN ';
+const END = '\n-----END ';
+const DASHES = '-----';
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
+/**
+ * Returns the blocks of the text. A block is the text between the first END line and the last BEGIN line before it. What looks like
+ * a block and is not one (types that differ, contents that are not base64) is ignored. The time is linear in the length of the text.
+ */
 export function* pemBlocks(text: string): Generator<PemBlock> {
-  for (const [, type = '', content = ''] of text.matchAll(BLOCK)) {
-    let body = content;
-    for (let header = HEADER.exec(body); header !== null; header = HEADER.exec(body)) body = body.slice(header[0].length);
-    const base64 = body.replace(/\s/g, '');
-    if (BASE64.test(base64)) yield { type, hasHeaders: body !== content, bytes: Buffer.from(base64, 'base64') };
+  for (let from = 0; ;) {
+    const end = text.indexOf(END, from);
+    if (end < 0) return;
+    const block = blockBefore(text.slice(from, end + 1), text, end + END.length);
+    if (block !== undefined) yield block;
+    from = end + END.length;
   }
+}
+
+/** `before`: the text up to the END line. `trailer`: the position in `text` of what follows "-----END ". */
+function blockBefore(before: string, text: string, trailer: number): PemBlock | undefined {
+  const begin = before.lastIndexOf(BEGIN);
+  if (begin < 0 || (begin > 0 && before[begin - 1] !== '\n')) return undefined;
+  const lineEnd = before.indexOf('\n', begin);
+  const typeLine = trimLine(before.slice(begin + BEGIN.length, lineEnd));
+  if (!typeLine.endsWith(DASHES)) return undefined;
+  const type = typeLine.slice(0, -DASHES.length);
+  const endLine = `${type}${DASHES}`;
+  if (!text.startsWith(endLine, trailer)) return undefined;
+  // Only white space may follow on the END line.
+  const nextLine = text.indexOf('\n', trailer);
+  if (trimLine(text.slice(trailer + endLine.length, nextLine < 0 ? undefined : nextLine)) !== '') return undefined;
+  let at = lineEnd + 1;
+  let hasHeaders = false;
+  for (let next = before.indexOf('\n', at); next >= 0; next = before.indexOf('\n', at)) {
+    const colon = before.indexOf(':', at);
+    if (colon < 0 || colon > next) break;
+    hasHeaders = true;
+    at = next + 1;
+  }
+  // Between headers and the END line there must be a line.
+  if (hasHeaders && at >= before.length) return undefined;
+  const base64 = before.slice(at).replace(/[ \t\r\n]/g, '');
+  return BASE64.test(base64) ? { type, hasHeaders, bytes: Buffer.from(base64, 'base64') } : undefined;
+}
+
+function trimLine(line: string): string {
+  return line.replace(/[ \t\r]+$/, '');
 }

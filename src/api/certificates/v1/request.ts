@@ -1,29 +1,42 @@
-// What is in a certificate signing request (PKCS #10, RFC 2986): who asks, for which names, with which key, and whether the
-// one who asks has that key.
+// Reads certificate signing requests (PKCS #10, RFC 2986). Admission, the approver and the signer all use this reader, and the
+// signer copies into a certificate only what it returned: they cannot differ in what a request asks for.
 
 import { createPublicKey, verify } from 'node:crypto';
+import { isUtf8 } from 'node:buffer';
 import { childrenOf, DerError, readDer } from './der.ts';
 import type { Der } from './der.ts';
 import { pemBlocks } from './pem.ts';
 
 export interface CertificateRequest {
+  /** The last common name of the subject; '' if there is none. */
   readonly commonName: string;
+  /** All organizations of the subject, in the order of the request. */
   readonly organizations: readonly string[];
+  /** The subject as DER. Its strings are of the types of SUBJECT_STRINGS only, which every reader decodes in the same way. */
+  readonly subject: Buffer;
   readonly dnsNames: readonly string[];
   /** As text: '10.0.0.1', 'fd00:0:0:0:0:0:0:1'. */
   readonly ipAddresses: readonly string[];
   readonly emailAddresses: readonly string[];
   readonly uris: readonly string[];
-  /** The key's SubjectPublicKeyInfo. */
+  /** The key's SubjectPublicKeyInfo as DER. */
   readonly publicKey: Buffer;
 }
 
+/** A request of this size has room for thousands of names. More would take long to read, at the API server and the controllers. */
+const MAX_BYTES = 256 * 1024;
+const INTEGER = 0x02;
+const BIT_STRING = 0x03;
+const OCTET_STRING = 0x04;
+const OBJECT_IDENTIFIER = 0x06;
 const SEQUENCE = 0x30;
+const SET = 0x31;
+const ATTRIBUTES = 0xa0;
 const COMMON_NAME = '550403';
 const ORGANIZATION = '55040a';
 const EXTENSION_REQUEST = '2a864886f70d01090e';
 const ALTERNATIVE_NAMES = '551d11';
-/** Signature algorithms by the hex of their identifier: the hash, null where the key's kind says it. */
+/** Signature algorithms by the hex of their identifier: the hash, or null for an algorithm that has only one. */
 const HASHES: Readonly<Record<string, string | null>> = {
   '2a8648ce3d0401': 'sha1',
   '2a8648ce3d040302': 'sha256',
@@ -36,68 +49,143 @@ const HASHES: Readonly<Record<string, string | null>> = {
   '2b6570': null,
 };
 
-/** `base64`: of the PEM text, as spec.request has it. Throws Error with what is wrong; also if the signature is not the key's. */
+/**
+ * The string types that a subject may have, by tag. Go also reads TeletexString (as Latin-1) and BMPString, and OpenSSL reads
+ * UniversalString, too. They are rejected: readers differ in how they decode them, and a group that only some readers recognize
+ * would pass the checks of admission.
+ */
+const SUBJECT_STRINGS: Readonly<Record<number, { readonly name: string; readonly accepts: (bytes: Buffer) => boolean }>> = {
+  0x0c: { name: 'UTF-8 string', accepts: (bytes) => isUtf8(bytes) && !bytes.includes(0) },
+  0x13: { name: 'PrintableString', accepts: (bytes) => /^[A-Za-z0-9 '()+,\-./:=?*&]*$/.test(bytes.toString('latin1')) },
+  0x16: { name: 'IA5String', accepts: (bytes) => bytes.every((byte) => byte > 0 && byte < 0x80) },
+};
+const OTHER_STRINGS: Readonly<Record<number, string>> = {
+  0x12: 'NumericString',
+  0x14: 'TeletexString',
+  0x1c: 'UniversalString',
+  0x1e: 'BMPString',
+};
+
+/**
+ * Reads the first PEM block of the text and checks its signature. `base64`: the PEM text as spec.request has it. Throws Error with
+ * a message for the field spec.request.
+ */
 export function parseCertificateRequest(base64: string): CertificateRequest {
   const { value: block } = pemBlocks(Buffer.from(base64, 'base64').toString('latin1')).next();
   if (block?.type !== 'CERTIFICATE REQUEST') throw new Error('PEM block type must be CERTIFICATE REQUEST');
-  const [info, algorithm, signature] = fields(readDer(block.bytes), 3);
-  const [, subject, publicKey, attributes] = childrenOf(info);
-  if (subject === undefined || publicKey === undefined) throw new DerError('asn1: syntax error: sequence truncated');
+  if (block.bytes.length > MAX_BYTES) throw new Error(`must have at most ${MAX_BYTES} bytes`);
+  const [info, algorithm, signature] = constructed(readDer(block.bytes), SEQUENCE, 3, 3) as [Der, Der, Der];
+  const [version, subject, publicKey, attributes] = constructed(info, SEQUENCE, 3, 4) as [Der, Der, Der, Der | undefined];
+  if (version.tag !== INTEGER || publicKey.tag !== SEQUENCE) throw mismatch();
+  const pairs = subjectPairs(subject);
   checkSignature(info.whole, publicKey.whole, algorithm, signature);
-  const names = namesOf(attributes);
+  const names = alternativeNames(attributes);
   return {
-    commonName: subjectValues(subject, COMMON_NAME).at(-1) ?? '',
-    organizations: subjectValues(subject, ORGANIZATION),
-    dnsNames: names.filter(({ tag }) => tag === 0x82).map(({ value }) => value.toString('latin1')),
+    commonName: valuesOf(pairs, COMMON_NAME).at(-1) ?? '',
+    organizations: valuesOf(pairs, ORGANIZATION),
+    subject: subject.whole,
+    dnsNames: names.filter(({ tag }) => tag === 0x82).map(({ value }) => ia5(value, 'dNSName')),
     ipAddresses: names.filter(({ tag }) => tag === 0x87).map(({ value }) => addressOf(value)),
-    emailAddresses: names.filter(({ tag }) => tag === 0x81).map(({ value }) => value.toString('latin1')),
-    uris: names.filter(({ tag }) => tag === 0x86).map(({ value }) => value.toString('latin1')),
+    emailAddresses: names.filter(({ tag }) => tag === 0x81).map(({ value }) => ia5(value, 'rfc822Name')),
+    uris: names.filter(({ tag }) => tag === 0x86).map(({ value }) => ia5(value, 'uniformResourceIdentifier')),
     publicKey: publicKey.whole,
   };
 }
 
-function fields(der: Der, count: 2): [Der, Der];
-function fields(der: Der, count: 3): [Der, Der, Der];
-function fields(der: Der, count: number): Der[] {
-  const found = der.tag === SEQUENCE ? childrenOf(der) : [];
-  if (found.length < count) throw new DerError('asn1: structure error: tags do not match');
-  return [...found];
+function mismatch(): DerError {
+  return new DerError('asn1: structure error: tags do not match');
+}
+
+/** Returns the values inside `der`, which must have the tag and between `least` and `most` values. */
+function constructed(der: Der, tag: number, least: number, most: number): readonly Der[] {
+  if (der.tag !== tag) throw mismatch();
+  const values = childrenOf(der);
+  if (values.length < least) throw new DerError('asn1: syntax error: sequence truncated');
+  if (values.length > most) throw new DerError('asn1: syntax error: trailing data');
+  return values;
 }
 
 function checkSignature(signed: Buffer, spki: Buffer, algorithm: Der, signature: Der): void {
-  const identifier = childrenOf(algorithm)[0]?.value.toString('hex') ?? '';
+  const [type] = constructed(algorithm, SEQUENCE, 1, 2) as [Der];
+  const identifier = identifierOf(type);
   const hash = Object.hasOwn(HASHES, identifier) ? HASHES[identifier] : undefined;
   if (hash === undefined) throw new Error('x509: cannot verify signature: algorithm unimplemented');
+  // The first byte of a bit string is the number of unused bits in its last byte.
+  if (signature.tag !== BIT_STRING || signature.value[0] !== 0) throw mismatch();
   const key = createPublicKey({ key: spki, format: 'der', type: 'spki' });
-  // The first byte of a bit string says how many bits of its last are unused: none.
   if (!verify(hash, signed, key, signature.value.subarray(1))) {
     throw new Error(key.asymmetricKeyType === 'rsa' ? 'crypto/rsa: verification error' : 'x509: ECDSA verification failure');
   }
 }
 
-/** A name is a sequence of sets of pairs. */
-function subjectValues(subject: Der, identifier: string): string[] {
-  return childrenOf(subject)
-    .flatMap((set) => childrenOf(set))
-    .map((pair) => fields(pair, 2))
-    .filter(([type]) => type.value.toString('hex') === identifier)
-    .map(([, value]) => value.value.toString(value.tag === 0x1e ? 'utf16le' : 'utf8'));
+interface SubjectPair {
+  /** The object identifier as hex. */
+  readonly type: string;
+  readonly value: string;
 }
 
-function namesOf(attributes: Der | undefined): readonly Der[] {
+/** Reads a name: a sequence of sets of pairs. A set has more than one pair if the name is multi-valued at this place. */
+function subjectPairs(subject: Der): readonly SubjectPair[] {
+  return constructed(subject, SEQUENCE, 0, Infinity)
+    .flatMap((set) => constructed(set, SET, 1, Infinity))
+    .map((pair) => {
+      const [type, value] = constructed(pair, SEQUENCE, 2, 2) as [Der, Der];
+      return { type: identifierOf(type), value: subjectString(value) };
+    });
+}
+
+function valuesOf(pairs: readonly SubjectPair[], type: string): readonly string[] {
+  return pairs.filter((pair) => pair.type === type).map(({ value }) => value);
+}
+
+function subjectString({ tag, value }: Der): string {
+  const string = SUBJECT_STRINGS[tag];
+  if (string === undefined) {
+    const name = OTHER_STRINGS[tag] ?? `type with tag ${tag}`;
+    const allowed = 'only UTF8String, PrintableString and IA5String are supported';
+    throw new Error(`x509: invalid RDNSequence: invalid attribute value: unsupported string type: ${name}: ${allowed}`);
+  }
+  if (!string.accepts(value)) {
+    throw new Error(`x509: invalid RDNSequence: invalid attribute value: invalid ${string.name}`);
+  }
+  return value.toString('utf8');
+}
+
+/** Returns the object identifier as hex. Only its shortest encoding is accepted. */
+function identifierOf({ tag, value }: Der): string {
+  if (tag !== OBJECT_IDENTIFIER) throw mismatch();
+  const isShortest = value.every((byte, index) => byte !== 0x80 || (value[index - 1] ?? 0) >= 0x80);
+  if (value.length === 0 || (value.at(-1) as number) >= 0x80 || !isShortest) {
+    throw new DerError('asn1: syntax error: invalid object identifier');
+  }
+  return value.toString('hex');
+}
+
+/** Returns the names of all extensions subjectAltName of all attributes extensionRequest. */
+function alternativeNames(attributes: Der | undefined): readonly Der[] {
   if (attributes === undefined) return [];
-  return childrenOf(attributes)
-    .map((attribute) => fields(attribute, 2))
-    .filter(([type]) => type.value.toString('hex') === EXTENSION_REQUEST)
-    .flatMap(([, values]) => childrenOf(values))
-    .flatMap((extensions) => childrenOf(extensions))
-    .map((extension) => childrenOf(extension))
-    .filter(([type]) => type?.value.toString('hex') === ALTERNATIVE_NAMES)
-    .flatMap((extension) => childrenOf(readDer((extension.at(-1) as Der).value)));
+  return constructed(attributes, ATTRIBUTES, 0, Infinity)
+    .map((attribute) => constructed(attribute, SEQUENCE, 2, 2) as [Der, Der])
+    .filter(([type]) => identifierOf(type) === EXTENSION_REQUEST)
+    .flatMap(([, values]) => constructed(values, SET, 1, 1))
+    .flatMap((extensions) => constructed(extensions, SEQUENCE, 0, Infinity))
+    .map((extension) => constructed(extension, SEQUENCE, 2, 3) as [Der, ...Der[]])
+    .filter(([type]) => identifierOf(type) === ALTERNATIVE_NAMES)
+    .flatMap((extension) => {
+      const value = extension.at(-1) as Der;
+      if (value.tag !== OCTET_STRING) throw mismatch();
+      return constructed(readDer(value.value), SEQUENCE, 0, Infinity);
+    });
+}
+
+/** Control characters are rejected: readers that end a name at a NUL, or print names in lines, would read another one. */
+function ia5(bytes: Buffer, name: string): string {
+  if (!bytes.every((byte) => byte >= 0x20 && byte < 0x7f)) throw new Error(`x509: SAN ${name} is malformed`);
+  return bytes.toString('latin1');
 }
 
 function addressOf(bytes: Buffer): string {
   if (bytes.length === 4) return bytes.join('.');
-  const groups = Array.from({ length: Math.floor(bytes.length / 2) }, (_, index) => bytes.readUInt16BE(index * 2).toString(16));
-  return groups.join(':');
+  if (bytes.length !== 16) throw new Error(`x509: cannot parse IP address of length ${bytes.length}`);
+  return Array.from({ length: 8 }, (_, index) => bytes.readUInt16BE(index * 2).toString(16)).join(':');
 }

@@ -130,7 +130,7 @@ describe('a request', () => {
     [conditions(approved, failed, approved), 'status.conditions[2].type: Duplicate value: "Approved"'],
     [issued('nothing'), NO_BLOCK],
     [
-      issued(block('CERTIFICATE1', body)),
+      issued(block('CERTIFICATE1', `${body}\n`)),
       'status.certificate: Invalid value: "<certificate data>": only CERTIFICATE PEM blocks are allowed, found "CERTIFICATE1"',
     ],
     [
