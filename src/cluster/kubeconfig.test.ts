@@ -1,16 +1,20 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import { lstatSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { mergeKubeconfig, writeKubeconfig } from './kubeconfig.ts';
 
+const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const sec1 = keys.privateKey.export({ type: 'sec1', format: 'pem' }).toString();
+
 const entry = {
   name: 'coxswain',
   server: 'https://127.0.0.1:6443',
   caCertificate: 'CA',
   clientCertificate: 'CERT',
-  clientKey: 'KEY',
+  clientKey: sec1,
 };
 let dir: string;
 beforeEach(() => (dir = mkdtempSync(join(tmpdir(), 'cox-kubeconfig-'))));
@@ -24,7 +28,12 @@ test('a kubeconfig of our own: private, complete', () => {
     apiVersion: 'v1',
     kind: 'Config',
     clusters: [{ name: 'coxswain', cluster: { server: entry.server, 'certificate-authority-data': 'Q0E=' } }],
-    users: [{ name: 'coxswain', user: { 'client-certificate-data': 'Q0VSVA==', 'client-key-data': 'S0VZ' } }],
+    users: [
+      {
+        name: 'coxswain',
+        user: { 'client-certificate-data': 'Q0VSVA==', 'client-key-data': Buffer.from(sec1).toString('base64') },
+      },
+    ],
     contexts: [{ name: 'coxswain', context: { cluster: 'coxswain', user: 'coxswain' } }],
     'current-context': 'coxswain',
   });
@@ -51,4 +60,27 @@ test('a file that is no kubeconfig is left alone', () => {
   writeFileSync(path, 'just text');
   expect(() => mergeKubeconfig(path, entry)).toThrow(/is not a kubeconfig/);
   expect(readFileSync(path, 'utf8')).toBe('just text');
+});
+
+test.each([
+  ['P-256', () => keys.privateKey, 'EC PRIVATE KEY'],
+  ['RSA', () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey, 'PRIVATE KEY'],
+  ['Ed25519', () => generateKeyPairSync('ed25519').privateKey, 'PRIVATE KEY'],
+])('a key of the kind %s is written in a form that clients read, and is the same key', (_, make, type) => {
+  const path = join(dir, 'kubeconfig');
+  const key = make();
+  writeKubeconfig(path, { ...entry, clientKey: key.export({ type: 'pkcs8', format: 'pem' }).toString() });
+  const { users } = parse(readFileSync(path, 'utf8'));
+  const written = Buffer.from(users[0].user['client-key-data'], 'base64').toString();
+  expect(written).toMatch(new RegExp(`^-----BEGIN ${type}-----\n`));
+  expect(createPrivateKey(written).equals(key)).toBe(true);
+});
+
+test('a kubeconfig that is a symbolic link stays one', () => {
+  const path = join(dir, 'link');
+  writeFileSync(join(dir, 'target'), '');
+  symlinkSync(join(dir, 'target'), path);
+  mergeKubeconfig(path, entry);
+  expect(lstatSync(path).isSymbolicLink()).toBe(true);
+  expect(parse(readFileSync(join(dir, 'target'), 'utf8'))['current-context']).toBe('coxswain');
 });

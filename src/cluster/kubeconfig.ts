@@ -1,8 +1,10 @@
 // Writes kubeconfig files: one of our own under the data directory, and, only when asked, an entry in the user's.
 
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parse, stringify } from 'yaml';
+import { writeDurableFile } from '../machinery/durable-file.ts';
+import { normalizedPrivateKey } from './private-key.ts';
 
 export interface KubeconfigEntry {
   /** Name of the cluster, user and context. */
@@ -12,7 +14,7 @@ export interface KubeconfigEntry {
   readonly caCertificate: string;
   /** PEM. */
   readonly clientCertificate: string;
-  /** PEM. */
+  /** PEM. It is written in SEC1 form, whatever its form is here. */
   readonly clientKey: string;
 }
 
@@ -39,7 +41,7 @@ export function kubeconfigFor(entry: KubeconfigEntry): string {
 
 /** Writes a kubeconfig of our own (mode 0600), replacing what was there. */
 export function writeKubeconfig(path: string, entry: KubeconfigEntry): void {
-  writeAtomically(path, kubeconfigFor(entry));
+  write(path, kubeconfigFor(entry));
 }
 
 /**
@@ -55,7 +57,7 @@ export function mergeKubeconfig(path: string, entry: KubeconfigEntry): void {
     }
     existing = (parsed ?? {}) as Kubeconfig;
   }
-  writeAtomically(path, stringify(merged(existing, entry)));
+  write(path, stringify(merged(existing, entry)));
 }
 
 function merged(existing: Kubeconfig, entry: KubeconfigEntry): Kubeconfig {
@@ -74,16 +76,18 @@ function merged(existing: Kubeconfig, entry: KubeconfigEntry): Kubeconfig {
     } as Named),
     users: put(existing.users, {
       name,
-      user: { 'client-certificate-data': base64(entry.clientCertificate), 'client-key-data': base64(entry.clientKey) },
+      user: {
+        'client-certificate-data': base64(entry.clientCertificate),
+        'client-key-data': base64(normalizedPrivateKey(entry.clientKey)),
+      },
     } as Named),
     contexts: put(existing.contexts, { name, context: { cluster: name, user: name } } as Named),
     'current-context': name,
   };
 }
 
-/** A reader sees the old file or the new one, never a part. */
-function writeAtomically(path: string, contents: string): void {
+/** Writes the file durably, through a symbolic link if the path is one. */
+function write(path: string, contents: string): void {
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(`${path}.tmp`, contents, { mode: 0o600 });
-  renameSync(`${path}.tmp`, path);
+  writeDurableFile(existsSync(path) ? realpathSync(path) : path, contents);
 }

@@ -3,17 +3,26 @@
 //
 // Layout under `dir` (mode 0700, keys 0600), names as kubeadm has them: ca.{crt,key}, apiserver.{crt,key},
 // apiserver-kubelet-client.{crt,key}, admin.{crt,key}, kubelet-<node>.{crt,key}, sa.{key,pub}.
+//
+// Files are written durably, a key before its certificate. What happens to a file that is missing or damaged:
+//
+//   ca.crt or ca.key, sa.key   UserError: other files and objects depend on them, so that a new one would break the cluster
+//   a leaf certificate         missing, without its key, expiring or for other hosts: a new one is signed; damaged: UserError
 
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type webcrypto, X509Certificate } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import type { KeyObject } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type * as X509Module from '@peculiar/x509';
 import type { Extension } from '@peculiar/x509';
 import type { Clock } from '../machinery/clock.ts';
+import { writeDurableFile } from '../machinery/durable-file.ts';
 import type { Random } from '../machinery/random.ts';
+import { privateKeyPem } from './private-key.ts';
+import { UserError } from './user-error.ts';
 
-/** A certificate and its private key, both PEM. */
+/** A certificate and its private key, both PEM. The key is in SEC1 form. */
 export interface KeyPair {
   readonly cert: string;
   readonly key: string;
@@ -56,10 +65,10 @@ export class Pki {
   readonly #dir: string | undefined;
   #ca: KeyPair;
 
-  /** Opens the authority in `dir`, or makes one. */
+  /** Opens the authority in `dir`, or makes one in an empty directory. Throws UserError if its files are damaged or incomplete. */
   static async open(config: PkiConfig): Promise<Pki> {
     if (config.dir !== undefined) mkdirSync(config.dir, { recursive: true, mode: 0o700 });
-    const stored = config.dir === undefined ? undefined : readPair(config.dir, 'ca');
+    const stored = config.dir === undefined ? undefined : readAuthority(config.dir);
     const ca = stored ?? (await makeAuthority(config));
     if (stored === undefined && config.dir !== undefined) writePair(config.dir, 'ca', ca);
     return new Pki(config, ca);
@@ -82,9 +91,9 @@ export class Pki {
     return this.#ca.cert;
   }
 
-  /** The certificate stored as `name` if it still serves `request`, or a new one. */
+  /** Returns the certificate stored as `name` if it still serves `request`, or a new one. Throws UserError if a file is damaged. */
   async certificate(name: string, request: CertificateRequest): Promise<KeyPair> {
-    const stored = this.#dir === undefined ? undefined : readPair(this.#dir, name);
+    const stored = this.#dir === undefined ? undefined : readLeaf(this.#dir, name);
     if (stored !== undefined && this.#serves(stored, request)) return stored;
     const made = await this.sign(request);
     if (this.#dir !== undefined) writePair(this.#dir, name, made);
@@ -125,17 +134,18 @@ export class Pki {
 
   /** The key pair that signs ServiceAccount tokens (ES256): private key and public key, PEM. */
   serviceAccountKeys(): { readonly privateKey: string; readonly publicKey: string } {
-    const stored = this.#dir === undefined ? undefined : readOptional(join(this.#dir, 'sa.key'));
-    if (stored !== undefined) {
-      const publicKey = createPublicKey(createPrivateKey(stored)).export({ type: 'spki', format: 'pem' }).toString();
-      return { privateKey: stored, publicKey };
+    const path = this.#dir === undefined ? undefined : join(this.#dir, 'sa.key');
+    const stored = path === undefined ? undefined : readOptional(path);
+    if (path !== undefined && stored !== undefined) {
+      const publicKey = createPublicKey(readKey(path, stored, RESTORE_TOKEN_KEY));
+      return { privateKey: stored, publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString() };
     }
     const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const privateKey = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     const publicKey = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString();
-    if (this.#dir !== undefined) {
-      writePrivate(join(this.#dir, 'sa.key'), privateKey);
-      writeFileSync(join(this.#dir, 'sa.pub'), publicKey, { mode: 0o644 });
+    if (path !== undefined) {
+      writeDurableFile(path, privateKey);
+      writeDurableFile(path.replace(/key$/, 'pub'), publicKey, { mode: 0o644 });
     }
     return { privateKey, publicKey };
   }
@@ -144,6 +154,8 @@ export class Pki {
     const certificate = new X509Certificate(pair.cert);
     if (Date.parse(certificate.validTo) - this.#clock.now() < RENEW_BEFORE_MS) return false;
     if (!certificate.checkIssued(new X509Certificate(this.#ca.cert))) return false;
+    // A crash between the two writes of a renewal leaves the new key with the old certificate.
+    if (!certificate.checkPrivateKey(createPrivateKey(pair.key))) return false;
     return (request.hosts ?? []).every((host) =>
       isIP(host) === 0 ? certificate.checkHost(host) !== undefined : certificate.checkIP(host) !== undefined,
     );
@@ -186,7 +198,7 @@ function subjectName(request: CertificateRequest): Record<string, string[]>[] {
 
 async function exportKey(key: webcrypto.CryptoKey): Promise<string> {
   const der = Buffer.from(await crypto.subtle.exportKey('pkcs8', key));
-  return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }).export({ type: 'pkcs8', format: 'pem' }).toString();
+  return privateKeyPem(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }));
 }
 
 async function importSigningKey(pem: string): Promise<webcrypto.CryptoKey> {
@@ -194,25 +206,77 @@ async function importSigningKey(pem: string): Promise<webcrypto.CryptoKey> {
   return crypto.subtle.importKey('pkcs8', new Uint8Array(der), EC, false, ['sign']);
 }
 
-function readPair(dir: string, name: string): KeyPair | undefined {
-  const cert = readOptional(join(dir, `${name}.crt`));
-  const key = readOptional(join(dir, `${name}.key`));
-  return cert === undefined || key === undefined ? undefined : { cert, key };
+const RESTORE_AUTHORITY =
+  'Restore ca.crt and ca.key from a backup. Without one, remove the directory: the next start makes a new authority, and all ' +
+  'kubeconfigs and certificates of the old one become invalid.';
+const RESTORE_TOKEN_KEY =
+  'Restore it from a backup, or remove it: the next start makes a new key, and all ServiceAccount tokens become invalid.';
+
+/** Returns undefined if there is no authority yet. */
+function readAuthority(dir: string): KeyPair | undefined {
+  const paths = { cert: join(dir, 'ca.crt'), key: join(dir, 'ca.key') };
+  const cert = readOptional(paths.cert);
+  const key = readOptional(paths.key);
+  if (cert === undefined && key === undefined) return undefined;
+  // The first start writes the key, and nothing else before the certificate: it was interrupted.
+  if (cert === undefined && readdirSync(dir).every((name) => name === 'ca.key' || name === 'ca.crt.tmp')) return undefined;
+  if (cert === undefined) throw new UserError(`${paths.cert} is missing, and ${paths.key} is there. ${RESTORE_AUTHORITY}`);
+  if (key === undefined) throw new UserError(`${paths.key} is missing, and ${paths.cert} is there. ${RESTORE_AUTHORITY}`);
+  const certificate = readCertificate(paths.cert, cert, RESTORE_AUTHORITY);
+  const privateKey = readKey(paths.key, key, RESTORE_AUTHORITY);
+  if (privateKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
+    throw new UserError(`${paths.key} is not an ECDSA key on the curve P-256: other authorities are not supported.`);
+  }
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new UserError(`${paths.key} is not the key of ${paths.cert}. ${RESTORE_AUTHORITY}`);
+  }
+  if (!certificate.ca) throw new UserError(`${paths.cert} is not the certificate of an authority. ${RESTORE_AUTHORITY}`);
+  return { cert, key };
+}
+
+/** Returns undefined if the certificate or its key is missing. */
+function readLeaf(dir: string, name: string): KeyPair | undefined {
+  const paths = { cert: join(dir, `${name}.crt`), key: join(dir, `${name}.key`) };
+  const cert = readOptional(paths.cert);
+  const key = readOptional(paths.key);
+  if (cert === undefined || key === undefined) return undefined;
+  const remedy = `Remove ${name}.crt and ${name}.key: the next start makes new ones.`;
+  readCertificate(paths.cert, cert, remedy);
+  return { cert, key: privateKeyPem(readKey(paths.key, key, remedy)) };
+}
+
+function readCertificate(path: string, pem: string, remedy: string): X509Certificate {
+  try {
+    return new X509Certificate(pem);
+  } catch (cause) {
+    throw damaged(path, pem, 'a certificate', remedy, cause);
+  }
+}
+
+function readKey(path: string, pem: string, remedy: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch (cause) {
+    throw damaged(path, pem, 'a private key', remedy, cause);
+  }
+}
+
+function damaged(path: string, contents: string, expected: string, remedy: string, cause: unknown): UserError {
+  const problem = contents.trim() === '' ? 'is empty' : `does not contain ${expected}`;
+  return new UserError(`${path} ${problem}. ${remedy}`, { cause });
 }
 
 function readOptional(path: string): string | undefined {
-  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new UserError(`${path} cannot be read: ${(cause as Error).message}`, { cause });
+  }
 }
 
-/** The key first: a certificate is never there without its key, whenever the process dies. */
+/** Writes the key first: a certificate is never there without a key, even if the process dies in between. */
 function writePair(dir: string, name: string, pair: KeyPair): void {
-  writePrivate(join(dir, `${name}.key`), pair.key);
-  const path = join(dir, `${name}.crt`);
-  writeFileSync(`${path}.tmp`, pair.cert, { mode: 0o644 });
-  renameSync(`${path}.tmp`, path);
-}
-
-function writePrivate(path: string, contents: string): void {
-  writeFileSync(`${path}.tmp`, contents, { mode: 0o600 });
-  renameSync(`${path}.tmp`, path);
+  writeDurableFile(join(dir, `${name}.key`), pair.key);
+  writeDurableFile(join(dir, `${name}.crt`), pair.cert, { mode: 0o644 });
 }

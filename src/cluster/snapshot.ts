@@ -1,7 +1,8 @@
 // Snapshots of a cluster's embedded store: which directories and files they are about, and what may be done to them when.
 
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { existsSync, rmSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { renameDurably } from '../machinery/durable-file.ts';
 import { systemClock } from '../machinery/clock.ts';
 import { silentLogger } from '../machinery/log.ts';
 import type { SnapshotStatus } from '../storage/embedded/snapshot.ts';
@@ -47,7 +48,7 @@ export async function restoreClusterSnapshot(options: {
         let number = 1;
         while (existsSync(`${layout.store}.before-restore-${number}`)) number++;
         movedTo = `${layout.store}.before-restore-${number}`;
-        rename(layout.store, movedTo);
+        renameDurably(layout.store, movedTo);
       }
       finishRestore(layout.store);
       return { status, store: layout.store, movedTo };
@@ -62,23 +63,12 @@ export async function restoreClusterSnapshot(options: {
  * it the next start would begin with an empty store.
  */
 export function finishRestore(store: string): void {
-  if (!existsSync(store) && existsSync(restoredBeside(store))) rename(restoredBeside(store), store);
+  if (!existsSync(store) && existsSync(restoredBeside(store))) renameDurably(restoredBeside(store), store);
 }
 
 /** Only a store that is whole is ever called that. */
 function restoredBeside(store: string): string {
   return `${store}.restored`;
-}
-
-/** Durably: after a power loss it has not been taken back by the next one. */
-function rename(from: string, to: string): void {
-  renameSync(from, to);
-  const directory = openSync(dirname(to), 'r');
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
-  }
 }
 
 async function asUserErrors<T>(run: () => Promise<T>): Promise<T> {
