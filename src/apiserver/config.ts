@@ -10,6 +10,7 @@ import type { PodSecurityConfig } from './admission/pod-security/index.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import type { MaxInFlightConfig } from './filters/max-in-flight.ts';
+import type { ComponentHealth } from './registry/core/component-status/index.ts';
 import type { NodeConnector } from './node-connector.ts';
 import type { UserInfo } from './request.ts';
 import type { RuntimeConfig } from './runtime-config.ts';
@@ -79,6 +80,8 @@ export interface ApiServerConfig {
   readonly serviceNodePortRange?: string;
   /** How kubelets are reached, for logs, exec and their like. Absent: those answer 503. */
   readonly nodeConnector?: NodeConnector;
+  /** For ComponentStatuses. Absent: the state of the components is unknown. */
+  readonly componentHealth?: ComponentHealth;
   /** What /version says. Default: 'v1.36.0+coxswain'. */
   readonly version?: string;
   readonly maxInFlight?: MaxInFlightConfig;

@@ -140,6 +140,7 @@ export class ApiServer {
       authorizer,
       serviceAllocators: this.#serviceAllocators,
       nodeConnector: config.nodeConnector,
+      componentHealth: config.componentHealth,
       find,
       serviceAccountTokens,
       tokenAuthenticators: [staticTokens, ...accountAuthenticators],

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { nodes as nodeType, type Node } from '../api/core/v1/index.ts';
 import type { Immutable } from '../api/meta/v1/index.ts';
 import { createTlsNodeConnector, type NodeConnector } from '../apiserver/node-connector.ts';
+import type { ComponentHealth } from '../apiserver/registry/core/component-status/index.ts';
 import type { RuntimeConfig } from '../apiserver/runtime-config.ts';
 import { ApiServer } from '../apiserver/server.ts';
 import { sharedByMany } from '../client/abort.ts';
@@ -19,6 +20,7 @@ import type { Random } from '../machinery/random.ts';
 import * as wait from '../machinery/wait.ts';
 import type { PluginRegistration } from '../scheduler/framework/index.ts';
 import type { Storage } from '../storage/interface.ts';
+import { bounded } from './component-health.ts';
 import {
   type ClusterNode,
   componentOf,
@@ -84,6 +86,8 @@ export class Cluster {
   readonly #running: readonly RunningComponents[];
   readonly #server: ApiServer;
   #url: string | undefined;
+  /** All components have started. Nodes may not be ready yet. */
+  #started = false;
   /** How nodes of other processes are reached: made when the first one is. */
   #elsewhere: Promise<NodeConnector> | undefined;
   #stopping: Promise<void> | undefined;
@@ -141,6 +145,7 @@ export class Cluster {
       sharesStorage: config.leaderElect,
       ...(config.runtimeConfig !== undefined && { runtimeConfig: config.runtimeConfig }),
       nodeConnector: this.#nodeConnector(),
+      componentHealth: this.#componentHealth(),
       version: KUBERNETES_VERSION.gitVersion,
       otherMetrics: async () => (await Promise.all(this.#running.map(async (components) => components.metrics()))).join(''),
       // Without an authority a pod could not know the API server: it gets no token for it either.
@@ -172,6 +177,7 @@ export class Cluster {
         nodesInAll: this.#nodeNames().length,
       }),
     ]);
+    this.#started = true;
     await this.#waitForNodes();
   }
 
@@ -187,6 +193,23 @@ export class Cluster {
       authority: pki?.authority,
       serviceAccountKey: this.#serviceAccountKey,
     };
+  }
+
+  /**
+   * The components are healthy if they have started, have not failed, and their thread answers. As in kube-apiserver, a component
+   * that only waits to become the leader is healthy.
+   */
+  #componentHealth(): ComponentHealth {
+    let failure: Error | undefined;
+    void this.failed.then((error) => (failure = error));
+    const check = async (): Promise<void> => {
+      if (!this.#started) throw new Error('not started yet');
+      if (failure !== undefined) throw failure;
+      const { thread, clock } = this.#config;
+      // This thread answers by running this check.
+      if (thread !== undefined) await bounded(clock, 'the thread', async () => void (await thread.components.metrics()));
+    };
+    return { 'controller-manager': check, scheduler: check };
   }
 
   #nodeNames(): string[] {

@@ -2,8 +2,8 @@
 
 import { existsSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { renameDurably } from '../machinery/durable-file.ts';
 import { systemClock } from '../machinery/clock.ts';
+import { renameDurably } from '../machinery/durable-file.ts';
 import { silentLogger } from '../machinery/log.ts';
 import type { SnapshotStatus } from '../storage/embedded/snapshot.ts';
 import { StorageError } from '../storage/interface.ts';

@@ -4,6 +4,7 @@ import type { TokenAuthenticator } from '../authentication/authenticator.ts';
 import type { ServiceAccountTokens } from '../authentication/service-account-tokens.ts';
 import type { Authorizer } from '../authorization/authorizer.ts';
 import type { NodeConnector } from '../node-connector.ts';
+import type { ComponentHealth } from './core/component-status/index.ts';
 import type { ServiceAllocators } from './core/service/allocators.ts';
 import type { Find } from './find.ts';
 import type { StoreServices } from './resource-store.ts';
@@ -15,6 +16,8 @@ export interface RegistryServices extends StoreServices {
   readonly serviceAllocators: ServiceAllocators;
   /** How to reach the kubelets, for logs, exec and their like. Absent: they are not served. */
   readonly nodeConnector?: NodeConnector;
+  /** For ComponentStatuses. Absent: the state of the components is unknown. */
+  readonly componentHealth?: ComponentHealth;
   /** Objects of other resources. Works once the registry is complete. */
   readonly find: Find;
   /** Signs tokens of ServiceAccounts. Absent: the server has no key for that. */

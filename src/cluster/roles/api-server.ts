@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { createTlsNodeConnector } from '../../apiserver/node-connector.ts';
 import { type RuntimeConfig, RuntimeConfigError } from '../../apiserver/runtime-config.ts';
 import { ApiServer } from '../../apiserver/server.ts';
+import { localComponentHealth } from '../component-health.ts';
 import { encryptStorage, readEncryptionFile } from '../encryption.ts';
 import { parseServiceRanges } from '../network-ranges.ts';
 import { type EtcdConfig, openStorage } from '../stores.ts';
@@ -92,6 +93,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       serviceCidr,
       serviceNodePortRange: config.serviceNodePortRange,
       nodeConnector,
+      componentHealth: localComponentHealth(clock),
       version: KUBERNETES_VERSION.gitVersion,
       serviceAccounts: { signingKey, issuer: config.serviceAccountIssuer, mountTokens: true },
       tls,

@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
+import type { ComponentStatus } from '../../../api/core/v1/index.ts';
 import { Api, outcome } from '../../testing/api.ts';
 import { send } from '../../testing/requests.ts';
 import { startTestServer } from '../../testing/server.ts';
@@ -102,16 +103,44 @@ template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}
 describe('component statuses', () => {
   const STATUSES = '/api/v1/componentstatuses';
 
-  test('tell of the store, and that nobody should ask', async () => {
-    const answer = await api.get(STATUSES);
+  test('show the store, and warn that the kind is deprecated', async () => {
+    const answer = await api.get(`${STATUSES}?fieldSelector=metadata.name=etcd-0`);
     expect(answer.json).toMatchObject({
       kind: 'ComponentStatusList',
       items: [{ metadata: { name: 'etcd-0' }, conditions: [{ type: 'Healthy', status: 'True', message: 'ok' }] }],
     });
     expect(answer.warnings.join()).toContain('v1 ComponentStatus is deprecated in v1.19+');
-    expect((await table(STATUSES)).rows).toEqual([['etcd-0', 'Healthy', 'ok', '']]);
     expect((await api.get(`${STATUSES}/etcd-0`)).json).toMatchObject({ kind: 'ComponentStatus' });
     expect(outcome(await api.get(`${STATUSES}/other`))).toBe('404 NotFound: componentstatuses "other" not found');
+  });
+
+  test('are unknown for components that the server cannot reach', async () => {
+    const error = 'this API server does not know how to reach the component';
+    expect((await table(STATUSES)).rows).toEqual([
+      ['controller-manager', 'Unhealthy', '', error],
+      ['scheduler', 'Unhealthy', '', error],
+      ['etcd-0', 'Healthy', 'ok', ''],
+    ]);
+  });
+
+  test('show what the components answer', async () => {
+    const asked = await startTestServer({
+      componentHealth: {
+        'controller-manager': () => Promise.resolve(),
+        scheduler: () => Promise.reject(new Error('connect ECONNREFUSED')),
+      },
+    });
+    const { json } = await send(asked.server, { method: 'GET', path: STATUSES });
+    expect(
+      (json.items as unknown as ComponentStatus[]).map(({ metadata, conditions }) => [metadata.name, conditions?.[0]]),
+    ).toEqual([
+      ['controller-manager', { type: 'Healthy', status: 'True', message: 'ok' }],
+      ['scheduler', { type: 'Healthy', status: 'False', error: 'connect ECONNREFUSED' }],
+      ['etcd-0', { type: 'Healthy', status: 'True', message: 'ok' }],
+    ]);
+    const scheduler = await send(asked.server, { method: 'GET', path: `${STATUSES}/scheduler` });
+    expect(scheduler.json).toMatchObject({ kind: 'ComponentStatus', metadata: { name: 'scheduler' } });
+    await asked.stop();
   });
 
   test('are selected', async () => {

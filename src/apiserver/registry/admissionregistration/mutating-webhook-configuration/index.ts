@@ -12,6 +12,7 @@ import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
 import type { ResourceStrategy } from '../../strategy.ts';
+import { webhookWarnings } from '../webhook-warnings.ts';
 
 type MutatingWebhookConfiguration = Immutable<admission.MutatingWebhookConfiguration>;
 
@@ -22,6 +23,8 @@ export const mutatingWebhookConfigurationStrategy: ResourceStrategy<MutatingWebh
   allowUnconditionalUpdate: false,
   validate: (configuration) => validateWebhookConfiguration(configuration),
   validateUpdate: (configuration, old) => validateWebhookConfigurationUpdate(configuration, old),
+  warningsOnCreate: webhookWarnings,
+  warningsOnUpdate: webhookWarnings,
 };
 
 export function mutatingWebhookConfigurationResource(services: RegistryServices): ServedResource {

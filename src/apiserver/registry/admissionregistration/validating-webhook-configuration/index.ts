@@ -12,6 +12,7 @@ import { ResourceStore } from '../../resource-store.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
 import type { ResourceStrategy } from '../../strategy.ts';
+import { webhookWarnings } from '../webhook-warnings.ts';
 
 type ValidatingWebhookConfiguration = Immutable<admission.ValidatingWebhookConfiguration>;
 
@@ -22,6 +23,8 @@ export const validatingWebhookConfigurationStrategy: ResourceStrategy<Validating
   allowUnconditionalUpdate: false,
   validate: (configuration) => validateWebhookConfiguration(configuration),
   validateUpdate: (configuration, old) => validateWebhookConfigurationUpdate(configuration, old),
+  warningsOnCreate: webhookWarnings,
+  warningsOnUpdate: webhookWarnings,
 };
 
 export function validatingWebhookConfigurationResource(services: RegistryServices): ServedResource {

@@ -1,5 +1,5 @@
-// The resource componentstatuses: nothing stored, but asked when somebody asks. Deprecated, and of the components only the one
-// that the API server itself knows can be asked: its store.
+// The resource componentstatuses (deprecated): not stored. Each request asks the components: the store, which the API server uses
+// itself, and the controller manager and the scheduler through `componentHealth`.
 
 import { decodeObject } from '../../../../api/codec/index.ts';
 import type { ComponentStatus } from '../../../../api/core/v1/index.ts';
@@ -11,21 +11,37 @@ import { FreshObject } from '../../encoded-object.ts';
 import type { ServedResource } from '../../rest.ts';
 import type { RegistryServices } from '../../services.ts';
 
-const STORE = 'etcd-0';
-/** A key that nobody writes: what matters is that there is an answer. */
+/**
+ * Asks a component whether it is healthy. Rejects with the reason if it is not. A check must settle in bounded time, even if the
+ * component does not answer.
+ */
+export type HealthCheck = () => Promise<void>;
+
+/** The components besides the store, by the names that upstream gives them. */
+export const CHECKED_COMPONENTS = ['controller-manager', 'scheduler'] as const;
+export type ComponentHealth = Readonly<Record<(typeof CHECKED_COMPONENTS)[number], HealthCheck>>;
+
+/** A key that is never written. The check is whether the store answers at all. */
 const PROBE = '/registry/health';
 
-export function componentStatusResource({ storage }: Pick<RegistryServices, 'storage'>): ServedResource {
-  async function probe(): Promise<ComponentStatus> {
-    let condition: NonNullable<ComponentStatus['conditions']>[number];
-    try {
-      await storage.get(PROBE);
-      condition = { type: 'Healthy', status: 'True', message: 'ok' };
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      condition = { type: 'Healthy', status: 'False', message: '', error: why };
-    }
-    const made = { apiVersion: 'v1', kind: 'ComponentStatus', metadata: { name: STORE }, conditions: [condition] };
+type Condition = NonNullable<ComponentStatus['conditions']>[number];
+
+export function componentStatusResource({
+  storage,
+  componentHealth,
+}: Pick<RegistryServices, 'storage' | 'componentHealth'>): ServedResource {
+  const checks = new Map<string, HealthCheck | undefined>([
+    ...CHECKED_COMPONENTS.map((name) => [name, componentHealth?.[name]] as const),
+    ['etcd-0', async () => void (await storage.get(PROBE))],
+  ]);
+
+  async function statusOf(name: string): Promise<ComponentStatus> {
+    const made = {
+      apiVersion: 'v1',
+      kind: 'ComponentStatus',
+      metadata: { name },
+      conditions: [await conditionOf(checks.get(name))],
+    };
     return decodeObject<ComponentStatus>(messageDescriptor('core/v1.ComponentStatus'), made).object;
   }
 
@@ -35,14 +51,31 @@ export function componentStatusResource({ storage }: Pick<RegistryServices, 'sto
     deprecation: 'v1 ComponentStatus is deprecated in v1.19+',
     rest: {
       get: async (_context, name) => {
-        if (name !== STORE) throw apierrors.notFound(componentStatuses, name);
-        return new FreshObject(await probe());
+        if (!checks.has(name)) throw apierrors.notFound(componentStatuses, name);
+        return new FreshObject(await statusOf(name));
       },
       list: async (_context, { selection }) => {
-        const object = await probe();
-        const isSelected = selection.matches({ object: () => object, decoded: () => ({ object, fields: undefined }) }, undefined);
-        return { items: isSelected ? [new FreshObject(object)] : [], resourceVersion: '' };
+        const statuses = await Promise.all([...checks.keys()].map(statusOf));
+        const items = statuses
+          .filter((object) =>
+            selection.matches({ object: () => object, decoded: () => ({ object, fields: undefined }) }, undefined),
+          )
+          .map((object) => new FreshObject(object));
+        return { items, resourceVersion: '' };
       },
     },
   };
+}
+
+async function conditionOf(check: HealthCheck | undefined): Promise<Condition> {
+  if (check === undefined) {
+    const error = 'this API server does not know how to reach the component';
+    return { type: 'Healthy', status: 'Unknown', message: '', error };
+  }
+  try {
+    await check();
+    return { type: 'Healthy', status: 'True', message: 'ok' };
+  } catch (error) {
+    return { type: 'Healthy', status: 'False', message: '', error: error instanceof Error ? error.message : String(error) };
+  }
 }
