@@ -2,20 +2,20 @@
 
 import { systemClock } from '../machinery/clock.ts';
 import * as wait from '../machinery/wait.ts';
-import { dataDirLayout, runningProcess } from '../cluster/data-dir.ts';
+import { dataDirLayout, readClaim, runningProcess } from '../cluster/data-dir.ts';
 import { UserError } from '../cluster/user-error.ts';
 
 const STOP_TIMEOUT_MS = 60_000;
 
 export async function down(options: { dataDir: string }): Promise<void> {
   const layout = dataDirLayout(options.dataDir);
-  const running = runningProcess(layout);
+  const running = await runningProcess(layout);
   if (running === undefined) throw new UserError(`no cluster runs on ${layout.root}`);
   process.kill(running.pid, 'SIGTERM');
   try {
     await wait.pollImmediately(
       { clock: systemClock, intervalMs: 50, timeoutMs: STOP_TIMEOUT_MS },
-      () => runningProcess(layout) === undefined,
+      () => readClaim(layout).state !== 'running',
     );
   } catch (err) {
     if (!(err instanceof wait.WaitTimeoutError)) throw err;

@@ -3,11 +3,15 @@
 //   DIR/store/         the embedded store         DIR/pki/         certificates and keys (0700)
 //   DIR/kubeconfig     admin's kubeconfig         DIR/kubelet/     volumes and pod data
 //   DIR/containerd/    the private containerd     DIR/runtime/     state of the process runtime
-//   DIR/logs/          container and pod logs     DIR/cox.pid      who runs on it, DIR/cox.log when detached
+//   DIR/logs/          container and pod logs     DIR/cox.pid      the process that runs on it; DIR/cox.log when detached
 
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { linkSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { syncDirectory, writeDurableFile } from '../machinery/durable-file.ts';
+import { identify, isAlive, type ProcessIdentity } from '../runtime/process-identity.ts';
 import { UserError } from './user-error.ts';
+
+export type { ProcessIdentity } from '../runtime/process-identity.ts';
 
 export interface DataDirLayout {
   readonly root: string;
@@ -38,45 +42,62 @@ export function dataDirLayout(dir: string): DataDirLayout {
   };
 }
 
-/** A process, told apart from a later one with the same number by when it started. */
-export interface ProcessIdentity {
-  readonly pid: number;
-  /** Clock ticks since boot (field 22 of /proc/PID/stat); empty where there is no /proc. */
-  readonly startTime: string;
-}
+/**
+ * The contents of the pid file: the number of the process, a space, and the process's start time (with the boot's id), which tells it
+ * apart from a later process with the same number. The newline at the end marks the text as complete.
+ */
+const PID_FILE_PATTERN = /^([1-9]\d{0,9}) (\S[^\n]*)\n$/;
 
-/** The identity of a running process; undefined if there is none with that number. */
-export function processIdentity(pid: number): ProcessIdentity | undefined {
+/**
+ * What the pid file says:
+ *
+ * - none: there is no pid file;
+ * - running: the process that it names runs;
+ * - stale: the process that it names has ended (another process may have its number now);
+ * - unreadable: it is empty, damaged or no file. It says nothing about who uses the directory.
+ */
+export type DataDirClaim =
+  | { readonly state: 'none' | 'stale' | 'unreadable' }
+  | { readonly state: 'running'; readonly process: ProcessIdentity };
+
+/** Reads the pid file. Never throws for its contents. */
+export function readClaim(layout: DataDirLayout): DataDirClaim {
+  let text: string;
   try {
-    process.kill(pid, 0);
+    // A FIFO would block the read for ever.
+    if (!lstatSync(layout.pidFile).isFile()) return { state: 'unreadable' };
+    text = readFileSync(layout.pidFile, 'utf8');
   } catch (err) {
-    // EPERM: it runs, as somebody else.
-    if ((err as NodeJS.ErrnoException).code !== 'EPERM') return undefined;
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return { state: 'none' };
+    throw new UserError(`cannot read ${layout.pidFile}: ${(err as Error).message}`, { cause: err });
   }
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // A zombie holds nothing any more: it only waits for its parent to ask for its status.
-    if (fields[0] === 'Z') return undefined;
-    return { pid, startTime: fields[19] ?? '' };
-  } catch {
-    return { pid, startTime: '' };
-  }
+  const identity = parsePidFile(text);
+  if (identity === undefined) return { state: 'unreadable' };
+  return isAlive(identity) ? { state: 'running', process: identity } : { state: 'stale' };
 }
 
-/** The process that runs on the directory, if one does. */
-export function runningProcess(layout: DataDirLayout): ProcessIdentity | undefined {
-  if (!existsSync(layout.pidFile)) return undefined;
-  const [pid, startTime = ''] = readFileSync(layout.pidFile, 'utf8').trim().split(' ');
-  const running = processIdentity(Number(pid));
-  return running !== undefined && running.startTime === startTime ? running : undefined;
+/** Returns the process that a pid file names; undefined for every text that `claimDataDir` did not write. */
+export function parsePidFile(text: string): ProcessIdentity | undefined {
+  const [, pid, startTime] = PID_FILE_PATTERN.exec(text) ?? [];
+  return pid === undefined || startTime === undefined ? undefined : { pid: Number(pid), startTime };
 }
 
 /**
- * Claims the directory for this process; answers the release. Throws UserError if another process runs on it. A claim whose
- * process died is taken over.
+ * Returns the process that runs on the directory, or undefined. Throws UserError if the pid file is unreadable and the store is in use
+ * nevertheless: the process is then not known for certain, and must not be signalled.
  */
-export function claimDataDir(layout: DataDirLayout): () => void {
+export async function runningProcess(layout: DataDirLayout): Promise<ProcessIdentity | undefined> {
+  const claim = readClaim(layout);
+  if (claim.state === 'unreadable') await checkStoreUnused(layout);
+  return claim.state === 'running' ? claim.process : undefined;
+}
+
+/**
+ * Claims the directory for this process and returns a function that releases it. The pid file appears with all of its contents or not
+ * at all, and is on the disk when this resolves. A claim whose process has ended is taken over; so is an unreadable one, if no
+ * process has the store open. Throws UserError if another process runs on the directory, or if it cannot be written.
+ */
+export async function claimDataDir(layout: DataDirLayout): Promise<() => void> {
   try {
     mkdirSync(layout.root, { recursive: true, mode: 0o700 });
   } catch (err) {
@@ -85,28 +106,81 @@ export function claimDataDir(layout: DataDirLayout): () => void {
       { cause: err },
     );
   }
-  const self = processIdentity(process.pid) as ProcessIdentity;
-  for (let attempt = 0; ; attempt++) {
+  const self = identify(process.pid);
+  if (self === undefined) throw new Error(`the start time of process ${process.pid} cannot be read`);
+  const text = `${self.pid} ${self.startTime}\n`;
+  for (;;) {
+    const claim = readClaim(layout);
+    if (claim.state === 'running') throw inUse(layout, claim.process);
+    if (claim.state === 'unreadable') await checkStoreUnused(layout);
     try {
-      const file = openSync(layout.pidFile, 'wx', 0o644);
-      writeSync(file, `${self.pid} ${self.startTime}\n`);
-      closeSync(file);
-      return () => rmSync(layout.pidFile, { force: true });
+      if (claim.state !== 'none') removeClaim(layout, self);
+      if (createPidFile(layout, self, text)) return () => releaseClaim(layout, text);
     } catch (err) {
-      if ((err as NodeJS.ErrnoException).code !== 'EEXIST' || attempt > 0) {
-        throw new UserError(
-          `cannot write in the data directory ${layout.root}: ${(err as Error).message}. Choose another with --data-dir.`,
-          { cause: err },
-        );
-      }
-      const other = runningProcess(layout);
-      if (other !== undefined && other.pid !== process.pid) {
-        throw new UserError(
-          `a cluster already runs on ${layout.root} (process ${other.pid}). ` +
-            `Stop it with 'cox down --data-dir ${layout.root}' or Ctrl-C, or choose another directory with --data-dir.`,
-        );
-      }
-      rmSync(layout.pidFile, { force: true });
+      throw new UserError(
+        `cannot write in the data directory ${layout.root}: ${(err as Error).message}. Choose another with --data-dir.`,
+        { cause: err },
+      );
     }
+    // Another process has made a pid file since it was read: it decides.
   }
+}
+
+/** Creates the pid file. Returns false if there is one already. Two processes may try at the same time. */
+function createPidFile(layout: DataDirLayout, self: ProcessIdentity, text: string): boolean {
+  const own = `${layout.pidFile}.${self.pid}`;
+  try {
+    writeDurableFile(own, text, { mode: 0o644 });
+    linkSync(own, layout.pidFile);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw err;
+  } finally {
+    rmSync(own, { force: true });
+  }
+  syncDirectory(layout.root);
+  return true;
+}
+
+/**
+ * Removes a pid file that names no running process. It is moved away first: if another process has replaced it since it was read,
+ * the new one is put back.
+ */
+function removeClaim(layout: DataDirLayout, self: ProcessIdentity): void {
+  const aside = `${layout.pidFile}.stale.${self.pid}`;
+  rmSync(aside, { recursive: true, force: true });
+  try {
+    renameSync(layout.pidFile, aside);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw err;
+  }
+  if (readClaim({ ...layout, pidFile: aside }).state === 'running') linkSync(aside, layout.pidFile);
+  rmSync(aside, { recursive: true, force: true });
+}
+
+function releaseClaim(layout: DataDirLayout, text: string): void {
+  try {
+    if (readFileSync(layout.pidFile, 'utf8') !== text) return;
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw err;
+  }
+  rmSync(layout.pidFile, { force: true });
+}
+
+function inUse({ root }: DataDirLayout, { pid }: ProcessIdentity): UserError {
+  return new UserError(
+    `a cluster already runs on ${root} (process ${pid}). ` +
+      `Stop it with 'cox down --data-dir ${root}' or Ctrl-C, or choose another directory with --data-dir.`,
+  );
+}
+
+async function checkStoreUnused(layout: DataDirLayout): Promise<void> {
+  const { storeHolder } = await import('../storage/embedded/lock.ts');
+  const holder = await storeHolder(layout.store);
+  if (holder === undefined) return;
+  throw new UserError(
+    `${layout.pidFile} is damaged, and the store in ${layout.store} is in use by ${holder}: stop that process first`,
+  );
 }

@@ -83,7 +83,7 @@ export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
   checkApart(config.podCidr, parseServiceRanges('--service-cidr', config.serviceCidr));
   nodeRange(podRange, config.nodes - 1);
   const layout = dataDirLayout(config.dataDir);
-  const release = claimDataDir(layout);
+  const release = await claimDataDir(layout);
   // What has to be undone, last first, if the start fails or when the cluster stops.
   const cleanup: (() => Promise<void> | void)[] = [release];
   const undo = async (): Promise<void> => {

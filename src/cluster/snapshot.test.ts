@@ -8,7 +8,8 @@ import { systemClock } from '../machinery/clock.ts';
 import { silentLogger } from '../machinery/log.ts';
 import { systemRandom } from '../machinery/random.ts';
 import type { Storage } from '../storage/interface.ts';
-import { dataDirLayout, processIdentity } from './data-dir.ts';
+import { identify } from '../runtime/process-identity.ts';
+import { dataDirLayout } from './data-dir.ts';
 import { clusterSnapshotStatus, restoreClusterSnapshot, saveClusterSnapshot } from './snapshot.ts';
 import { openStorage } from './stores.ts';
 
@@ -69,7 +70,7 @@ describe('snapshots of a cluster', () => {
     writeFileSync(damaged, 'not a snapshot');
     await expect(restoreClusterSnapshot({ dataDir, file: damaged, bumpRevision: 0 })).rejects.toThrow(damaged);
     const { pidFile } = dataDirLayout(dataDir);
-    const other = processIdentity(process.ppid);
+    const other = identify(process.ppid);
     writeFileSync(pidFile, `${other?.pid} ${other?.startTime}\n`);
     await expect(restoreClusterSnapshot({ dataDir, file, bumpRevision: 0 })).rejects.toThrow(`process ${other?.pid}`);
     rmSync(pidFile);

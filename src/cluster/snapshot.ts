@@ -35,7 +35,7 @@ export async function restoreClusterSnapshot(options: {
 }): Promise<{ readonly status: SnapshotStatus; readonly store: string; readonly movedTo: string | undefined }> {
   const { restoreSnapshot } = await import('../storage/embedded/snapshot.ts');
   const layout = dataDirLayout(options.dataDir);
-  const release = claimDataDir(layout);
+  const release = await claimDataDir(layout);
   try {
     return await asUserErrors(async () => {
       // The whole snapshot becomes a store before anything is touched. One that was left behind was never put in its place.

@@ -82,7 +82,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
   };
   const client = clientFor(await readKubeconfig('--kubeconfig', config.kubeconfig), COMPONENT, config);
   const layout = dataDirLayout(config.dataDir);
-  const release = claimDataDir(layout);
+  const release = await claimDataDir(layout);
   let runtime: PreparedRuntime | undefined;
   let kubelet: Kubelet | undefined;
   const stop = async (): Promise<void> => {

@@ -449,7 +449,8 @@ function isWritable(path: string): boolean {
   }
 }
 
-function holder(dataDir: string): string {
+/** Returns a description of the process that has the database open, for messages. */
+export function holder(dataDir: string): string {
   try {
     const pid = Number.parseInt(readFileSync(join(dataDir, PID_FILE), 'utf8'), 10);
     if (pid === process.pid) return 'this process itself';
