@@ -2,7 +2,7 @@
 // transport walks the same chain (authentication excepted: it brings its user) without serialization.
 
 import type { Awaitable } from '../machinery/awaitable.ts';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 
 import type { Verb } from '../client/transport.ts';
 import type { WatchStream } from '../machinery/watch.ts';
@@ -42,7 +42,15 @@ export type RequestBody =
   /** In-process: the object itself, immutable. */
   | { readonly kind: 'object'; readonly object: unknown }
   /** Over HTTP: read on demand, at once if it is there; limited to 3 MiB, throws StatusError (413) beyond. */
-  | { readonly kind: 'bytes'; read(): Awaitable<Uint8Array> };
+  | {
+      readonly kind: 'bytes';
+      read(): Awaitable<Uint8Array>;
+      /**
+       * The body as it arrives, of any size and with back-pressure, instead of read(). Fails if the client leaves before the end. Absent:
+       * there is no body, or only read() is offered.
+       */
+      readonly stream?: () => Readable;
+    };
 
 /** A request to change protocols (SPDY, WebSocket). Only HTTP/1.1 connections have one. */
 export interface Upgrade {

@@ -300,7 +300,7 @@ export class Cluster {
     if (pki === undefined || this.#nodeNames().includes(node)) throw new Error(`node ${node} does not run in this process`);
     this.#elsewhere ??= pki
       .certificate('apiserver-kubelet-client', { commonName: 'kube-apiserver-kubelet-client', usage: 'client' })
-      .then((pair) => createTlsNodeConnector({ ...pair, ca: pki.caCertificate }));
+      .then((pair) => createTlsNodeConnector({ ...pair, clock: this.#config.clock, ca: pki.caCertificate }));
     return this.#elsewhere;
   }
 }

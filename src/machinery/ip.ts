@@ -88,3 +88,39 @@ function valueOfIPv6(text: string): bigint {
   const middle = Array.from({ length: 8 - before.length - after.length }, () => '0');
   return [...before, ...middle, ...after].reduce((sum, part) => (sum << 16n) + BigInt(`0x${part}`), 0n);
 }
+
+/** IPv6 ranges whose last (or, for 6to4, second and third) groups hold an IPv4 address. A packet may end at that address. */
+const EMBEDDED_V4: readonly { readonly range: IpRange; readonly shift: bigint }[] = [
+  // IPv4-mapped, IPv4-compatible, NAT64, 6to4.
+  { range: parseCidr('::ffff:0:0/96') as IpRange, shift: 0n },
+  { range: parseCidr('::/96') as IpRange, shift: 0n },
+  { range: parseCidr('64:ff9b::/96') as IpRange, shift: 0n },
+  { range: parseCidr('2002::/16') as IpRange, shift: 80n },
+];
+
+/** Unspecified, loopback, link-local, multicast and broadcast addresses. */
+const NOT_GLOBAL = [
+  '0.0.0.0/8',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '224.0.0.0/4',
+  '255.255.255.255/32',
+  '::/128',
+  '::1/128',
+  'fe80::/10',
+  'ff00::/8',
+].map((range) => parseCidr(range) as IpRange);
+
+/**
+ * Reports whether `text` is an address that can belong to another machine: not unspecified, loopback, link-local, multicast or
+ * broadcast. Private ranges count as global, as in Go's IsGlobalUnicast. An IPv6 address that embeds an IPv4 address is judged by both.
+ * False for text that is no address, and for addresses with a zone.
+ */
+export function isGlobalUnicast(text: string): boolean {
+  const address = parseIp(text);
+  if (address === undefined || NOT_GLOBAL.some((range) => contains(range, address))) return false;
+  const embedded = EMBEDDED_V4.find(({ range }) => contains(range, address));
+  if (embedded === undefined) return true;
+  const inner: IpAddress = { family: 'IPv4', value: (address.value >> embedded.shift) & 0xffff_ffffn };
+  return !NOT_GLOBAL.some((range) => contains(range, inner));
+}

@@ -1,10 +1,9 @@
 // Which address a request to pods/proxy or services/proxy goes to.
 
-import { isIP, isIPv6 } from 'node:net';
-
 import type * as core from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { isGlobalUnicast } from '../../machinery/ip.ts';
 import type { Random } from '../../machinery/random.ts';
 import { isValidPortNum } from '../../machinery/validation.ts';
 import { podOf } from '../node-proxy/pod-target.ts';
@@ -80,16 +79,8 @@ async function isOwn(find: Find, namespace: string, { ip, targetRef }: Immutable
   return pod?.status.podIPs?.some((address) => address.ip === ip) === true;
 }
 
-/** The server must not be made to talk to its own machine. */
+/** Returns the address. Throws StatusError (400) for one that is the server's own machine or link, in any spelling. */
 function checked(ip: string): string {
   if (!isGlobalUnicast(ip)) throw apierrors.badRequest('address not allowed');
   return ip;
-}
-
-/** Nobody's, everybody's, this machine's or this network's only. */
-const NOT_GLOBAL_V4 = /^(0\.0\.0\.0$|127\.|169\.254\.|22[4-9]\.|23\d\.|255\.255\.255\.255$)/;
-const NOT_GLOBAL_V6 = /^(::1?$|::ffff:|ff|fe[89ab])/i;
-
-function isGlobalUnicast(ip: string): boolean {
-  return isIP(ip) !== 0 && !(isIPv6(ip) ? NOT_GLOBAL_V6 : NOT_GLOBAL_V4).test(ip);
 }

@@ -8,6 +8,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import type { KubeObject } from '../../client/client.ts';
+import { systemClock } from '../../machinery/clock.ts';
 import { SeededRandom } from '../../machinery/random.ts';
 import type { Find } from '../registry/find.ts';
 import { rawRequest, send, type RawRequest } from '../testing/requests.ts';
@@ -76,8 +77,8 @@ const find: Find = <T extends KubeObject>(_group: string, resource: string, _nam
 function request(resource: 'pods' | 'services', name: string, path: string, raw: Partial<RawRequest> = {}): Promise<ApiResponse> {
   const served: ServedSubresource =
     resource === 'pods'
-      ? podProxySubresource({ find }, { dial })
-      : serviceProxySubresource({ find, random: new SeededRandom('proxy') }, { dial });
+      ? podProxySubresource({ find, clock: systemClock }, { dial })
+      : serviceProxySubresource({ find, clock: systemClock, random: new SeededRandom('proxy') }, { dial });
   const state = rawRequest({
     path: `/api/v1/namespaces/default/${resource}/${name}/proxy${path}`,
     headers: { host: 'api:6443' },

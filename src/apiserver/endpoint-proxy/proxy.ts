@@ -1,12 +1,11 @@
 // pods/proxy and services/proxy: any request, to whatever a pod serves, and its answer back. Who may ask for it is who may use
 // the subresource; what is behind the proxy is not told who that was.
 
-import { connect as tcpConnect } from 'node:net';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { connect as tlsConnect } from 'node:tls';
 
 import * as apierrors from '../../machinery/apierrors.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import { dial as dialPeer, joinHostPort } from '../../machinery/peer/index.ts';
 import type { Random } from '../../machinery/random.ts';
 import type { NodeConnector } from '../node-connector.ts';
 import { NodeRelay } from '../node-proxy/relay.ts';
@@ -18,7 +17,6 @@ import { locatePod, locateService, type Location } from './locate.ts';
 import { rewriteResponse, type ProxiedPlace } from './rewrite.ts';
 
 const ALL_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
-const CONNECT_TIMEOUT_MS = 30_000;
 
 /** A connection to an address. Rejects with what made it impossible. */
 export type Dial = (location: Location, signal: AbortSignal | undefined) => Promise<Duplex>;
@@ -31,8 +29,8 @@ export interface EndpointProxyConfig {
 export class EndpointProxy {
   readonly #relays: Readonly<Record<Location['scheme'], NodeRelay>>;
 
-  constructor({ dial = dialAddress }: EndpointProxyConfig = {}) {
-    this.#relays = { http: relayOf(dial, 'http'), https: relayOf(dial, 'https') };
+  constructor(clock: Clock, { dial = dialWith(clock) }: EndpointProxyConfig = {}) {
+    this.#relays = { http: relayOf(clock, dial, 'http'), https: relayOf(clock, dial, 'https') };
   }
 
   /** Throws StatusError (503) if there is no answer. `resource`: pods or services. */
@@ -59,8 +57,11 @@ export class EndpointProxy {
 }
 
 /** Of pods. */
-export function podProxySubresource({ find }: { readonly find: Find }, config?: EndpointProxyConfig): ServedSubresource {
-  const proxy = new EndpointProxy(config);
+export function podProxySubresource(
+  { find, clock }: { readonly find: Find; readonly clock: Clock },
+  config?: EndpointProxyConfig,
+): ServedSubresource {
+  const proxy = new EndpointProxy(clock, config);
   return {
     name: 'proxy',
     kind: { group: '', version: 'v1', kind: 'PodProxyOptions' },
@@ -73,10 +74,10 @@ export function podProxySubresource({ find }: { readonly find: Find }, config?: 
 
 /** Of services: `random` chooses among the endpoints. */
 export function serviceProxySubresource(
-  { find, random }: { readonly find: Find; readonly random: Random },
+  { find, clock, random }: { readonly find: Find; readonly clock: Clock; readonly random: Random },
   config?: EndpointProxyConfig,
 ): ServedSubresource {
-  const proxy = new EndpointProxy(config);
+  const proxy = new EndpointProxy(clock, config);
   const choice = random.derive('services/proxy');
   return {
     name: 'proxy',
@@ -89,11 +90,13 @@ export function serviceProxySubresource(
   };
 }
 
-function relayOf(dial: Dial, scheme: Location['scheme']): NodeRelay {
+function relayOf(clock: Clock, dial: Dial, scheme: Location['scheme']): NodeRelay {
   const connector: NodeConnector = {
     connect: ({ host, port }, signal) => dial({ scheme, host, port }, signal),
   };
-  return new NodeRelay(connector, {
+  return new NodeRelay({
+    clock,
+    connector,
     headers: (request, { node }) => {
       const host = hostOf(request) ?? hostAndPort({ scheme, ...node });
       const before = request.headers['x-forwarded-for'];
@@ -121,27 +124,19 @@ function hostOf({ headers }: ApiRequest): string | undefined {
 }
 
 function hostAndPort({ host, port }: Location): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return joinHostPort(host, port);
 }
 
-const dialAddress: Dial = ({ scheme, host, port }, signal) =>
-  new Promise((resolve, reject) => {
-    const socket: Socket =
-      scheme === 'https'
-        ? tlsConnect({ host, port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] })
-        : tcpConnect({ host, port });
-    const give = (reason: Error): void => void socket.destroy(reason);
-    const abort = (): void => give(new Error('the request was given up'));
-    signal?.addEventListener('abort', abort, { once: true });
-    socket.setTimeout(CONNECT_TIMEOUT_MS, () => give(new Error(`dial tcp ${hostAndPort({ scheme, host, port })}: i/o timeout`)));
-    socket.once('error', (error) => {
-      signal?.removeEventListener('abort', abort);
-      reject(error);
+function dialWith(clock: Clock): Dial {
+  return ({ scheme, host, port }, signal) =>
+    dialPeer({
+      host,
+      port,
+      clock,
+      signal,
+      // Pods have certificates that the API server has no authority for.
+      ...(scheme === 'https' && { tls: { rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] } }),
+      // A second check: the address was checked when it was read.
+      globalOnly: true,
     });
-    socket.once(scheme === 'https' ? 'secureConnect' : 'connect', () => {
-      signal?.removeEventListener('abort', abort);
-      socket.removeAllListeners('error');
-      socket.setTimeout(0);
-      resolve(socket);
-    });
-  });
+}

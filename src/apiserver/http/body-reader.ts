@@ -1,6 +1,6 @@
 // Bodies of requests, read when they are asked for and only so far.
 
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Awaitable } from '../../machinery/awaitable.ts';
@@ -16,15 +16,17 @@ export const noBody: RequestBody = { kind: 'bytes', read: () => EMPTY };
 
 /** `announced`: what the client says the length is, if it does. */
 export function bodyOf(stream: Readable, announced: string | undefined): RequestBody {
-  return readOnce(announced, () => read(stream));
+  // The stream carries the response, too, and must outlive the reading of the body.
+  const chunks = (): Readable => Readable.from(stream.iterator({ destroyOnReturn: false }), { objectMode: false });
+  return { ...readOnce(announced, () => read(stream)), stream: chunks };
 }
 
 /** The same of a request whose body is collected: it is there at once when it came with the head of the request. */
 export function bodyOfMessage(message: CollectedMessage, announced: string | undefined): RequestBody {
-  return readOnce(announced, () => (message.ended ? checked(message) : rest(message)));
+  return { ...readOnce(announced, () => (message.ended ? checked(message) : rest(message))), stream: () => message.stream() };
 }
 
-function readOnce(announced: string | undefined, read: () => Awaitable<Uint8Array>): RequestBody {
+function readOnce(announced: string | undefined, read: () => Awaitable<Uint8Array>): Extract<RequestBody, { kind: 'bytes' }> {
   let body: Awaitable<Uint8Array> | undefined;
   return {
     kind: 'bytes',
@@ -70,9 +72,8 @@ function read(stream: Readable): Promise<Uint8Array> {
     stream.on('data', (chunk: Buffer) => {
       length += chunk.length;
       if (length > MAX_BODY_BYTES) {
-        stream.removeAllListeners('data');
-        // What still comes is not kept; the answer ends the request.
-        stream.resume();
+        // The rest is read and dropped until the response ends the request.
+        chunks.length = 0;
         reject(tooLarge());
         return;
       }

@@ -2,6 +2,7 @@
 // end that is told later: more work than most requests are, for bodies that are all read whole.
 
 import { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 
 /** So much is kept of a body that nobody has asked for yet; then its client has to wait. */
 const UNASKED_BYTES = 64 * 1024;
@@ -21,6 +22,8 @@ export class CollectedMessage extends IncomingMessage {
   #ended = false;
   #unwanted = false;
   #waiter: BodyWaiter | undefined;
+  /** Gets the body as it arrives, if stream() was called. */
+  #stream: Readable | undefined;
   /** Called if the connection breaks before the response has been sent. */
   whenBroken: (() => void) | undefined;
 
@@ -45,6 +48,24 @@ export class CollectedMessage extends IncomingMessage {
     this._read(0);
   }
 
+  /** Returns the body as it arrives. Called at most once, and not together with wait(). */
+  stream(): Readable {
+    const body = new Readable({
+      // Node's parser stopped the connection when the stream was full.
+      read: () => void this._read(0),
+      destroy: (error, callback) => {
+        this.#stream = undefined;
+        if (!this.#ended) this.#drop();
+        callback(error);
+      },
+    });
+    for (const chunk of this.#chunks.splice(0)) body.push(chunk);
+    if (this.#ended) body.push(null);
+    else if (this.destroyed) body.destroy(new Error('the body of the request ended early'));
+    else this.#stream = body;
+    return body;
+  }
+
   /** Called by Node's parser: with null at the end. False: the connection is not to be read from for now. */
   override push(chunk: Buffer | null): boolean {
     if (chunk === null) {
@@ -52,10 +73,12 @@ export class CollectedMessage extends IncomingMessage {
       // Tells Node that somebody has taken care of the body.
       this._read(0);
       this.#waiter?.ended();
+      this.#stream?.push(null);
       if (this.listenerCount('end') > 0) this.emit('end');
       return false;
     }
     if (this.#unwanted) return true;
+    if (this.#stream !== undefined) return this.#stream.push(chunk);
     this.#chunks.push(chunk);
     this.#length += chunk.length;
     if (this.#waiter === undefined) return this.#length < UNASKED_BYTES;
@@ -66,6 +89,7 @@ export class CollectedMessage extends IncomingMessage {
   /** Called by Node when the connection has gone. A listener for each request would cost more than to be called. */
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     this.whenBroken?.();
+    if (!this.#ended) this.#stream?.destroy(new Error('the body of the request ended early'));
     super._destroy(error, callback);
   }
 

@@ -1,11 +1,13 @@
-// Carries a request to a node's kubelet (or to whatever else a connector reaches), and its answer back: ordinary answers as a
-// stream, upgraded connections (SPDY, WebSocket) byte for byte in both directions.
+// Carries a request to a node's kubelet, or to another peer that a connector reaches, and the response back. Bodies are streamed with
+// back-pressure in both directions; upgraded connections (SPDY, WebSocket) are joined byte for byte. machinery/peer owns the connection.
 
-import { request as httpRequest } from 'node:http';
-import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import type { Duplex, Readable } from 'node:stream';
 
 import * as apierrors from '../../machinery/apierrors.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import { AddressNotAllowedError, BodyAbortedError, exchange, joinConnections } from '../../machinery/peer/index.ts';
+import type { Answer } from '../../machinery/peer/index.ts';
 import type { NodeConnector, NodeTarget } from '../node-connector.ts';
 import type { ApiRequest, ApiResponse, Upgrade } from '../request.ts';
 
@@ -29,28 +31,31 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-/** As much of a kubelet's error is passed on. */
+/** More of a kubelet's error is not passed on. */
 const MAX_ERROR_BYTES = 8 * 1024;
+/** A peer answers a request to change protocols before it begins to work, so within this time. */
+const UPGRADE_TIMEOUT_MS = 30_000;
 
-export interface RelayOptions {
+export interface RelayConfig {
+  readonly clock: Clock;
+  /** Absent: requests fail with 503. */
+  readonly connector: NodeConnector | undefined;
   /** Headers that are sent beside the client's, or instead of them: lower-case names. Default: the host 'kubelet'. */
   readonly headers?: (request: ApiRequest, target: RelayTarget) => OutgoingHttpHeaders;
-  /** What the client is told if there is no answer. Default: 500, `error dialing backend: MESSAGE`. */
+  /** The error for the client if the peer does not answer. Default: 500, `error dialing backend: MESSAGE`. */
   readonly unreachable?: (message: string) => apierrors.StatusError;
 }
 
 export class NodeRelay {
-  readonly #connector: NodeConnector | undefined;
-  readonly #options: RelayOptions;
+  readonly #config: RelayConfig;
 
-  constructor(connector: NodeConnector | undefined, options: RelayOptions = {}) {
-    this.#connector = connector;
-    this.#options = options;
+  constructor(config: RelayConfig) {
+    this.#config = config;
   }
 
-  /** The answer of the kubelet, whatever its code, as it comes. */
+  /** Returns the peer's response, whatever its code; the body follows as a stream. */
   async forward(request: ApiRequest, target: RelayTarget): Promise<ApiResponse> {
-    const answer = await this.#send(request, target);
+    const answer = await this.#request(request, target);
     const headers: Record<string, string> = {};
     for (const [name, value] of Object.entries(answer.headers)) {
       if (value === undefined || HOP_BY_HOP.has(name) || name === 'content-length' || name === 'content-type') continue;
@@ -60,81 +65,94 @@ export class NodeRelay {
     return { code: answer.statusCode ?? 502, headers, body: { kind: 'stream', contentType, stream: answer } };
   }
 
-  /** The body of a successful answer. Throws StatusError for any other. */
+  /** Returns the body of a successful response. Throws StatusError for any other. */
   async stream(request: ApiRequest, target: RelayTarget, contentType: string): Promise<ApiResponse> {
-    const answer = await this.#send(request, target);
+    const answer = await this.#request(request, target);
     const code = answer.statusCode ?? 502;
+    if (code >= 300 && code < 400) {
+      answer.destroy();
+      throw apierrors.internalError('the kubelet answered with a redirect, which is not followed');
+    }
     if (code < 200 || code > 206) throw await failureOf(answer, target);
     return { code: 200, body: { kind: 'stream', contentType, stream: answer } };
   }
 
-  /** Both sides' raw connections, joined. Throws StatusError if the kubelet does not want to. */
+  /** Joins the raw connections of the client and the peer. Throws StatusError if the peer refuses the upgrade. */
   async upgrade(request: ApiRequest, target: RelayTarget): Promise<ApiResponse> {
     const { upgrade } = request;
     if (upgrade === undefined) throw apierrors.badRequest('Upgrade request required');
-    const connection = await this.#connect(target, request.signal);
-    const outgoing = httpRequest({
-      method: request.method,
-      path: target.path,
-      headers: { ...this.#headers(request, target), connection: 'Upgrade', upgrade: request.headers['upgrade'] ?? '' },
-      createConnection: () => connection,
-    });
-    const answer = await new Promise<Upgraded | IncomingMessage>((resolve, reject) => {
-      outgoing.once('upgrade', (message, socket, head) => resolve({ upgraded: true, message, socket, head }));
-      outgoing.once('response', resolve);
-      outgoing.once('error', (error) => reject(this.#failure(error)));
-      outgoing.end();
-    });
-    if (!('upgraded' in answer)) throw await failureOf(answer, target);
-    return { code: 101, body: { kind: 'taken', done: join(upgrade, answer) } };
-  }
-
-  async #send(request: ApiRequest, target: RelayTarget): Promise<IncomingMessage> {
-    const { signal } = request;
-    const connection = await this.#connect(target, signal);
-    const body = request.body.kind === 'bytes' ? await request.body.read() : new Uint8Array();
-    const headers = this.#headers(request, target);
-    if (body.length > 0) headers['content-length'] = body.length;
-    return new Promise((resolve, reject) => {
-      const outgoing: ClientRequest = httpRequest({
-        method: request.method,
+    const { clock } = this.#config;
+    const { signal, method } = request;
+    const headers = { ...this.#headers(request, target), connection: 'Upgrade', upgrade: request.headers['upgrade'] ?? '' };
+    const answer = await this.#exchange(request, target, (connection) =>
+      exchange({
+        connection,
+        method,
         path: target.path,
         headers,
-        createConnection: () => connection,
-      });
-      const abort = (): void => void connection.destroy();
-      signal.addEventListener('abort', abort, { once: true });
-      connection.once('close', () => signal.removeEventListener('abort', abort));
-      outgoing.once('response', resolve);
-      outgoing.once('error', (error) => reject(this.#failure(error)));
-      outgoing.end(body);
-    });
+        signal,
+        clock,
+        headTimeoutMs: UPGRADE_TIMEOUT_MS,
+        upgrade: true,
+      }),
+    );
+    if (answer.kind === 'upgraded') return { code: 101, body: { kind: 'taken', done: join(clock, upgrade, answer) } };
+    const code = answer.message.statusCode ?? 502;
+    if (code < 400) {
+      answer.message.destroy();
+      throw apierrors.internalError(`invalid upgrade response: status code ${code}`);
+    }
+    throw await failureOf(answer.message, target);
   }
 
-  #headers(request: ApiRequest, target: RelayTarget): OutgoingHttpHeaders {
-    return { ...endToEnd(request), ...(this.#options.headers?.(request, target) ?? { host: 'kubelet' }) };
+  async #request(request: ApiRequest, target: RelayTarget): Promise<IncomingMessage> {
+    const { clock } = this.#config;
+    const { signal, method } = request;
+    const headers = this.#headers(request, target);
+    const body = await bodyOf(request);
+    // Without a length the body is sent in chunks.
+    if (body instanceof Uint8Array) headers['content-length'] = body.length;
+    else if (body !== undefined && request.headers['content-length'] !== undefined)
+      headers['content-length'] = request.headers['content-length'];
+    const answer = await this.#exchange(request, target, (connection) =>
+      exchange({ connection, method, path: target.path, headers, body, signal, clock }),
+    );
+    return answer.message;
   }
 
-  #failure(error: unknown): apierrors.StatusError {
-    const message = error instanceof Error ? error.message : String(error);
-    return this.#options.unreachable?.(message) ?? apierrors.internalError(`error dialing backend: ${message}`);
-  }
-
-  async #connect({ node }: RelayTarget, signal: AbortSignal): Promise<Duplex> {
-    if (this.#connector === undefined) throw apierrors.serviceUnavailable('this API server has no way to reach the kubelets');
+  async #exchange(
+    request: ApiRequest,
+    { node }: RelayTarget,
+    ask: (connection: Duplex) => Promise<Answer>,
+  ): Promise<Answer> {
+    const { connector } = this.#config;
+    if (connector === undefined) throw apierrors.serviceUnavailable('this API server has no way to reach the kubelets');
     try {
-      return await this.#connector.connect(node, signal);
+      return await ask(await connector.connect(node, request.signal));
     } catch (error) {
+      if (error instanceof AddressNotAllowedError) throw apierrors.badRequest(error.message);
+      if (error instanceof BodyAbortedError) throw apierrors.badRequest(error.message);
       throw this.#failure(error);
     }
   }
+
+  #headers(request: ApiRequest, target: RelayTarget): OutgoingHttpHeaders {
+    return { ...endToEnd(request), ...(this.#config.headers?.(request, target) ?? { host: 'kubelet' }) };
+  }
+
+  #failure(error: unknown): apierrors.StatusError {
+    if (error instanceof apierrors.StatusError) return error;
+    const message = error instanceof Error ? error.message : String(error);
+    return this.#config.unreachable?.(message) ?? apierrors.internalError(`error dialing backend: ${message}`);
+  }
 }
 
-interface Upgraded {
-  readonly upgraded: true;
-  readonly message: IncomingMessage;
-  readonly socket: Duplex;
-  readonly head: Buffer;
+/** Returns the body as it is to be sent; undefined if there is none. */
+async function bodyOf({ body }: ApiRequest): Promise<Uint8Array | Readable | undefined> {
+  if (body.kind === 'object') return body.object === undefined ? undefined : Buffer.from(JSON.stringify(body.object), 'utf8');
+  if (body.stream !== undefined) return body.stream();
+  const bytes = await body.read();
+  return bytes.length === 0 ? undefined : bytes;
 }
 
 /** Headers for the other side: none about this connection, none about who asks. */
@@ -148,31 +166,18 @@ function endToEnd(request: ApiRequest): OutgoingHttpHeaders {
   return headers;
 }
 
-/** Resolves when both connections have ended. */
-async function join(client: Upgrade, kubelet: Upgraded): Promise<void> {
+/** Passes the peer's response head to the client, then joins the connections. Resolves when both are closed. */
+async function join(clock: Clock, client: Upgrade, peer: Extract<Answer, { kind: 'upgraded' }>): Promise<void> {
   const { socket, head } = client.take();
-  const { message } = kubelet;
+  const { message } = peer;
   let response = `HTTP/1.1 ${message.statusCode} ${message.statusMessage}\r\n`;
   for (let at = 0; at + 1 < message.rawHeaders.length; at += 2) {
     response += `${message.rawHeaders[at]}: ${message.rawHeaders[at + 1]}\r\n`;
   }
-  socket.write(`${response}\r\n`);
-  if (kubelet.head.length > 0) socket.write(kubelet.head);
-  if (head.length > 0) kubelet.socket.write(head);
-  await Promise.all([pipe(socket, kubelet.socket), pipe(kubelet.socket, socket)]);
-}
-
-/** One direction. When the source breaks off, so does the destination. */
-function pipe(source: Duplex, destination: Duplex): Promise<void> {
-  return new Promise((resolve) => {
-    source.pipe(destination);
-    source.once('error', () => destination.destroy());
-    source.once('close', () => {
-      // A clean end has been passed on by the pipe already; half of a broken connection is of no use to anybody.
-      if (!source.readableEnded) destination.destroy();
-      resolve();
-    });
-  });
+  if (!socket.destroyed) socket.write(`${response}\r\n`);
+  if (peer.head.length > 0 && !socket.destroyed) socket.write(peer.head);
+  if (head.length > 0 && !peer.connection.destroyed) peer.connection.write(head);
+  await joinConnections(clock, socket, peer.connection);
 }
 
 async function failureOf(answer: IncomingMessage, target: RelayTarget): Promise<apierrors.StatusError> {
@@ -197,13 +202,18 @@ async function failureOf(answer: IncomingMessage, target: RelayTarget): Promise<
   }
 }
 
+/** Reads the beginning of a body. A peer that breaks off within it leaves the shorter text. */
 async function readSome(answer: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length >= MAX_ERROR_BYTES) break;
+  try {
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length >= MAX_ERROR_BYTES) break;
+    }
+  } catch (error) {
+    if (chunks.length === 0) return `the response could not be read: ${error instanceof Error ? error.message : String(error)}`;
   }
   return Buffer.concat(chunks).subarray(0, MAX_ERROR_BYTES).toString('utf8');
 }

@@ -1,20 +1,26 @@
 // The subresources behind which a kubelet answers: pods/log, pods/exec, pods/attach, pods/portforward and nodes/proxy.
 
+import { Readable } from 'node:stream';
+
 import * as apierrors from '../../machinery/apierrors.ts';
+import type { Clock } from '../../machinery/clock.ts';
 import { FieldPath } from '../../machinery/field.ts';
 import type { FieldErrorList } from '../../machinery/field.ts';
 import * as field from '../../machinery/field.ts';
+import { joinHostPort } from '../../machinery/peer/index.ts';
+import { rewriteLocation } from '../endpoint-proxy/rewrite.ts';
 import { parseBoolean } from '../endpoints/query-options.ts';
 import type { NodeConnector } from '../node-connector.ts';
 import type { Find } from '../registry/find.ts';
 import type { ServedSubresource } from '../registry/rest.ts';
-import type { ApiRequest } from '../request.ts';
+import type { ApiRequest, ApiResponse } from '../request.ts';
 import { chooseContainer, nodeNameOf, nodeTargetOf, podOf } from './pod-target.ts';
 import { NodeRelay } from './relay.ts';
 import type { RelayTarget } from './relay.ts';
 
 export interface NodeProxyServices {
   readonly find: Find;
+  readonly clock: Clock;
   readonly nodeConnector?: NodeConnector;
 }
 
@@ -25,7 +31,7 @@ const UPGRADE_METHODS = ['GET', 'POST'] as const;
 
 /** Of pods. */
 export function podNodeSubresources(services: NodeProxyServices): readonly ServedSubresource[] {
-  const relay = new NodeRelay(services.nodeConnector);
+  const relay = new NodeRelay({ clock: services.clock, connector: services.nodeConnector });
   return [
     logSubresource(services, relay),
     streamSubresource(services, relay, 'exec', 'PodExecOptions'),
@@ -35,8 +41,8 @@ export function podNodeSubresources(services: NodeProxyServices): readonly Serve
 }
 
 /** Of nodes. */
-export function nodeProxySubresource({ find, nodeConnector }: NodeProxyServices): ServedSubresource {
-  const relay = new NodeRelay(nodeConnector);
+export function nodeProxySubresource({ find, clock, nodeConnector }: NodeProxyServices): ServedSubresource {
+  const relay = new NodeRelay({ clock, connector: nodeConnector });
   return {
     name: 'proxy',
     kind: { group: '', version: 'v1', kind: 'NodeProxyOptions' },
@@ -45,15 +51,39 @@ export function nodeProxySubresource({ find, nodeConnector }: NodeProxyServices)
       connect: async (request, name, path) => {
         const query = request.query.toString();
         const target: RelayTarget = {
-          node: await nodeTargetOf(find, name),
+          node: { ...(await nodeTargetOf(find, name)), anyPath: true },
           path: `/${path}${query === '' ? '' : `?${query}`}`,
           resource: NODES,
           name,
         };
-        return request.upgrade === undefined ? relay.forward(request, target) : relay.upgrade(request, target);
+        if (request.upgrade !== undefined) return relay.upgrade(request, target);
+        return withoutRedirect(await relay.forward(request, target), request, target);
       },
     },
   };
+}
+
+/**
+ * Keeps clients of nodes/proxy behind the proxy: a redirect within the node leads through the proxy, and one to another place is
+ * refused, since a node must not send the API server's clients elsewhere. Upstream passes the latter on.
+ */
+function withoutRedirect(response: ApiResponse, request: ApiRequest, { node, name }: RelayTarget): ApiResponse {
+  const location = response.headers?.['location'];
+  if (location === undefined) return response;
+  const prefix = /^\/+api\/+v1\/+nodes\/+[^/]+\/+proxy/.exec(request.path)?.[0] ?? `/api/v1/nodes/${name}/proxy`;
+  const host = request.headers['host'] ?? request.headers[':authority'] ?? '';
+  const rewritten = rewriteLocation(location, { scheme: 'https', host, backend: joinHostPort(node.host, node.port), prefix });
+  const inside = rewritten.startsWith(`${prefix}/`) || rewritten.startsWith(`https://${host}${prefix}/`) || isRelative(rewritten);
+  if (inside) return { ...response, headers: { ...response.headers, location: rewritten } };
+  const { body } = response;
+  if (body.kind === 'stream' && body.stream instanceof Readable) body.stream.destroy();
+  const text = 'the backend attempted to redirect this request, which is not permitted';
+  return { code: 502, body: { kind: 'text', contentType: 'text/plain', text } };
+}
+
+/** Reports whether a reference has neither a scheme nor a host, and its path is relative. */
+function isRelative(location: string): boolean {
+  return !/^(?:[a-zA-Z][a-zA-Z0-9+.-]*:|[/\\])/.test(location);
 }
 
 function logSubresource({ find }: NodeProxyServices, relay: NodeRelay): ServedSubresource {

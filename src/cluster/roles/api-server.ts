@@ -66,6 +66,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
     clientCa: file('client-ca-file', config.clientCaFile, 'ca.crt'),
   };
   const nodeConnector = createTlsNodeConnector({
+    clock,
     cert: file('kubelet-client-certificate', config.kubeletClientCertificate, 'apiserver-kubelet-client.crt'),
     key: file('kubelet-client-key', config.kubeletClientKey, 'apiserver-kubelet-client.key'),
     ca:
