@@ -4,6 +4,7 @@ import type { Scheme } from '../api/scheme.ts';
 import type { Clock } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
+import type { ConnectionLimits } from '../machinery/serving/index.ts';
 import type { Storage } from '../storage/interface.ts';
 import type { AdmissionPlugin } from './admission/plugin.ts';
 import type { PodSecurityConfig } from './admission/pod-security/index.ts';
@@ -56,6 +57,8 @@ export interface ApiServerConfig {
   readonly sharesStorage?: boolean;
   /** 0: any that is free. Default: 6443. */
   readonly port?: number;
+  /** Time limits of connections in their states, and how many there may be. Default: those of kube-apiserver; 10,000 connections. */
+  readonly connectionLimits?: Partial<ConnectionLimits>;
   /** Bearer tokens of the components, and whose they are. Default: none. */
   readonly tokens?: ReadonlyMap<string, UserInfo>;
   /** How tokens of ServiceAccounts are signed. Absent: there are none. */

@@ -89,6 +89,8 @@ export interface ApiRequest {
 export interface PeerCertificate {
   readonly commonName: string;
   readonly organizations: readonly string[];
+  /** When it, or an issuer of it, expires: wall-clock milliseconds. */
+  readonly notAfter: number;
 }
 
 /** `body` says what is to be sent; the HTTP side serializes it (or splices the bytes that are there), in-process takes the object. */

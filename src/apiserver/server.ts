@@ -264,7 +264,9 @@ export class ApiServer {
     const bindAddress = this.#config.bindAddress ?? '127.0.0.1';
     const listener = new Listener({
       handler: this.handler,
+      clock: this.#config.clock,
       logger,
+      limits: this.#config.connectionLimits,
       bindAddress,
       port: this.#config.port ?? DEFAULT_PORT,
       ...tls,

@@ -4,7 +4,7 @@
 
 import * as apierrors from '../../machinery/apierrors.ts';
 import { Fifo } from '../../machinery/fifo.ts';
-import type { ApiResponse, Filter } from '../request.ts';
+import type { ApiRequest, ApiResponse, Filter } from '../request.ts';
 import { isLongRunning } from './request-info.ts';
 
 export interface MaxInFlightConfig {
@@ -23,7 +23,7 @@ export function maxInFlight(config: MaxInFlightConfig = {}): Filter {
     const { info, user } = request;
     if (isLongRunning(info) || user?.groups.includes('system:masters') === true) return next(request);
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    return (isRead ? reads : writes).pass(() => next(request));
+    return (isRead ? reads : writes).pass(request, () => next(request));
   };
 }
 
@@ -38,15 +38,19 @@ class Gate {
     this.#maxWaiting = maxWaiting;
   }
 
-  async pass(work: () => Promise<ApiResponse>): Promise<ApiResponse> {
+  async pass(request: ApiRequest, work: () => Promise<ApiResponse>): Promise<ApiResponse> {
+    let waited = false;
     if (this.#inFlight >= this.#limit) {
       if (this.#waiting.length >= this.#maxWaiting) {
         throw apierrors.tooManyRequests('too many requests, please try again later', 1);
       }
-      // The one who leaves hands its place over, so the count stays.
+      // The request that leaves hands its place over, so the count stays.
+      waited = true;
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else this.#inFlight++;
     try {
+      // Its client may have left, or its time be over, while it waited.
+      if (waited && request.signal.aborted) throw apierrors.serviceUnavailable('the request ended while it waited');
       return await work();
     } finally {
       this.#leave();

@@ -22,6 +22,7 @@ export class CollectedMessage extends IncomingMessage {
   #ended = false;
   #unwanted = false;
   #waiter: BodyWaiter | undefined;
+  #discarding: { left: number; readonly tooMuch: () => void } | undefined;
   /** Gets the body as it arrives, if stream() was called. */
   #stream: Readable | undefined;
   /** Called if the connection breaks before the response has been sent. */
@@ -66,6 +67,18 @@ export class CollectedMessage extends IncomingMessage {
     return body;
   }
 
+  /** Drops the rest of the body. Calls `tooMuch` once if that is more than `limit` bytes. Called after the response. */
+  discard(limit: number, tooMuch: () => void): void {
+    this.#drop();
+    const announced = Number(this.headers['content-length'] ?? 0);
+    if (announced - this.#length > limit) {
+      tooMuch();
+      return;
+    }
+    this.#discarding = { left: limit, tooMuch };
+    this._read(0);
+  }
+
   /** Called by Node's parser: with null at the end. False: the connection is not to be read from for now. */
   override push(chunk: Buffer | null): boolean {
     if (chunk === null) {
@@ -77,7 +90,14 @@ export class CollectedMessage extends IncomingMessage {
       if (this.listenerCount('end') > 0) this.emit('end');
       return false;
     }
-    if (this.#unwanted) return true;
+    if (this.#unwanted) {
+      const discarding = this.#discarding;
+      if (discarding !== undefined && (discarding.left -= chunk.length) < 0) {
+        this.#discarding = undefined;
+        discarding.tooMuch();
+      }
+      return true;
+    }
     if (this.#stream !== undefined) return this.#stream.push(chunk);
     this.#chunks.push(chunk);
     this.#length += chunk.length;

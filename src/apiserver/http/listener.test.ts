@@ -5,6 +5,7 @@ import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
+import { systemClock } from '../../machinery/clock.ts';
 import type { ApiResponse } from '../request.ts';
 import { makeTestAuthority } from '../testing/certificates.ts';
 import { RecordingLogger } from '../testing/server.ts';
@@ -45,6 +46,7 @@ beforeAll(async () => {
       if (path === '/counted') begunIn.push(turn);
       return Promise.resolve({ code: 200, body: answers[path] ?? { kind: 'none' } });
     },
+    clock: systemClock,
     logger,
     bindAddress: '127.0.0.1',
     port: 0,

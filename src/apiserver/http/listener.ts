@@ -7,12 +7,14 @@ import { ServerResponse } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { DEFAULT_CIPHERS } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 
 import * as apierrors from '../../machinery/apierrors.ts';
+import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
 import { LinkedList } from '../../machinery/linked-list.ts';
+import { ConnectionTable, TLS_SERVER_OPTIONS } from '../../machinery/serving/index.ts';
+import type { ConnectionLimits, ConnectionState, TrackedConnection } from '../../machinery/serving/index.ts';
 import type { ApiRequest, ApiResponse, Handler, PeerCertificate, RequestBody, Upgrade } from '../request.ts';
 import { RequestState } from '../request-state.ts';
 import { bodyOf, bodyOfMessage, noBody } from './body-reader.ts';
@@ -26,6 +28,7 @@ import { goesOverWebSocket, sendOverWebSocket } from './websocket.ts';
 
 export interface ListenerConfig {
   readonly handler: Handler;
+  readonly clock: Clock;
   readonly logger: Logger;
   readonly bindAddress: string;
   /** 0: any that is free. */
@@ -36,10 +39,9 @@ export interface ListenerConfig {
   readonly cert: string;
   /** PEM: certificates of clients are believed if it has signed them. */
   readonly clientCa: string;
+  /** Default: those of kube-apiserver. */
+  readonly limits?: Partial<ConnectionLimits>;
 }
-
-/** AES with 128 bits first, as good as the longer one and a quarter faster; then what Node offers by itself. */
-const CIPHERS = ['TLS_AES_128_GCM_SHA256', 'ECDHE-ECDSA-AES128-GCM-SHA256', DEFAULT_CIPHERS].join(':');
 
 /** Of HTTP/1.1. Selectors and tokens may be long; Node would take 16 KiB, Kubernetes takes this. */
 const MAX_HEADER_BYTES = 1024 * 1024;
@@ -50,12 +52,16 @@ const MAX_HEADER_LIST_BYTES = 64 * 1024 - 1;
  * that it is slow to read would have its other requests refused, and then its connection closed.
  */
 const MAX_SESSION_MEMORY_MB = 256;
+/** Of one HTTP/2 connection: kube-apiserver's, and what clients assume before they are told. */
+const MAX_STREAMS = 100;
+/** More of a body that no handler has read is not waited for: the connection is closed instead, as in Go's net/http. */
+const MAX_DISCARDED_BYTES = 256 * 1024;
 
 export class Listener {
   readonly #config: ListenerConfig;
   readonly #server: Http2SecureServer;
   readonly #sessions = new Set<ServerHttp2Session>();
-  readonly #sockets = new Set<TLSSocket>();
+  readonly #connections: ConnectionTable;
   /** Requests that are being answered. */
   readonly #requests = new LinkedList<RequestState>();
   /** So that many requests at once do not keep the event loop from everything else. */
@@ -64,6 +70,8 @@ export class Listener {
 
   constructor(config: ListenerConfig) {
     this.#config = config;
+    const { clock, logger, limits } = config;
+    this.#connections = new ConnectionTable({ clock, logger, limits });
     this.#server = createSecureServer({
       key: config.key,
       cert: config.cert,
@@ -73,10 +81,8 @@ export class Listener {
       rejectUnauthorized: false,
       allowHTTP1: true,
       Http1IncomingMessage: CollectedMessage,
-      minVersion: 'TLSv1.2',
-      ciphers: CIPHERS,
-      honorCipherOrder: true,
-      settings: { maxConcurrentStreams: 1000, initialWindowSize: 1024 * 1024, maxHeaderListSize: MAX_HEADER_LIST_BYTES },
+      ...TLS_SERVER_OPTIONS,
+      settings: { maxConcurrentStreams: MAX_STREAMS, initialWindowSize: 1024 * 1024, maxHeaderListSize: MAX_HEADER_LIST_BYTES },
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
     });
     // Read for each new HTTP/1.1 connection; there is no option for it.
@@ -109,7 +115,7 @@ export class Listener {
   abort(reason: unknown): void {
     for (const request of this.#requests) request.abort(reason);
     for (const session of this.#sessions) session.destroy();
-    for (const socket of this.#sockets) socket.destroy();
+    this.#connections.destroyAll();
   }
 
   /** Requests that are being answered. */
@@ -117,23 +123,36 @@ export class Listener {
     return this.#requests;
   }
 
+  /** How many connections are in each state. */
+  get connections(): Readonly<Record<ConnectionState, number>> {
+    return this.#connections.states;
+  }
+
   #listen(): void {
     const server = this.#server;
-    server.on('secureConnection', (socket: TLSSocket) => {
+    server.on('connection', (socket: Socket) => this.#connections.accepted(socket));
+    // Before Node's own listener, which makes the session of HTTP/2.
+    server.prependListener('secureConnection', (socket: TLSSocket) => {
       socket.setNoDelay(true);
       socket.setKeepAlive(true, 15_000);
       joinWrites(socket);
-      this.#sockets.add(socket);
-      socket.on('error', () => socket.destroy());
-      socket.once('close', () => this.#sockets.delete(socket));
+      (socket as Tracked)[CONNECTION] = this.#connections.secured(socket);
     });
     server.on('session', (session) => {
       this.#sessions.add(session);
+      const connection = (session.socket as Tracked)[CONNECTION];
+      if (connection !== undefined) {
+        (session as Tracked)[CONNECTION] = connection;
+        connection.goodbye = () => session.close();
+      }
       session.once('close', () => this.#sessions.delete(session));
       session.on('error', (error) => this.#config.logger.debug('an HTTP/2 session failed', { err: error }));
     });
     server.on('sessionError', (error) => this.#config.logger.debug('an HTTP/2 session failed', { err: error }));
-    server.on('tlsClientError', (error) => this.#config.logger.debug('a TLS handshake failed', { err: error }));
+    server.on('tlsClientError', (error, socket) => {
+      this.#config.logger.debug('TLS handshake failed', { err: error });
+      socket.destroy();
+    });
     server.on('request', (message, response) => {
       this.#http1(message as unknown as CollectedMessage, response as unknown as ServerResponse);
     });
@@ -149,18 +168,29 @@ export class Listener {
   #http2(stream: ServerHttp2Stream, headers: Http2Headers): void {
     const { path, query } = splitTarget(headers[':path'] ?? '');
     const { session } = stream;
+    const connection = (session as Tracked | undefined)?.[CONNECTION];
+    connection?.begin();
+    const hasBody = !stream.readableEnded && !stream.endAfterHeaders;
     const request = new RequestState({
       method: headers[':method'] ?? '',
       path,
       query,
       headers: headers as Readonly<Record<string, string | undefined>>,
-      body: stream.readableEnded || stream.endAfterHeaders ? noBody : bodyOf(stream, headers['content-length']),
+      body: hasBody ? bodyOf(stream, headers['content-length']) : noBody,
       remoteAddress: session?.socket?.remoteAddress ?? '',
-      peerCertificate: session === undefined ? undefined : certificateOf(session, session.socket as TLSSocket),
+      peerCertificate: session === undefined ? undefined : this.#certificateOf(session, session.socket as TLSSocket),
     });
     stream.on('error', (error) => request.abort(error));
-    stream.on('close', () => request.abort(CLIENT_GONE));
-    this.#begin(request, new Http2Sink(stream));
+    stream.on('close', () => {
+      request.abort(CLIENT_GONE);
+      connection?.end();
+    });
+    this.#begin(request, new Http2Sink(stream), (code) => {
+      // As upstream since CVE-2023-44487: a client that proves nothing gets one request for each connection.
+      if (code === 401 || isAnonymous(request.user)) session?.close();
+      // Otherwise the stream would stay open until the client ends the body.
+      if (hasBody && !stream.readableEnded) whenSent(stream, () => stream.close());
+    });
   }
 
   #http1(message: CollectedMessage, response: ServerResponse): void {
@@ -171,7 +201,23 @@ export class Listener {
     message.whenBroken = () => request.abort(CLIENT_GONE);
     response.on('error', (error) => request.abort(error));
     if (this.#stopping) response.setHeader('connection', 'close');
-    this.#begin(request, new Http1Sink(response));
+    const { socket } = message;
+    const connection = (socket as Tracked)[CONNECTION];
+    connection?.begin();
+    const sink = new Http1Sink(response, () => {
+      // Destroyed with unread bytes in it, the socket would be reset, and the client might not see the response.
+      if (connection !== undefined) socket.destroySoon = () => connection.close();
+    });
+    this.#begin(request, sink, () => {
+      connection?.end();
+      if (!message.ended) message.discard(MAX_DISCARDED_BYTES, () => connection?.close());
+    });
+  }
+
+  /** Returns what the peer proved at the handshake, while that is still valid. `connection`: the socket, or the session on it. */
+  #certificateOf(connection: object, socket: TLSSocket): PeerCertificate | undefined {
+    const certificate = certificateOf(connection, socket);
+    return certificate !== undefined && this.#config.clock.now() > certificate.notAfter ? undefined : certificate;
   }
 
   #http1Request(message: IncomingMessage, body: RequestBody, upgrade: Upgrade | undefined): RequestState {
@@ -184,13 +230,15 @@ export class Listener {
       headers: flat(message.headers),
       body,
       remoteAddress: socket.remoteAddress ?? '',
-      peerCertificate: certificateOf(socket, socket),
+      peerCertificate: this.#certificateOf(socket, socket),
       upgrade,
     });
   }
 
   #upgrade(message: IncomingMessage, socket: Duplex, head: Buffer): void {
     let taken = false;
+    const connection = (socket as Tracked)[CONNECTION];
+    connection?.begin();
     const request = this.#http1Request(message, noBody, {
       take: () => {
         taken = true;
@@ -202,31 +250,38 @@ export class Listener {
     socket.on('error', ignore);
     socket.once('close', () => request.abort(CLIENT_GONE));
     this.#requests.add(request);
+    const close = (): void => (connection === undefined ? void socket.destroy() : connection.close());
     void this.#config
       .handler(request)
       .then(async (response) => {
         if (response.body.kind === 'taken') await response.body.done;
         else if (!taken && goesOverWebSocket(request, response)) await sendOverWebSocket(response, message, socket, head);
-        else if (!taken) await answerWithoutUpgrade(request, response, message, socket);
+        else if (!taken) await answerWithoutUpgrade(request, response, message, socket, close);
       })
       .catch((error: unknown) => {
         this.#config.logger.error('an upgraded connection failed', { path: request.path, err: error });
         socket.destroy();
       })
-      .finally(() => this.#requests.delete(request));
+      .finally(() => {
+        request.abort(ANSWERED);
+        this.#requests.delete(request);
+      });
   }
 
   /** Serves it in this turn of the event loop or in one of the next. */
-  #begin(request: RequestState, sink: ConnectionSink): void {
+  #begin(request: RequestState, sink: ConnectionSink, answered: (code: number) => void): void {
     this.#requests.add(request);
-    this.#gate.begin(() => void this.#serve(request, sink));
+    this.#gate.begin(() => void this.#serve(request, sink, answered));
   }
 
-  async #serve(request: RequestState, sink: ConnectionSink): Promise<void> {
+  /** `answered`: called in any case, when the response has been handed to the connection. Code 0: there is none. */
+  async #serve(request: RequestState, sink: ConnectionSink, answered: (code: number) => void): Promise<void> {
+    let code = 0;
     try {
       // Its client may have left while it waited for its turn.
       if (!sink.open) return;
       const response = await this.#config.handler(request);
+      code = response.code;
       if (!sink.open) {
         if (response.body.kind === 'watch') response.body.events.stop();
         return;
@@ -237,16 +292,16 @@ export class Listener {
       this.#config.logger.error('a response could not be sent', { method: request.method, path: request.path, err: error });
       giveUp(sink);
     } finally {
-      // Whatever has been done for it until now has an end.
+      // Work that was begun for the request ends now.
       request.abort(ANSWERED);
+      answered(code);
       this.#requests.delete(request);
       if (this.#stopping) this.#closeIdle();
     }
   }
 
   #closeIdle(): void {
-    // HTTP/1.1 connections that are kept alive for a next request, which will not come.
-    (this.#server as unknown as { closeIdleConnections?: () => void }).closeIdleConnections?.();
+    this.#connections.closeIdle();
   }
 
   /** What is no HTTP is told so, and its connection closed. */
@@ -261,8 +316,28 @@ export class Listener {
         : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
           ? [408, 'Request Timeout']
           : [400, 'Bad Request'];
-    socket.end(`HTTP/1.1 ${code} ${reason}\r\nConnection: close\r\nContent-Type: text/plain\r\n\r\n${code} ${reason}`);
+    socket.write(`HTTP/1.1 ${code} ${reason}\r\nConnection: close\r\nContent-Type: text/plain\r\n\r\n${code} ${reason}`);
+    const connection = (socket as Tracked)[CONNECTION];
+    if (connection === undefined) socket.destroy();
+    else connection.close();
   }
+}
+
+/** Where a socket, and the session on it, keep their entry in the table of connections. */
+const CONNECTION = Symbol('connection');
+
+interface Tracked {
+  [CONNECTION]?: TrackedConnection;
+}
+
+function isAnonymous(user: ApiRequest['user']): boolean {
+  return user === undefined || user.groups.includes('system:unauthenticated');
+}
+
+/** Calls `action` when all that was written has been handed to the connection. */
+function whenSent(stream: Duplex, action: () => void): void {
+  if (stream.writableFinished) action();
+  else stream.once('finish', action);
 }
 
 /** Where a connection keeps what its peer has proved: each request asks for it, and to look it up in a map would take longer. */
@@ -299,19 +374,20 @@ function flat(headers: IncomingHttpHeaders): Readonly<Record<string, string | un
   return headers as Readonly<Record<string, string | undefined>>;
 }
 
-/** Whoever serves the path has no use for another protocol: the request is answered like any other, and the connection closed. */
+/** Answers a request for another protocol that the path does not speak, or that is refused, like any other; calls `close` after that. */
 async function answerWithoutUpgrade(
   request: RequestState,
   answer: ApiResponse,
   message: IncomingMessage,
   socket: Duplex,
+  close: () => void,
 ): Promise<void> {
   const response = new ServerResponse(message);
   response.shouldKeepAlive = false;
-  // Node has let go of the connection, and nobody else would pass this on.
+  // Node has let go of the connection, and passes this on no more.
   socket.on('drain', () => response.emit('drain'));
   response.on('error', (error) => request.abort(error));
-  response.once('finish', () => socket.end());
+  response.once('finish', close);
   response.assignSocket(socket as Socket);
   await respond(request, answer, new Http1Sink(response));
 }
@@ -366,9 +442,19 @@ class Http2Sink implements ConnectionSink {
 
 class Http1Sink implements ConnectionSink {
   readonly writable: ServerResponse;
+  readonly #closing: () => void;
 
-  constructor(response: ServerResponse) {
+  /** `closing`: called before a response after which the connection is closed. */
+  constructor(response: ServerResponse, closing: () => void = () => undefined) {
     this.writable = response;
+    this.#closing = closing;
+  }
+
+  /** A body that is too large is not read to its end. */
+  #closeAfter(code: number, headers: Record<string, string | readonly string[]>): void {
+    if (code !== 413) return;
+    headers['connection'] = 'close';
+    this.#closing();
   }
 
   get open(): boolean {
@@ -381,6 +467,7 @@ class Http1Sink implements ConnectionSink {
 
   begin(code: number, headers: Record<string, string | readonly string[]>, length: number | undefined): void {
     if (length !== undefined) headers['content-length'] = String(length);
+    this.#closeAfter(code, headers);
     this.writable.writeHead(code, headers as Record<string, string>);
     // Watchers and followers of logs want to know at once that it works.
     if (length === undefined) this.writable.flushHeaders();
@@ -388,6 +475,7 @@ class Http1Sink implements ConnectionSink {
 
   whole(code: number, headers: Record<string, string | readonly string[]>, body: Uint8Array | undefined): void {
     headers['content-length'] = String(body?.length ?? 0);
+    this.#closeAfter(code, headers);
     this.writable.writeHead(code, headers as Record<string, string>);
     this.writable.end(body);
   }

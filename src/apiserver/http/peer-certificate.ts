@@ -2,9 +2,10 @@
 
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 
+import { peerNotAfter } from '../../machinery/serving/index.ts';
 import type { PeerCertificate } from '../request.ts';
 
-/** Undefined: the peer has shown no certificate, or one that the client CA has not signed or that is not valid now. */
+/** Returns undefined if the peer showed no certificate, or one that the client CA did not sign or that was not valid at the handshake. */
 export function peerCertificateOf(socket: TLSSocket): PeerCertificate | undefined {
   // `authorized` is set by the handshake: the chain and the dates have been checked.
   if (!socket.authorized) return undefined;
@@ -13,5 +14,5 @@ export function peerCertificateOf(socket: TLSSocket): PeerCertificate | undefine
   if (subject?.CN === undefined) return undefined;
   const commonName = Array.isArray(subject.CN) ? subject.CN.at(-1) : subject.CN;
   const organizations = subject.O === undefined ? [] : Array.isArray(subject.O) ? subject.O : [subject.O];
-  return commonName === undefined ? undefined : { commonName, organizations };
+  return commonName === undefined ? undefined : { commonName, organizations, notAfter: peerNotAfter(socket) };
 }

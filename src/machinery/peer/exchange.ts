@@ -118,10 +118,9 @@ class PeerExchange {
       }
       // The reader of the body gets the error, too; without a reader it must not be uncaught.
       message.on('error', () => undefined);
-      message.once('close', () => {
-        // Ended or given up: the connection served this exchange alone.
-        if (!message.complete) connection.destroy();
-      });
+      // Read to its end or given up: the connection serves this exchange alone. The rest of the request's body is not sent.
+      message.once('end', () => connection.destroy());
+      message.once('close', () => connection.destroy());
       this.#settle({ kind: 'response', message });
     });
     outgoing.once('upgrade', (message, socket, head) => {

@@ -1,0 +1,269 @@
+// The connections of a server, each in one of a few states with a time limit. A connection that proves nothing and asks nothing must not
+// stay: TCP without TLS, half a handshake, half a request, and idle connections are closed, whatever HTTP they speak.
+//
+// One sweep a second looks at the oldest connections of each state; a timer for each connection, or for each request, would cost more.
+
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+import type { Clock, Timer } from '../clock.ts';
+import type { Logger } from '../log.ts';
+
+/** Times in milliseconds. */
+export interface ConnectionLimits {
+  /** From the TCP connection to the end of the TLS handshake. */
+  readonly handshakeMs: number;
+  /** From the handshake to the first whole request head. */
+  readonly headerMs: number;
+  /** From the last response to the next whole request head. */
+  readonly idleMs: number;
+  /** From the server's end of a connection to its destruction: the time in which the client can read the last response. */
+  readonly lingerMs: number;
+  /** Connections at a time. */
+  readonly maxConnections: number;
+}
+
+/** kube-apiserver's ReadHeaderTimeout, which limits the TLS handshake as well, and its IdleTimeout. */
+const DEFAULTS = { handshakeMs: 32_000, headerMs: 32_000, idleMs: 90_000, lingerMs: 1000 } as const;
+const MAX_CONNECTIONS = 10_000;
+const SWEEP_INTERVAL_MS = 1000;
+/** A server at its limit says so this often, not once a connection. */
+const WARN_INTERVAL_MS = 60_000;
+
+/** handshake → unasked → active ⇄ idle → closing */
+export type ConnectionState = 'handshake' | 'unasked' | 'idle' | 'active' | 'closing';
+
+export interface ConnectionTableConfig {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits?: Partial<ConnectionLimits>;
+}
+
+/** A connection of the table. */
+export class TrackedConnection {
+  readonly #table: ConnectionTable;
+  /** What is destroyed in the end: the TCP socket, or the TLS socket on it. */
+  socket: Duplex;
+  /** When it came into its state, in monotonic milliseconds. */
+  since = 0;
+  state: ConnectionState = 'handshake';
+  /** Requests that are being answered. */
+  #requests = 0;
+  /** Says goodbye in the protocol that the connection speaks. Default: ends the socket. */
+  goodbye: (() => void) | undefined;
+
+  constructor(table: ConnectionTable, socket: Duplex) {
+    this.#table = table;
+    this.socket = socket;
+  }
+
+  /** A request began. */
+  begin(): void {
+    if (this.#requests++ === 0) this.#table.move(this, 'active');
+  }
+
+  /** A request that began is over. */
+  end(): void {
+    if (--this.#requests === 0) this.#table.move(this, 'idle');
+  }
+
+  /** Ends the connection after what has been written; destroys it soon after, even if the client does not end its side. */
+  close(): void {
+    if (this.state === 'closing') return;
+    this.#table.move(this, 'closing');
+    if (this.socket.destroyed) return;
+    if (this.goodbye !== undefined) this.goodbye();
+    else {
+      // With unread bytes in it, a socket never sees its end.
+      this.socket.resume();
+      this.socket.end();
+    }
+  }
+}
+
+export class ConnectionTable {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #limits: ConnectionLimits;
+  /** In the order in which they came into the state: the oldest is the first. */
+  readonly #byState: Readonly<Record<State, Set<TrackedConnection>>> = {
+    handshake: new Set(),
+    unasked: new Set(),
+    idle: new Set(),
+    active: new Set(),
+    closing: new Set(),
+  };
+  /** By the client's address and port: TCP connections whose handshake is not complete. */
+  readonly #handshakes = new Map<string, TrackedConnection>();
+  #size = 0;
+  #sweeping: Timer | undefined;
+  /** Connections closed for the limit since the last warning, and when that was. */
+  #refused = 0;
+  #warnedAt = -Infinity;
+
+  constructor({ clock, logger, limits }: ConnectionTableConfig) {
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#limits = { ...DEFAULTS, maxConnections: defaultMaxConnections(), ...limits };
+  }
+
+  /** Connections that are open. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** How many connections are in each state. */
+  get states(): Readonly<Record<State, number>> {
+    const { handshake, unasked, idle, active, closing } = this.#byState;
+    return {
+      handshake: handshake.size,
+      unasked: unasked.size,
+      idle: idle.size,
+      active: active.size,
+      closing: closing.size,
+    };
+  }
+
+  /** Tracks a TCP connection that was accepted and begins its handshake. At the limit, the one that matters least is closed. */
+  accepted(socket: Socket): void {
+    socket.on('error', () => undefined);
+    if (this.#size >= this.#limits.maxConnections && !this.#makeRoom()) {
+      socket.destroy();
+      return;
+    }
+    const key = keyOf(socket);
+    const connection = this.#add(socket, 'handshake');
+    this.#handshakes.set(key, connection);
+    socket.once('close', () => {
+      this.#handshakes.delete(key);
+      this.#remove(connection);
+    });
+  }
+
+  /** Returns the connection of a TLS socket whose handshake is complete. */
+  secured(socket: Socket): TrackedConnection {
+    const key = keyOf(socket);
+    const connection = this.#handshakes.get(key) ?? this.#add(socket, 'unasked');
+    this.#handshakes.delete(key);
+    connection.socket = socket;
+    this.move(connection, 'unasked');
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => this.#remove(connection));
+    return connection;
+  }
+
+  /** Tracks a connection that needs no handshake. */
+  opened(socket: Duplex): TrackedConnection {
+    const connection = this.#add(socket, 'unasked');
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => this.#remove(connection));
+    return connection;
+  }
+
+  /** Only for TrackedConnection. */
+  move(connection: TrackedConnection, state: ConnectionState): void {
+    const from = this.#byState[connection.state];
+    // A connection that is closed, or closing, stays so.
+    if (!from.delete(connection)) return;
+    if (connection.state === 'closing') {
+      from.add(connection);
+      return;
+    }
+    connection.state = state;
+    connection.since = this.#clock.monotonic();
+    this.#byState[state].add(connection);
+  }
+
+  /** Destroys all connections. */
+  destroyAll(): void {
+    for (const connections of Object.values(this.#byState)) {
+      for (const { socket } of connections) socket.destroy();
+    }
+  }
+
+  /** Closes the connections that wait for a request. */
+  closeIdle(): void {
+    for (const { socket } of this.#byState.handshake) socket.destroy();
+    for (const connection of [...this.#byState.unasked, ...this.#byState.idle]) connection.close();
+  }
+
+  #add(socket: Duplex, state: ConnectionState): TrackedConnection {
+    const connection = new TrackedConnection(this, socket);
+    connection.state = state;
+    connection.since = this.#clock.monotonic();
+    this.#byState[state].add(connection);
+    this.#size++;
+    this.#sweeping ??= this.#clock.setInterval(SWEEP_INTERVAL_MS, () => this.#sweep());
+    return connection;
+  }
+
+  #remove(connection: TrackedConnection): void {
+    if (!this.#byState[connection.state].delete(connection)) return;
+    this.#size--;
+    if (this.#size > 0) return;
+    this.#sweeping?.cancel();
+    this.#sweeping = undefined;
+  }
+
+  #sweep(): void {
+    const { handshakeMs, headerMs, idleMs, lingerMs } = this.#limits;
+    for (const { socket } of this.#due('handshake', handshakeMs)) socket.destroy();
+    for (const connection of this.#due('unasked', headerMs)) connection.close();
+    for (const connection of this.#due('idle', idleMs)) connection.close();
+    for (const { socket } of this.#due('closing', lingerMs)) socket.destroy();
+  }
+
+  #due(state: ConnectionState, limitMs: number): readonly TrackedConnection[] {
+    const before = this.#clock.monotonic() - limitMs;
+    const due: TrackedConnection[] = [];
+    for (const connection of this.#byState[state]) {
+      if (connection.since > before) break;
+      due.push(connection);
+    }
+    return due;
+  }
+
+  /** Destroys the oldest connection that answers no request. False: there is none. */
+  #makeRoom(): boolean {
+    this.#warn();
+    for (const state of ['handshake', 'closing', 'unasked', 'idle'] as const) {
+      const [oldest] = this.#byState[state];
+      if (oldest === undefined) continue;
+      oldest.socket.destroy();
+      this.#remove(oldest);
+      return true;
+    }
+    return false;
+  }
+
+  #warn(): void {
+    this.#refused++;
+    const now = this.#clock.monotonic();
+    if (now - this.#warnedAt < WARN_INTERVAL_MS) return;
+    this.#logger.warn('too many connections, closing those that wait longest', {
+      limit: this.#limits.maxConnections,
+      closed: this.#refused,
+    });
+    this.#warnedAt = now;
+    this.#refused = 0;
+  }
+}
+
+/** Unique among the open connections of one listening socket. */
+function keyOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+/** At most four fifths of the files that the process may open, where the system says how many that are. */
+function defaultMaxConnections(): number {
+  let limits: string;
+  try {
+    limits = readFileSync('/proc/self/limits', 'utf8');
+  } catch {
+    // No Linux.
+    return MAX_CONNECTIONS;
+  }
+  const files = Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Infinity);
+  return Math.min(MAX_CONNECTIONS, Math.floor(files * 0.8));
+}

@@ -1,0 +1,6 @@
+// What servers of this package have in common: limits for their connections, and TLS settings.
+
+export { peerNotAfter } from './certificate-validity.ts';
+export { ConnectionTable } from './connection-table.ts';
+export type { ConnectionLimits, ConnectionState, TrackedConnection } from './connection-table.ts';
+export { TLS_SERVER_OPTIONS } from './tls-options.ts';
