@@ -119,6 +119,28 @@ Examples:
       await down(options);
     });
 
+  program
+    .command('reset')
+    .description("remove a stopped cluster from this machine: its pods' processes, networks and mounts, and all of its data")
+    .option('--data-dir <dir>', 'the data directory of the cluster', '.coxswain')
+    .option('--root-dir <dir>', 'the directory that was given to up or kubelet as --root-dir')
+    .option('--stop', 'stop the cluster first if it runs')
+    .option('-y, --yes', 'do not ask')
+    .addHelpText(
+      'after',
+      `
+It also cleans up after a crash, and can be repeated. Only directories that a cluster has made are touched; files of others in them
+stay, and so does the entry that up --merge-kubeconfig has made. What a node ran with --container-runtime-endpoint stays in that runtime.
+
+Examples:
+  $ cox reset                                    asks, then removes the cluster in ./.coxswain
+  $ cox reset --stop --yes --data-dir /tmp/demo  without a question, also if the cluster runs`,
+    )
+    .action(async (options) => {
+      const { reset } = await import('./reset.ts');
+      await reset(options);
+    });
+
   const snapshot = program
     .command('snapshot')
     .description('the state of a cluster with an embedded store in one file: save it, look at it, put it back')

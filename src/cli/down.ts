@@ -3,7 +3,9 @@
 import { systemClock } from '../machinery/clock.ts';
 import * as wait from '../machinery/wait.ts';
 import { dataDirLayout, readClaim, runningProcess } from '../cluster/data-dir.ts';
+import { leftoversOf } from '../cluster/reset.ts';
 import { UserError } from '../cluster/user-error.ts';
+import { shortest } from './terminal.ts';
 
 const STOP_TIMEOUT_MS = 60_000;
 
@@ -24,4 +26,13 @@ export async function down(options: { dataDir: string }): Promise<void> {
     });
   }
   process.stdout.write(`stopped; the data stays in ${layout.root}\n`);
+  const { processes, mounts } = leftoversOf(options.dataDir);
+  if (processes === 0 && mounts === 0) return;
+  const left = [amount(processes, 'process', 'processes'), amount(mounts, 'mount', 'mounts')].filter((text) => text !== '');
+  process.stdout.write(
+    `pods go on without it: ${left.join(' and ')}. The next 'cox up' takes them over; ` +
+      `'cox reset --data-dir ${shortest(layout.root)}' removes them with all data\n`,
+  );
 }
+
+const amount = (count: number, one: string, many: string): string => (count === 0 ? '' : `${count} ${count === 1 ? one : many}`);

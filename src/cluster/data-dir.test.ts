@@ -4,7 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { identify } from '../runtime/process-identity.ts';
-import { claimDataDir, type DataDirLayout, dataDirLayout, parsePidFile, readClaim, runningProcess } from './data-dir.ts';
+import {
+  claimDataDir,
+  type DataDirLayout,
+  dataDirLayout,
+  isDataDir,
+  isOwnEntry,
+  parsePidFile,
+  readClaim,
+  runningProcess,
+} from './data-dir.ts';
 import { UserError } from './user-error.ts';
 
 let layout: DataDirLayout;
@@ -29,9 +38,9 @@ describe('claimDataDir', () => {
     const release = await claimDataDir(layout);
     expect(readFileSync(layout.pidFile, 'utf8')).toBe(pidFileOf(process.pid));
     expect((await runningProcess(layout))?.pid).toBe(process.pid);
-    expect(readdirSync(layout.root)).toEqual(['cox.pid']);
+    expect(readdirSync(layout.root)).toEqual(['cox.pid', 'cox.tag']);
     release();
-    expect(readdirSync(layout.root)).toEqual([]);
+    expect(readdirSync(layout.root)).toEqual(['cox.tag']);
   });
 
   test('rejects a directory that a live process holds, naming the process and the way out', async () => {
@@ -61,6 +70,34 @@ describe('claimDataDir', () => {
     writeFileSync(join(layout.root, 'file'), '');
     await expect(claimDataDir(dataDirLayout(join(layout.root, 'file', 'below')))).rejects.toThrow(UserError);
   });
+});
+
+test('only directories that a cluster has made are tagged', async () => {
+  expect(isDataDir(layout)).toBe(false);
+  mkdirSync(layout.pki);
+  writeFileSync(join(layout.root, 'admin.conf'), 'of another installation');
+  (await claimDataDir(layout))();
+  expect(isDataDir(layout)).toBe(false);
+  rmSync(join(layout.root, 'admin.conf'));
+  (await claimDataDir(layout))();
+  expect(isDataDir(layout)).toBe(true);
+});
+
+test('own entries are known by their names', () => {
+  const own = [
+    'store',
+    'store.restored',
+    'store.before-restore-3',
+    'store.restored.restoring',
+    'pki',
+    'cox.pid',
+    'cox.pid.12',
+    'cox.pid.stale.7',
+    'cox.tag.tmp',
+  ];
+  for (const name of own) expect([name, isOwnEntry(name)]).toEqual([name, true]);
+  for (const name of ['backup.snap', 'stores', 'cox', 'pki.old', 'kubeconfig.mine', '.git'])
+    expect([name, isOwnEntry(name)]).toEqual([name, false]);
 });
 
 describe('a pid file that names no running process', () => {
@@ -124,7 +161,9 @@ describe('a pid file that names no running process', () => {
     });
     try {
       await new Promise((resolve) => child.stdout.once('data', resolve));
-      await expect(claimDataDir(layout)).rejects.toThrow(/cox\.pid is damaged, and the store in .* is in use by another process/);
+      await expect(claimDataDir(layout)).rejects.toThrow(
+        /cox\.pid names no running process, but the store in .* is in use by another process/,
+      );
       await expect(runningProcess(layout)).rejects.toThrow(UserError);
     } finally {
       child.kill('SIGKILL');

@@ -4,8 +4,9 @@
 //   DIR/kubeconfig     admin's kubeconfig         DIR/kubelet/     volumes and pod data
 //   DIR/containerd/    the private containerd     DIR/runtime/     state of the process runtime
 //   DIR/logs/          container and pod logs     DIR/cox.pid      the process that runs on it; DIR/cox.log when detached
+//   DIR/cox.tag        says that the directory is one of these
 
-import { linkSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { syncDirectory, writeDurableFile } from '../machinery/durable-file.ts';
 import { identify, isAlive, type ProcessIdentity } from '../runtime/process-identity.ts';
@@ -23,6 +24,7 @@ export interface DataDirLayout {
   readonly runtime: string;
   readonly logs: string;
   readonly pidFile: string;
+  readonly tagFile: string;
   readonly logFile: string;
 }
 
@@ -38,6 +40,7 @@ export function dataDirLayout(dir: string): DataDirLayout {
     runtime: join(root, 'runtime'),
     logs: join(root, 'logs'),
     pidFile: join(root, 'cox.pid'),
+    tagFile: join(root, 'cox.tag'),
     logFile: join(root, 'cox.log'),
   };
 }
@@ -115,7 +118,10 @@ export async function claimDataDir(layout: DataDirLayout): Promise<() => void> {
     if (claim.state === 'unreadable') await checkStoreUnused(layout);
     try {
       if (claim.state !== 'none') removeClaim(layout, self);
-      if (createPidFile(layout, self, text)) return () => releaseClaim(layout, text);
+      if (createPidFile(layout, self, text)) {
+        if (!isDataDir(layout) && entriesOf(layout).every(isOwnEntry)) tagDataDir(layout);
+        return () => releaseClaim(layout, text);
+      }
     } catch (err) {
       throw new UserError(
         `cannot write in the data directory ${layout.root}: ${(err as Error).message}. Choose another with --data-dir.`,
@@ -176,11 +182,52 @@ function inUse({ root }: DataDirLayout, { pid }: ProcessIdentity): UserError {
   );
 }
 
-async function checkStoreUnused(layout: DataDirLayout): Promise<void> {
+/** Throws UserError if a process has the store open. */
+export async function checkStoreUnused(layout: DataDirLayout): Promise<void> {
   const { storeHolder } = await import('../storage/embedded/lock.ts');
   const holder = await storeHolder(layout.store);
   if (holder === undefined) return;
   throw new UserError(
-    `${layout.pidFile} is damaged, and the store in ${layout.store} is in use by ${holder}: stop that process first`,
+    `${layout.pidFile} names no running process, but the store in ${layout.store} is in use by ${holder}: stop that process first`,
   );
+}
+
+const TAG = 'This is a data directory of Coxswain. `cox reset` removes it with all that runs from it.\n';
+/** Names at the top of a data directory, those of earlier stores and of unfinished writes included. */
+const OWN_ENTRY =
+  /^(store(\.(restored|before-restore-\d+)(\.restoring)?)?|pki|kubeconfig|kubelet|containerd|runtime|logs|cox\.(log|tag|pid)|cox\.pid\.(stale\.)?\d+)(\.tmp)?$/;
+
+/** Reports whether a cluster makes entries of this name at the top of its data directory. */
+export function isOwnEntry(name: string): boolean {
+  return OWN_ENTRY.test(name);
+}
+
+/** Returns the names at the top of the directory; none if it does not exist. */
+export function entriesOf({ root }: DataDirLayout): readonly string[] {
+  try {
+    return readdirSync(root);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw new UserError(`cannot read ${root}: ${(err as Error).message}`, { cause: err });
+  }
+}
+
+/** Writes the tag by which `isDataDir` knows the directory again. */
+export function tagDataDir(layout: DataDirLayout): void {
+  writeDurableFile(layout.tagFile, TAG, { mode: 0o644 });
+}
+
+/**
+ * Reports whether a cluster has made the directory: it has the tag, or a part that only a cluster makes. `pki` and `kubeconfig` are no
+ * proof: other installations have directories with those.
+ */
+export function isDataDir(layout: DataDirLayout): boolean {
+  const parts = [
+    layout.tagFile,
+    join(layout.store, 'storage.db'),
+    join(layout.runtime, 'sandboxes'),
+    join(layout.containerd, 'containerd.json'),
+    join(layout.containerd, 'cni', '10-coxswain.conflist'),
+  ];
+  return parts.some((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined);
 }

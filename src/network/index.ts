@@ -2,4 +2,4 @@
 
 export { bridgeName, bridgeNetwork, findCniPlugins, writeCniConfig } from './cni.ts';
 export type { BridgeNetworkConfig, CniConfigList } from './cni.ts';
-export { removeBridgeNetwork } from './cleanup.ts';
+export { removeBridgeNetwork, removePodNetworks } from './cleanup.ts';

@@ -19,6 +19,7 @@ function currentBootId(): string {
 
 export interface ProcessStat {
   readonly state: string;
+  readonly parent: number;
   readonly processGroup: number;
   readonly startTicks: string;
   /** Of the process and of the children that it has waited for, in ticks (a hundredth of a second). */
@@ -36,7 +37,7 @@ export function readStat(pid: number): ProcessStat | undefined {
   // The second field is the program's name in parentheses, which may contain anything.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const cpuTicks = fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0);
-  return { state: fields[0]!, processGroup: Number(fields[2]), startTicks: fields[19]!, cpuTicks };
+  return { state: fields[0]!, parent: Number(fields[1]), processGroup: Number(fields[2]), startTicks: fields[19]!, cpuTicks };
 }
 
 const hasProc = existsSync('/proc/self/stat');

@@ -15,7 +15,7 @@ import { clientFor, readFlagFile, readKubeconfig, supervised, type RoleConfig, t
 export interface ControlRoleConfig extends RoleConfig {
   /** Who it is, and where the API server is. */
   readonly kubeconfig: string;
-  /** Default: '0.0.0.0'. */
+  /** Default: '127.0.0.1': only this machine reads health and metrics. */
   readonly bindAddress?: string;
   /** 0: any that is free. */
   readonly securePort?: number;
@@ -42,7 +42,7 @@ export interface Work {
 
 /** Rejects with UserError for what can be mended. That the API server cannot be reached is none: it may come yet. */
 export async function startControlRole(config: ControlRoleConfig, work: Work): Promise<RunningControlRole> {
-  const { clock, random, logger, bindAddress = '0.0.0.0' } = config;
+  const { clock, random, logger, bindAddress = '127.0.0.1' } = config;
   const { component } = work;
   const access = await readKubeconfig('--kubeconfig', config.kubeconfig);
   const client = clientFor(access, component, config);

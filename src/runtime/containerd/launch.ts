@@ -61,7 +61,7 @@ const STOP_TIMEOUT_MS = 10_000;
 /** The longest path that a Unix socket can have, less some room for suffixes. */
 const MAX_SOCKET_PATH = 100;
 
-interface Paths {
+export interface Paths {
   readonly root: string;
   readonly state: string;
   readonly socket: string;
@@ -70,7 +70,8 @@ interface Paths {
   readonly logFile: string;
 }
 
-function pathsIn(dir: string): Paths {
+/** Where the parts of a private containerd are. */
+export function pathsIn(dir: string): Paths {
   const near = join(dir, 'containerd.sock');
   const hash = createHash('sha256').update(dir).digest('hex').slice(0, 16);
   return {

@@ -1,0 +1,52 @@
+// `cox reset`: removes a cluster from this machine, after a question.
+
+import { createInterface } from 'node:readline/promises';
+import { systemClock } from '../machinery/clock.ts';
+import { dataDirLayout, readClaim } from '../cluster/data-dir.ts';
+import { checkResettable, reset as resetDataDir } from '../cluster/reset.ts';
+import { UserError } from '../cluster/user-error.ts';
+import { down } from './down.ts';
+import { progressLine } from './terminal.ts';
+
+export interface ResetCommandOptions {
+  readonly dataDir: string;
+  readonly rootDir?: string;
+  readonly stop?: boolean;
+  readonly yes?: boolean;
+}
+
+export async function reset(options: ResetCommandOptions): Promise<void> {
+  const layout = dataDirLayout(options.dataDir);
+  const running = readClaim(layout).state === 'running';
+  if (!(running && options.stop) && !(await checkResettable(options.dataDir))) {
+    process.stdout.write(`nothing to remove: ${layout.root} does not exist or is empty\n`);
+    return;
+  }
+  if (options.yes !== true && !(await confirm(layout.root))) throw new UserError('nothing was removed');
+  if (running && options.stop) await down(options);
+  const progress = progressLine(false);
+  try {
+    const { root, processes, mounts, kept } = await resetDataDir({
+      dataDir: options.dataDir,
+      rootDir: options.rootDir,
+      clock: systemClock,
+      progress: (text) => progress.show(text),
+    });
+    progress.clear();
+    process.stdout.write(`removed: ${root} (${processes} processes ended, ${mounts} mounts removed)\n`);
+    if (kept.length > 0) process.stdout.write(`left in ${root}, since no cluster made it: ${kept.join(', ')}\n`);
+  } finally {
+    progress.clear();
+  }
+}
+
+async function confirm(root: string): Promise<boolean> {
+  if (!process.stdin.isTTY) throw new UserError(`this removes ${root} with all pods and data: add --yes to confirm`);
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const text = await terminal.question(`Remove ${root} with all pods and data? Type "yes": `);
+    return text.trim() === 'yes';
+  } finally {
+    terminal.close();
+  }
+}
