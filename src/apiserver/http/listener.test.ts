@@ -42,7 +42,10 @@ beforeAll(async () => {
     },
   };
   listener = new Listener({
-    handler: ({ path }) => {
+    handler: (request) => {
+      const { path } = request;
+      // An unauthenticated client would have its connection closed after a response.
+      request.user = { name: 'someone', groups: [] };
       if (path === '/counted') begunIn.push(turn);
       return Promise.resolve({ code: 200, body: answers[path] ?? { kind: 'none' } });
     },
@@ -105,7 +108,7 @@ test('of many requests at once, so many are begun in each turn of the event loop
   count();
   const codes = await Promise.all(
     Array.from(
-      { length: 300 },
+      { length: 90 },
       () =>
         new Promise((resolve, reject) => {
           const stream = session.request({ ':path': '/counted' });
@@ -116,7 +119,7 @@ test('of many requests at once, so many are begun in each turn of the event loop
   );
   counting = false;
   session.close();
-  expect(codes).toEqual(Array.from({ length: 300 }, () => 200));
+  expect(codes).toEqual(Array.from({ length: 90 }, () => 200));
   const inTurn = new Map<number, number>();
   for (const each of begunIn) inTurn.set(each, (inTurn.get(each) ?? 0) + 1);
   expect(Math.max(...inTurn.values())).toBe(MAX_PER_TURN);

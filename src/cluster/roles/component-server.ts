@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from '../../machinery/log.ts';
+import { TLS_SERVER_OPTIONS } from '../../machinery/serving/index.ts';
 import type { KeyPair } from '../pki.ts';
 import { UserError } from '../user-error.ts';
 import type { Refusal } from './delegated-access.ts';
@@ -29,6 +30,12 @@ export interface ComponentServer {
   close(): Promise<void>;
 }
 
+/** Upstream's ReadHeaderTimeout and IdleTimeout. */
+const HEADER_TIMEOUT_MS = 32_000;
+const IDLE_TIMEOUT_MS = 90_000;
+/** Its clients are a monitoring system and probes. */
+const MAX_CONNECTIONS = 500;
+
 const HEALTH = new Set(['/healthz', '/livez', '/readyz']);
 const TEXT = 'text/plain; charset=utf-8';
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
@@ -36,13 +43,17 @@ const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 /** Rejects with UserError if the port cannot be had. */
 export async function startComponentServer(config: ComponentServerConfig): Promise<ComponentServer> {
   const { bindAddress, port, tls, logger } = config;
-  const server = createServer({ cert: tls.cert, key: tls.key }, (request, response) => {
+  const tlsOptions = { cert: tls.cert, key: tls.key, handshakeTimeout: HEADER_TIMEOUT_MS, ...TLS_SERVER_OPTIONS };
+  const server = createServer(tlsOptions, (request, response) => {
     answer(config, request, response).catch((err: unknown) => {
       logger?.warn('a request could not be answered', { path: request.url, err });
       if (response.headersSent) response.destroy();
       else send(response, 500, TEXT, 'Internal Server Error\n');
     });
   });
+  server.headersTimeout = HEADER_TIMEOUT_MS;
+  server.keepAliveTimeout = IDLE_TIMEOUT_MS;
+  server.maxConnections = MAX_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, bindAddress, resolve);

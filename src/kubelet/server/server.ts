@@ -8,6 +8,15 @@ import { createServer as createTlsServer, type Server as TlsServer, type TLSSock
 import type { Runtime } from '../../cri/index.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
+import {
+  closeConnection,
+  type ConnectionLimits,
+  ConnectionTable,
+  peerNotAfter,
+  reportRequests,
+  TLS_SERVER_OPTIONS,
+  track,
+} from '../../machinery/serving/index.ts';
 import type { RuntimePodStatus } from '../runtime/pod-status.ts';
 import type { Pod } from '../types.ts';
 import { Routes } from './routes.ts';
@@ -41,6 +50,8 @@ export interface KubeletServerConfig {
   readonly runtimeStatus: (uid: string) => RuntimePodStatus | undefined;
   /** Removes the directory of a volume of the built-in provisioner, if it is there. Rejects with LocalVolumeError: not now. */
   readonly removeLocalVolume: (name: string) => Promise<void>;
+  /** Of connections to the port. Default: see ConnectionTable. */
+  readonly connectionLimits?: Partial<ConnectionLimits>;
   /** Absent: no port is opened. */
   readonly listen?: { readonly port: number; readonly host?: string; readonly tls: ServerTlsConfig };
 }
@@ -55,12 +66,20 @@ export class KubeletServer {
   readonly #http: Server;
   #tls: TlsServer | undefined;
   readonly #users = new WeakMap<object, ServerUser>();
+  /** When the certificates of TLS connections expire, in wall-clock milliseconds. */
+  readonly #notAfter = new WeakMap<object, number>();
   readonly #connections = new Set<Duplex>();
+  /** Time limits of the connections to the port. */
+  readonly #table: ConnectionTable;
 
   constructor(config: KubeletServerConfig) {
     this.#config = config;
     this.#routes = new Routes(config);
-    this.#http = createHttpServer((request, response) => this.#onRequest(request, response));
+    const { clock, logger, connectionLimits: limits } = config;
+    this.#table = new ConnectionTable({ clock, logger, limits });
+    this.#http = createHttpServer();
+    reportRequests(this.#http);
+    this.#http.on('request', (request, response) => this.#onRequest(request, response));
     this.#http.on('upgrade', (request, socket, head) => this.#onUpgrade(request, socket, head));
     // Logs are followed, and sessions last, for as long as somebody looks.
     this.#http.requestTimeout = 0;
@@ -79,14 +98,22 @@ export class KubeletServer {
     const { key, cert, clientCA } = listen.tls;
     // Who has no valid certificate is told so in HTTP, not by a broken handshake.
     const server = createTlsServer(
-      { key, cert, ca: clientCA, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.2' },
+      { key, cert, ca: clientCA, requestCert: true, rejectUnauthorized: false, ...TLS_SERVER_OPTIONS },
       (socket) => {
+        track(socket, this.#table.secured(socket));
         const user = userOf(socket);
-        if (user !== undefined) this.#users.set(socket, user);
+        if (user !== undefined) {
+          this.#users.set(socket, user);
+          this.#notAfter.set(socket, peerNotAfter(socket));
+        }
         this.#serve(socket);
       },
     );
-    server.on('tlsClientError', (err) => this.#config.logger.debug('kubelet: TLS handshake failed', { err }));
+    server.on('connection', (socket) => this.#table.accepted(socket));
+    server.on('tlsClientError', (err, socket) => {
+      this.#config.logger.debug('kubelet: TLS handshake failed', { err });
+      socket.destroy();
+    });
     this.#tls = server;
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
@@ -106,6 +133,7 @@ export class KubeletServer {
   /** Ends every connection. */
   async close(): Promise<void> {
     for (const connection of this.#connections) connection.destroy();
+    this.#table.destroyAll();
     const tls = this.#tls;
     if (tls?.listening === true) await new Promise<void>((resolve) => tls.close(() => resolve()));
   }
@@ -130,9 +158,10 @@ export class KubeletServer {
     const refusal = this.#refusal(socket, request.url ?? '/');
     if (refusal !== undefined) {
       const reason = refusal.code === 401 ? 'Unauthorized' : 'Forbidden';
-      socket.end(
+      socket.write(
         `HTTP/1.1 ${refusal.code} ${reason}\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(refusal.message)}\r\n\r\n${refusal.message}`,
       );
+      closeConnection(socket);
       return;
     }
     void this.#routes.handleUpgrade(request, socket, head);
@@ -141,7 +170,8 @@ export class KubeletServer {
   /** Only the API server and the cluster's masters have any business here. */
   #refusal(connection: Duplex, url: string): { readonly code: 401 | 403; readonly message: string } | undefined {
     const user = this.#users.get(connection);
-    if (user === undefined) return { code: 401, message: 'Unauthorized' };
+    const expired = this.#config.clock.now() > (this.#notAfter.get(connection) ?? Infinity);
+    if (user === undefined || expired) return { code: 401, message: 'Unauthorized' };
     const allowed = this.#config.listen?.tls.allowedUsers ?? API_SERVER_USERS;
     if (user.groups.includes(MASTERS) || allowed.includes(user.name)) return undefined;
     const path = url.split('?')[0] ?? url;

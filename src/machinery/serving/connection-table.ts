@@ -87,7 +87,7 @@ export class ConnectionTable {
   readonly #logger: Logger;
   readonly #limits: ConnectionLimits;
   /** In the order in which they came into the state: the oldest is the first. */
-  readonly #byState: Readonly<Record<State, Set<TrackedConnection>>> = {
+  readonly #byState: Readonly<Record<ConnectionState, Set<TrackedConnection>>> = {
     handshake: new Set(),
     unasked: new Set(),
     idle: new Set(),
@@ -114,7 +114,7 @@ export class ConnectionTable {
   }
 
   /** How many connections are in each state. */
-  get states(): Readonly<Record<State, number>> {
+  get states(): Readonly<Record<ConnectionState, number>> {
     const { handshake, unasked, idle, active, closing } = this.#byState;
     return {
       handshake: handshake.size,
@@ -250,9 +250,9 @@ export class ConnectionTable {
   }
 }
 
-/** Unique among the open connections of one listening socket. */
-function keyOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress} ${remotePort}`;
+/** Unique among the open connections of this machine's address. */
+function keyOf({ remoteAddress, remotePort, localPort }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localPort}`;
 }
 
 /** At most four fifths of the files that the process may open, where the system says how many that are. */
