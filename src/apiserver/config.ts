@@ -85,7 +85,7 @@ export interface ApiServerConfig {
   readonly nodeConnector?: NodeConnector;
   /** For ComponentStatuses. Absent: the state of the components is unknown. */
   readonly componentHealth?: ComponentHealth;
-  /** What /version says. Default: 'v1.36.0+coxswain'. */
+  /** What /version says. Default: 'v1.36.3'. */
   readonly version?: string;
   readonly maxInFlight?: MaxInFlightConfig;
   /** Of all requests but the long-running ones. Default: one minute. */

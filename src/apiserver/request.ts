@@ -130,8 +130,8 @@ export type ResponseBody =
 export interface EncodedObject {
   /** The normalized object, resourceVersion included. */
   object(): unknown;
-  /** Its JSON, resourceVersion included. */
-  json(): Uint8Array;
+  /** Its JSON with a newline at the end, resourceVersion included. */
+  jsonLine(): Uint8Array;
   /** How many bytes its JSON has as an item of a list, where kind and apiVersion are left out. */
   itemLength(): number;
   /** Writes that JSON into `target` from `offset` on and answers the offset behind it. There must be room. */

@@ -3,4 +3,4 @@
 export const COXSWAIN_VERSION = '0.1.0';
 
 /** What /version, node info and clients' skew checks see. */
-export const KUBERNETES_VERSION = { major: '1', minor: '36', gitVersion: 'v1.36.0' } as const;
+export const KUBERNETES_VERSION = { major: '1', minor: '36', gitVersion: 'v1.36.3' } as const;

@@ -59,7 +59,7 @@ export interface KubeletConfig {
   readonly unschedulable?: boolean;
   /** Default: read from this machine. */
   readonly machine?: Partial<MachineInfo>;
-  /** Default: 'v1.36.0'. */
+  /** Default: 'v1.36.3'. */
   readonly kubeletVersion?: string;
 
   /**

@@ -176,7 +176,7 @@ describe('results', () => {
 
   test('the page counts every test and tells causes', () => {
     const page = conformanceDocument({
-      version: 'v1.36.0',
+      version: 'v1.36.3',
       needs: parseNeeds('A\t[sig-a] one\nA\t[sig-a] two\nK\t[sig-b] *three*\nN\t[sig-b] four'),
       results: [
         { name: '[sig-a] one [Conformance]', outcome: 'passed', seconds: 1, reason: '' },

@@ -117,7 +117,7 @@ function apiVersions(versions: readonly string[], host: string | undefined): obj
 
 function documentOf(made: object): Document {
   const object = new FreshObject(made);
-  return { object, etag: `"${createHash('sha256').update(object.json()).digest('hex').toUpperCase()}"` };
+  return { object, etag: `"${createHash('sha256').update(object.jsonLine()).digest('hex').toUpperCase()}"` };
 }
 
 function answer(request: ApiRequest, { object, etag }: Document): ApiResponse {
@@ -133,7 +133,7 @@ function answer(request: ApiRequest, { object, etag }: Document): ApiResponse {
 function answerAggregated(request: ApiRequest, { object, etag }: Document, mediaType: string): ApiResponse {
   const headers = { etag, vary: 'Accept', 'cache-control': 'public' };
   if (request.headers['if-none-match'] === etag) return { code: 304, headers, body: { kind: 'none' } };
-  const bytes = mediaType === JSON_TYPE ? object.json() : object.protobuf();
+  const bytes = mediaType === JSON_TYPE ? object.jsonLine() : object.protobuf();
   return { code: 200, headers, body: { kind: 'bytes', contentType: mediaType + AGGREGATED_SUFFIX, bytes } };
 }
 

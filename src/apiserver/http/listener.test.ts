@@ -29,7 +29,7 @@ beforeAll(async () => {
   const answers: Readonly<Record<string, ApiResponse['body']>> = {
     '/object': {
       kind: 'object',
-      object: { json: broken, protobuf: broken, object: broken, itemLength: broken, copyItem: broken },
+      object: { jsonLine: broken, protobuf: broken, object: broken, itemLength: broken, copyItem: broken },
     },
     '/stream': {
       kind: 'watch',

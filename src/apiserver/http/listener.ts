@@ -405,7 +405,7 @@ function giveUp(sink: ConnectionSink): void {
     return;
   }
   const { status } = apierrors.internalError('the response could not be sent; the log of the API server says why');
-  sink.whole(500, { 'content-type': 'application/json' }, Buffer.from(JSON.stringify(status), 'utf8'));
+  sink.whole(500, { 'content-type': 'application/json' }, Buffer.from(`${JSON.stringify(status)}\n`, 'utf8'));
 }
 
 class Http2Sink implements ConnectionSink {

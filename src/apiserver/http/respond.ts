@@ -128,12 +128,13 @@ async function encode(object: EncodedObject, format: ResponseFormat): Promise<Ui
 /** What objects know themselves; undefined: the form is one for people. */
 function encodedObject(object: EncodedObject, format: ResponseFormat): Uint8Array | undefined {
   if (format.mediaType === PROTOBUF_CONTENT_TYPE) return object.protobuf();
-  if (format.mediaType === 'application/json' && format.pretty !== true) return object.json();
+  if (format.mediaType === 'application/json' && format.pretty !== true) return object.jsonLine();
   return undefined;
 }
 
 async function encodeValue(value: unknown, format: ResponseFormat): Promise<Uint8Array> {
-  if (format.mediaType === 'application/json') return Buffer.from(`${JSON.stringify(value, null, 2)}\n`, 'utf8');
+  // As upstream: compact JSON is a line, indented JSON ends with its brace.
+  if (format.mediaType === 'application/json') return Buffer.from(JSON.stringify(value, null, 2), 'utf8');
   const { formatYaml } = await import('../../api/codec/format-yaml.ts');
   return Buffer.from(formatYaml(value), 'utf8');
 }

@@ -84,8 +84,8 @@ describe('nodes', () => {
       'ready, with roles',
       'metadata: {name: x, creationTimestamp: "2026-01-01T00:00:00Z", labels: {node-role.kubernetes.io/worker: "", node-role.kubernetes.io/control-plane: "", kubernetes.io/role: edge, node-role.kubernetes.io/: ""}}\n' +
         'status: {conditions: [{type: MemoryPressure, status: "False"}, {type: Ready, status: "True"}], addresses: [{type: Hostname, address: x}, {type: InternalIP, address: 10.0.0.1}, {type: ExternalIP, address: 1.2.3.4}],\n' +
-        '  nodeInfo: {kubeletVersion: v1.36.0, osImage: Debian, kernelVersion: "6.1", containerRuntimeVersion: containerd://1.6}}',
-      'x | Ready | control-plane,edge,worker | 60m | v1.36.0 | 10.0.0.1 | 1.2.3.4 | Debian | 6.1 | containerd://1.6',
+        '  nodeInfo: {kubeletVersion: v1.36.3, osImage: Debian, kernelVersion: "6.1", containerRuntimeVersion: containerd://1.6}}',
+      'x | Ready | control-plane,edge,worker | 60m | v1.36.3 | 10.0.0.1 | 1.2.3.4 | Debian | 6.1 | containerd://1.6',
     ],
     [
       'not ready',

@@ -15,6 +15,7 @@ import type { EncodedObject, EncodedWatchEvent } from '../request.ts';
 const OPEN_BRACE = 0x7b;
 const QUOTE = 0x22;
 const LETTER_M = 0x6d;
+const NEWLINE = 0x0a;
 
 /** How the objects of one kind are laid out in storage: kind and apiVersion first, then all else. */
 export class ObjectFormat {
@@ -74,7 +75,7 @@ export class StoredObject implements EncodedObject {
   readonly #format: ObjectFormat;
   readonly #decodedObjects: DecodedObjects;
   #decoded: DecodedObject | undefined;
-  #json: Buffer | undefined;
+  #jsonLine: Buffer | undefined;
   #itemLength: number | undefined;
   #protobuf: Buffer | undefined;
 
@@ -98,13 +99,15 @@ export class StoredObject implements EncodedObject {
     return this.#decoded;
   }
 
-  json(): Buffer {
-    if (this.#json === undefined) {
-      const json = Buffer.allocUnsafe(splicedLength(this.kv.value, this.#revision));
-      spliceInto(json, 0, this.kv.value, this.#revision);
-      this.#json = json;
+  jsonLine(): Buffer {
+    if (this.#jsonLine === undefined) {
+      const length = splicedLength(this.kv.value, this.#revision);
+      const line = Buffer.allocUnsafe(length + 1);
+      spliceInto(line, 0, this.kv.value, this.#revision);
+      line[length] = NEWLINE;
+      this.#jsonLine = line;
     }
-    return this.#json;
+    return this.#jsonLine;
   }
 
   itemLength(): number {
@@ -144,7 +147,7 @@ function renumbered({ object, fields }: DecodedObject, revision: number): Decode
 export class FreshObject implements EncodedObject {
   readonly #object: unknown;
   readonly #identified: boolean;
-  #json: Buffer | undefined;
+  #jsonLine: Buffer | undefined;
   #item: Buffer | undefined;
   #protobuf: Buffer | undefined;
 
@@ -158,9 +161,9 @@ export class FreshObject implements EncodedObject {
     return this.#object;
   }
 
-  json(): Buffer {
-    this.#json ??= Buffer.from(JSON.stringify(this.#object), 'utf8');
-    return this.#json;
+  jsonLine(): Buffer {
+    this.#jsonLine ??= Buffer.from(`${JSON.stringify(this.#object)}\n`, 'utf8');
+    return this.#jsonLine;
   }
 
   itemLength(): number {
@@ -181,13 +184,17 @@ export class FreshObject implements EncodedObject {
   }
 
   #asItem(): Buffer {
-    if (this.#identified) return this.json();
     if (this.#item === undefined) {
+      if (this.#identified) return (this.#item = withoutNewline(this.jsonLine()));
       const { kind: _kind, apiVersion: _apiVersion, ...rest } = this.#object as KubeObject;
       this.#item = Buffer.from(JSON.stringify(rest), 'utf8');
     }
     return this.#item;
   }
+}
+
+function withoutNewline(line: Buffer): Buffer {
+  return line.subarray(0, line.length - 1);
 }
 
 function toProtobuf(apiVersion: string, kind: string, object: object): Buffer {
@@ -211,11 +218,12 @@ export class SharedWatchEvent implements EncodedWatchEvent {
   frame(): Buffer {
     if (this.#frame === undefined) {
       const head = `{"type":"${this.type}","object":`;
-      const json = this.object.json();
-      const frame = Buffer.allocUnsafe(head.length + json.length + 2);
+      const line = this.object.jsonLine();
+      const frame = Buffer.allocUnsafe(head.length + line.length + 1);
       frame.write(head, 0, 'latin1');
-      frame.set(json, head.length);
-      frame.write('}\n', head.length + json.length, 'latin1');
+      frame.set(line, head.length);
+      // The brace takes the place of the object's newline.
+      frame.write('}\n', head.length + line.length - 1, 'latin1');
       this.#frame = frame;
     }
     return this.#frame;

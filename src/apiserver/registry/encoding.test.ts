@@ -28,7 +28,7 @@ describe('StoredObject', () => {
       spec: { text: '"}{' },
     };
     expect(object.object()).toEqual(expected);
-    expect(JSON.parse(object.json().toString())).toEqual(expected);
+    expect(JSON.parse(object.jsonLine().toString())).toEqual(expected);
     const target = Buffer.alloc(object.itemLength() + 2, '.');
     expect(object.copyItem(target, 1)).toBe(object.itemLength() + 1);
     const { kind: _kind, apiVersion: _apiVersion, ...item } = expected;
@@ -40,7 +40,7 @@ describe('StoredObject', () => {
   test('can be seen as of another revision', () => {
     const object = cache.of(stored('a', 12));
     expect(object.at(13).object().metadata.resourceVersion).toBe('13');
-    expect(object.at(13).json().toString()).toContain('"resourceVersion":"13"');
+    expect(object.at(13).jsonLine().toString()).toContain('"resourceVersion":"13"');
     expect(object.object().metadata.resourceVersion).toBe('12');
   });
 

@@ -91,7 +91,7 @@ export class NodeFactsSource {
       allocatable: this.allocatable,
       machine: this.machine,
       containerRuntimeVersion: this.#config.runtimeVersion,
-      kubeletVersion: this.#config.kubelet.kubeletVersion ?? 'v1.36.0',
+      kubeletVersion: this.#config.kubelet.kubeletVersion ?? 'v1.36.3',
       port: this.#config.port(),
       images,
       problems,
