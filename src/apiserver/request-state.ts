@@ -2,6 +2,7 @@
 // requests are reads of a few microseconds.
 
 import { Link } from '../machinery/linked-list.ts';
+import type { Random } from '../machinery/random.ts';
 import type { ApiRequest, PeerCertificate, RequestBody, RequestInfo, Upgrade, UserInfo } from './request.ts';
 
 export interface RequestFields {
@@ -19,6 +20,8 @@ export interface RequestFields {
   readonly parentSignal?: () => AbortSignal;
   /** Shared with who made the request. */
   readonly warnings?: string[];
+  /** Makes audit IDs. Absent: the request has none. */
+  readonly random?: Random;
 }
 
 const EMPTY_QUERY = new URLSearchParams();
@@ -52,6 +55,8 @@ export class RequestState extends Link implements ApiRequest {
   info: RequestInfo = NO_INFO;
   user?: UserInfo;
   #query: string | URLSearchParams;
+  readonly #random: Random | undefined;
+  #auditId: string | undefined;
   readonly #parentSignal: (() => AbortSignal) | undefined;
   #controller: AbortController | undefined;
   #signal: AbortSignal | undefined;
@@ -70,6 +75,7 @@ export class RequestState extends Link implements ApiRequest {
     this.user = fields.user;
     this.#query = fields.query;
     this.#parentSignal = fields.parentSignal;
+    this.#random = fields.random;
   }
 
   get query(): URLSearchParams {
@@ -77,6 +83,14 @@ export class RequestState extends Link implements ApiRequest {
       this.#query = this.#query === '' ? EMPTY_QUERY : new URLSearchParams(this.#query);
     }
     return this.#query;
+  }
+
+  get auditId(): string | undefined {
+    if (this.#auditId === undefined && this.#random !== undefined) {
+      const given = this.headers['audit-id'];
+      this.#auditId = given === undefined || given === '' ? this.#random.uuid() : given;
+    }
+    return this.#auditId;
   }
 
   get signal(): AbortSignal {

@@ -81,6 +81,11 @@ export interface ApiRequest {
   readonly upgrade?: Upgrade;
   /** What the peer proved by its TLS certificate; authentication makes a user of it. */
   readonly peerCertificate?: PeerCertificate;
+  /**
+   * Identifies the request in audit logs and in the response's Audit-Id header: the request's own Audit-ID as it is, otherwise a UUID.
+   * Undefined for requests that came by no connection.
+   */
+  readonly auditId?: string | undefined;
   /** Aborts `signal` with `reason`. */
   abort(reason: unknown): void;
 }

@@ -258,7 +258,7 @@ export class ApiServer {
 
   /** Opens the secure port. Rejects if it cannot be had, or if there is no `tls` in the config. */
   async listen(): Promise<{ readonly port: number; readonly url: string }> {
-    const { tls, logger } = this.#config;
+    const { tls, logger, random } = this.#config;
     if (tls === undefined) throw new Error('an API server without a certificate cannot listen: its config has no `tls`');
     if (this.#listener !== undefined) throw new Error('the API server listens already');
     const bindAddress = this.#config.bindAddress ?? '127.0.0.1';
@@ -267,6 +267,7 @@ export class ApiServer {
       clock: this.#config.clock,
       logger,
       limits: this.#config.connectionLimits,
+      random,
       bindAddress,
       port: this.#config.port ?? DEFAULT_PORT,
       ...tls,

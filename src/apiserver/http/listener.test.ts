@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { systemClock } from '../../machinery/clock.ts';
+import { systemRandom } from '../../machinery/random.ts';
 import type { ApiResponse } from '../request.ts';
 import { makeTestAuthority } from '../testing/certificates.ts';
 import { RecordingLogger } from '../testing/server.ts';
@@ -51,6 +52,7 @@ beforeAll(async () => {
     },
     clock: systemClock,
     logger,
+    random: systemRandom,
     bindAddress: '127.0.0.1',
     port: 0,
     ...(await authority.server()),

@@ -15,6 +15,7 @@ import type { Logger } from '../../machinery/log.ts';
 import { LinkedList } from '../../machinery/linked-list.ts';
 import { ConnectionTable, TLS_SERVER_OPTIONS } from '../../machinery/serving/index.ts';
 import type { ConnectionLimits, ConnectionState, TrackedConnection } from '../../machinery/serving/index.ts';
+import type { Random } from '../../machinery/random.ts';
 import type { ApiRequest, ApiResponse, Handler, PeerCertificate, RequestBody, Upgrade } from '../request.ts';
 import { RequestState } from '../request-state.ts';
 import { bodyOf, bodyOfMessage, noBody } from './body-reader.ts';
@@ -30,6 +31,8 @@ export interface ListenerConfig {
   readonly handler: Handler;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Makes audit IDs. */
+  readonly random: Random;
   readonly bindAddress: string;
   /** 0: any that is free. */
   readonly port: number;
@@ -177,6 +180,7 @@ export class Listener {
       query,
       headers: headers as Readonly<Record<string, string | undefined>>,
       body: hasBody ? bodyOf(stream, headers['content-length']) : noBody,
+      random: this.#config.random,
       remoteAddress: session?.socket?.remoteAddress ?? '',
       peerCertificate: session === undefined ? undefined : this.#certificateOf(session, session.socket as TLSSocket),
     });
@@ -229,6 +233,7 @@ export class Listener {
       query,
       headers: flat(message.headers),
       body,
+      random: this.#config.random,
       remoteAddress: socket.remoteAddress ?? '',
       peerCertificate: this.#certificateOf(socket, socket),
       upgrade,
@@ -290,7 +295,7 @@ export class Listener {
       if (responding !== undefined) await responding;
     } catch (error) {
       this.#config.logger.error('a response could not be sent', { method: request.method, path: request.path, err: error });
-      giveUp(sink);
+      giveUp(request, sink);
     } finally {
       // Work that was begun for the request ends now.
       request.abort(ANSWERED);
@@ -398,14 +403,15 @@ interface ConnectionSink extends ResponseSink {
 }
 
 /** What cannot be sent is still answered, while that can be done; afterwards only a broken stream tells that something is missing. */
-function giveUp(sink: ConnectionSink): void {
+function giveUp({ auditId }: RequestState, sink: ConnectionSink): void {
   if (!sink.open) return;
   if (sink.begun) {
     sink.writable.destroy(new Error('the response could not be sent entirely'));
     return;
   }
   const { status } = apierrors.internalError('the response could not be sent; the log of the API server says why');
-  sink.whole(500, { 'content-type': 'application/json' }, Buffer.from(`${JSON.stringify(status)}\n`, 'utf8'));
+  const headers = { 'content-type': 'application/json', ...(auditId !== undefined && { 'audit-id': auditId }) };
+  sink.whole(500, headers, Buffer.from(`${JSON.stringify(status)}\n`, 'utf8'));
 }
 
 class Http2Sink implements ConnectionSink {

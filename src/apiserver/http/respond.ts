@@ -50,6 +50,9 @@ export function respond(request: ApiRequest | undefined, response: ApiResponse, 
 
 function headersOf(request: ApiRequest | undefined, response: ApiResponse): Headers {
   const headers: Headers = { 'cache-control': NO_CACHE, ...response.headers };
+  const auditId = request?.auditId;
+  // A proxied API server may have set its own.
+  if (auditId !== undefined && headers['audit-id'] === undefined) headers['audit-id'] = auditId;
   if (request !== undefined && request.warnings.length > 0) headers['warning'] = request.warnings.map(warningHeader);
   return headers;
 }
