@@ -2,25 +2,29 @@
 
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
+import { componentMetricsText } from '../machinery/component-metrics.ts';
+import type { BuildInfo } from '../machinery/component-metrics.ts';
 import type { NonResourceRoute } from './endpoints/router.ts';
-import type { RequestMetrics } from './filters/request-metrics.ts';
 
-/** `others`: what other components of the process have to say, in the same form. */
-export function metricsRoute(requests: RequestMetrics, others: () => string | Promise<string> = () => ''): NonResourceRoute {
-  // Made when it is first asked for: most clusters in tests are never asked.
-  let registry: Registry | undefined;
+export interface MetricsRouteConfig {
+  readonly build: BuildInfo;
+  /** What the parts of the server, and other components of the process, have recorded: each in Prometheus' text form. */
+  readonly parts: readonly (() => string | Promise<string>)[];
+}
+
+export function metricsRoute({ build, parts }: MetricsRouteConfig): NonResourceRoute {
+  // Made at the first request: most clusters in tests are never asked.
+  let ofProcess: Registry | undefined;
   return {
     handles: (path) => path === '/metrics',
     handle: async () => {
-      if (registry === undefined) {
-        registry = new Registry();
-        requests.register(registry);
-        collectDefaultMetrics({ register: registry });
+      if (ofProcess === undefined) {
+        ofProcess = new Registry();
+        collectDefaultMetrics({ register: ofProcess });
       }
-      return {
-        code: 200,
-        body: { kind: 'text', contentType: registry.contentType, text: (await registry.metrics()) + (await others()) },
-      };
+      const texts = await Promise.all([...parts.map((part) => part()), ofProcess.metrics()]);
+      const text = componentMetricsText(texts.join(''), build);
+      return { code: 200, body: { kind: 'text', contentType: ofProcess.contentType, text } };
     },
   };
 }

@@ -3,6 +3,7 @@
 
 import { Link } from '../machinery/linked-list.ts';
 import type { Random } from '../machinery/random.ts';
+import type { EndpointMetrics } from './filters/endpoint-metrics.ts';
 import type { ApiRequest, PeerCertificate, RequestBody, RequestInfo, Upgrade, UserInfo } from './request.ts';
 
 export interface RequestFields {
@@ -54,6 +55,9 @@ export class RequestState extends Link implements ApiRequest {
   readonly peerCertificate: PeerCertificate | undefined;
   info: RequestInfo = NO_INFO;
   user?: UserInfo;
+  endpoint?: EndpointMetrics;
+  startedMs = 0;
+  isOpen = false;
   #query: string | URLSearchParams;
   readonly #random: Random | undefined;
   #auditId: string | undefined;

@@ -6,6 +6,7 @@ import type { Duplex, Readable } from 'node:stream';
 
 import type { Verb } from '../client/transport.ts';
 import type { WatchStream } from '../machinery/watch.ts';
+import type { EndpointMetrics } from './filters/endpoint-metrics.ts';
 
 export interface UserInfo {
   readonly name: string;
@@ -86,6 +87,12 @@ export interface ApiRequest {
    * Undefined for requests that came by no connection.
    */
   readonly auditId?: string | undefined;
+  /** Set by the router: where the request is counted. Absent: no endpoint serves it. */
+  endpoint?: EndpointMetrics;
+  /** When the request came, in milliseconds of the clock's monotonic scale. */
+  startedMs?: number;
+  /** The response is a stream that goes on after the handler has returned it; its end is recorded by whoever opened it. */
+  isOpen?: boolean;
   /** Aborts `signal` with `reason`. */
   abort(reason: unknown): void;
 }

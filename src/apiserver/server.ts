@@ -12,6 +12,8 @@ import { formatIp } from '../machinery/ip.ts';
 import { AdmissionChain } from './admission/chain.ts';
 import { defaultAdmissionPlugins } from './admission/defaults.ts';
 import { PodSecurityMetrics } from './admission/pod-security/metrics.ts';
+import { AdmissionMetrics } from './admission/metrics.ts';
+import { CelMetrics } from './admission/policy/cel-metrics.ts';
 import { PolicyMetrics } from './admission/policy/metrics.ts';
 import { ClientCertificateAuthenticator } from './authentication/client-certificate.ts';
 import { LegacyServiceAccountTokens } from './authentication/legacy-service-account-tokens.ts';
@@ -42,6 +44,7 @@ import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
 import { buildRegistry } from './registry/index.ts';
 import { appearsIn, findAllIn, findIn, updateStatusIn } from './registry/find.ts';
 import type { Find, FindAll } from './registry/find.ts';
+import { StorageMetrics } from './registry/storage-metrics.ts';
 import { serviceAddressRanges } from './registry/core/service/address-range.ts';
 import { makeServiceAllocators } from './registry/core/service/allocators.ts';
 import type { ServiceAllocators } from './registry/core/service/allocators.ts';
@@ -51,7 +54,7 @@ import type { ApiResponse, Handler, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
 import { servedUnder } from './runtime-config.ts';
 import { ServiceRepair } from './service-repair/index.ts';
-import { DEFAULT_VERSION, versionRoute } from './version.ts';
+import { DEFAULT_VERSION, versionInfo, versionRoute } from './version.ts';
 
 /** The server itself, when it is its own client. */
 export const LOOPBACK_USER: UserInfo = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] };
@@ -132,8 +135,10 @@ export class ApiServer {
             noteUse: (secret, day) => noteTokenUse(this.#loopback, logger, secret, day),
           });
     const accountAuthenticators = [serviceAccountTokens, legacyTokens].flatMap((authenticator) => authenticator ?? []);
+    const storageMetrics = new StorageMetrics({ storage, logger });
     const registryServices: RegistryServices = {
       storage,
+      storageMetrics,
       clock,
       random,
       logger,
@@ -153,6 +158,8 @@ export class ApiServer {
     lookUpAll = findAllIn(all);
     const mountTokens = serviceAccounts?.mountTokens ?? false;
     const scheme = config.scheme ?? newDefaultScheme();
+    const celMetrics = new CelMetrics({ clock });
+    const admissionMetrics = new AdmissionMetrics();
     const policyMetrics = { validating: new PolicyMetrics('validating'), mutating: new PolicyMetrics('mutating') };
     const version = config.version ?? DEFAULT_VERSION;
     const podSecurityMetrics = new PodSecurityMetrics({ version });
@@ -163,6 +170,7 @@ export class ApiServer {
         scheme,
         logger,
         policyMetrics,
+        celMetrics,
         podSecurity: config.podSecurity,
         podSecurityMetrics,
         onStop: (callback) => this.#onStop.push(callback),
@@ -178,14 +186,14 @@ export class ApiServer {
     );
     const services = {
       scheme,
-      admission: new AdmissionChain([...plugins, ...(config.admissionPlugins ?? [])]),
+      admission: new AdmissionChain([...plugins, ...(config.admissionPlugins ?? [])], { clock, metrics: admissionMetrics }),
       clock,
       random,
       minWatchTimeoutMs: config.minWatchTimeoutMs ?? 30 * 60_000,
     };
     const metrics = new RequestMetrics({ clock });
     const healthPaths = ['/healthz', '/livez', '/readyz'];
-    const router = new Router(services, this.resources, [
+    const routes = [
       ...healthPaths.map((path) => healthRoute(path, () => this.#checks(path), logger)),
       versionRoute(version),
       createDiscovery({
@@ -193,11 +201,19 @@ export class ApiServer {
         otherPaths: [...healthPaths, '/metrics', '/openapi/v2', '/openapi/v3', '/openapi/v3/', '/version'],
       }),
       createOpenApi({ resources: this.resources, scheme, version }),
-      metricsRoute(metrics, async () => {
-        const others = (await config.otherMetrics?.()) ?? '';
-        return policyMetrics.mutating.text() + policyMetrics.validating.text() + podSecurityMetrics.text() + others;
+      metricsRoute({
+        build: versionInfo(version),
+        parts: [
+          () => metrics.text(),
+          () => storageMetrics.text(),
+          () => admissionMetrics.text(),
+          () => celMetrics.text(),
+          () => policyMetrics.mutating.text() + policyMetrics.validating.text() + podSecurityMetrics.text(),
+          () => config.otherMetrics?.() ?? '',
+        ],
       }),
-    ]);
+    ];
+    const router = new Router(services, this.resources, routes, metrics);
     this.#deadlines = new Deadlines({ clock, timeoutMs: config.requestTimeoutMs ?? 60_000 });
     this.handler = buildHandlerChain(
       {

@@ -112,9 +112,19 @@ function sampleText(description: Description, type: string, samples: readonly Sa
 }
 
 export function histogramText(family: Family<Histogram>): string {
-  const { name, labels = [] } = family.description;
-  let text = heading(family.description, 'histogram');
-  for (const { values, instrument } of family.entries()) {
+  return histogramsText(family.description, [...family.entries()], true);
+}
+
+/** `empty`: what is returned without a histogram has the heading. Default: it is ''. */
+export function histogramsText(
+  description: Description,
+  entries: readonly { readonly values: readonly string[]; readonly instrument: Histogram }[],
+  empty = false,
+): string {
+  if (entries.length === 0 && !empty) return '';
+  const { name, labels = [] } = description;
+  let text = heading(description, 'histogram');
+  for (const { values, instrument } of entries) {
     const line = (bound: string, count: number): string =>
       `${name}_bucket${labelText([...labels, 'le'], [...values, bound])} ${count}\n`;
     for (const [bound, count] of instrument.cumulative()) text += line(String(bound), count);

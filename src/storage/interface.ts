@@ -138,6 +138,8 @@ export interface Storage {
   readonly now?: StorageNow;
   /** Asks that watches with progress are told it soon, even if nothing happens. Absent: they know all there is to know. */
   readonly requestProgress?: () => void;
+  /** How many bytes the database has allocated. Rejects with StorageError. Absent: the engine keeps nothing but memory. */
+  readonly sizeBytes?: () => Promise<number>;
   /** Throws StorageError if writes could not be served now (for /readyz). */
   health(): Promise<void>;
   /** Acknowledged writes are kept; operations still under way fail with Closed. Idempotent. */

@@ -2,40 +2,61 @@
 
 import type { KubeObject } from '../../client/client.ts';
 import type { Awaitable } from '../../machinery/awaitable.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import { StepTimer } from './metrics.ts';
+import type { AdmissionDurations, AdmissionMetrics, Step } from './metrics.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget, Operation } from './plugin.ts';
 import { Reinvocation } from './reinvocation.ts';
 
 type Admitted = AdmissionAttributes & { readonly object: KubeObject };
-type Admitting = AdmissionPlugin & Required<Pick<AdmissionPlugin, 'admit'>>;
-type Validating = AdmissionPlugin & Required<Pick<AdmissionPlugin, 'validate'>>;
+type Admit = Required<Pick<AdmissionPlugin, 'admit'>>['admit'];
+type Validate = Required<Pick<AdmissionPlugin, 'validate'>>['validate'];
+
+/** One plugin in one step. */
+interface Stage<Call> {
+  readonly plugin: AdmissionPlugin;
+  readonly call: Call;
+  /** Absent: nothing is measured. */
+  readonly durations: AdmissionDurations | undefined;
+}
 
 /** The plugins that a kind of writes concerns. */
 interface Concerned {
-  readonly admitting: readonly Admitting[];
-  readonly validating: readonly Validating[];
+  readonly admitting: readonly Stage<Admit>[];
+  readonly validating: readonly Stage<Validate>[];
+  readonly admitStep: AdmissionDurations | undefined;
+  readonly validateStep: AdmissionDurations | undefined;
+}
+
+export interface AdmissionMeasuring {
+  readonly clock: Clock;
+  readonly metrics: AdmissionMetrics;
 }
 
 export class AdmissionChain {
   readonly #plugins: readonly AdmissionPlugin[];
+  readonly #measuring: AdmissionMeasuring | undefined;
   /** By resource, then by subresource and operation. */
   readonly #concerned = new WeakMap<AdmissionTarget['resource'], Map<string, Map<Operation, Concerned>>>();
 
-  constructor(plugins: readonly AdmissionPlugin[]) {
+  /** `measuring`: where durations are recorded. Absent: they are not measured. */
+  constructor(plugins: readonly AdmissionPlugin[], measuring?: AdmissionMeasuring) {
     this.#plugins = plugins;
+    this.#measuring = measuring;
   }
 
   /**
-   * The object as the plugins want it, each seeing what the one before has made of it; at once if they all know at once. Rejects
-   * with StatusError.
+   * Returns the object as the plugins want it, each plugin seeing what the one before has made of it; at once if no plugin has to wait.
+   * Rejects with StatusError.
    */
   admit(attributes: Admitted): Awaitable<KubeObject> {
-    const { admitting } = this.#concernedBy(attributes);
+    const { admitting, admitStep } = this.#concernedBy(attributes);
     const reinvocation = new Reinvocation();
     // Copied first, then changed: a literal that names members beside what it spreads is several times as slow to make.
     const first: Admitted & { reinvocation?: Reinvocation } = { ...attributes };
     first.reinvocation = reinvocation;
     try {
-      return this.#admitFrom(0, admitting, first, reinvocation);
+      return this.#admitFrom(0, admitting, first, reinvocation, this.#timer(admitStep));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -43,35 +64,49 @@ export class AdmissionChain {
 
   #admitFrom(
     from: number,
-    plugins: readonly Admitting[],
+    stages: readonly Stage<Admit>[],
     attributes: Admitted,
     reinvocation: Reinvocation,
+    timer: StepTimer | undefined,
   ): Awaitable<KubeObject> {
     let current = attributes;
     let at = from;
     do {
-      while (at < plugins.length) {
-        const plugin = plugins[at++] as Admitting;
-        if (plugin.handles?.(current) === false) continue;
-        const answer = plugin.admit(current);
+      while (at < stages.length) {
+        const stage = stages[at++] as Stage<Admit>;
+        if (stage.plugin.handles?.(current) === false) continue;
+        const answer = called(stage, current, timer);
         if (answer instanceof Promise) {
           const asked = current;
-          return answer.then((object) => this.#admitFrom(at, plugins, withObject(asked, object), reinvocation));
+          return answer.then(
+            (object) => {
+              accepted(stage, timer);
+              return this.#admitFrom(at, stages, withObject(asked, object), reinvocation, timer);
+            },
+            rejecting(stage, timer),
+          );
         }
+        accepted(stage, timer);
         current = withObject(current, answer);
       }
       at = 0;
     } while (reinvocation.begin());
+    timer?.finished();
     return current.object;
   }
 
-  /** At once if all plugins know at once. Rejects with StatusError. */
+  /** Returns at once if no plugin has to wait. Rejects with StatusError. */
   validate(attributes: AdmissionAttributes): Awaitable<void> {
+    const { validating, validateStep } = this.#concernedBy(attributes);
     try {
-      return validateFrom(0, this.#concernedBy(attributes).validating, attributes);
+      return validateFrom(0, validating, attributes, this.#timer(validateStep));
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  #timer(step: AdmissionDurations | undefined): StepTimer | undefined {
+    return this.#measuring === undefined || step === undefined ? undefined : new StepTimer(this.#measuring.clock, step);
   }
 
   #concernedBy({ operation, resource, subresource }: AdmissionTarget): Concerned {
@@ -87,15 +122,49 @@ export class AdmissionChain {
     }
     let concerned = ofSubresource.get(operation);
     if (concerned === undefined) {
-      const plugins = this.#plugins.filter((plugin) => plugin.concerns?.({ operation, resource, subresource }) !== false);
-      concerned = {
-        admitting: plugins.filter((plugin): plugin is Admitting => plugin.admit !== undefined),
-        validating: plugins.filter((plugin): plugin is Validating => plugin.validate !== undefined),
-      };
+      concerned = this.#resolve({ operation, resource, subresource });
       ofSubresource.set(operation, concerned);
     }
     return concerned;
   }
+
+  #resolve(target: AdmissionTarget): Concerned {
+    const { operation } = target;
+    const metrics = this.#measuring?.metrics;
+    const plugins = this.#plugins.filter((plugin) => plugin.concerns?.(target) !== false);
+    const stagesOf = <Call>(step: Step, callOf: (plugin: AdmissionPlugin) => Call | undefined): Stage<Call>[] =>
+      plugins.flatMap((plugin) => {
+        const call = callOf(plugin);
+        return call === undefined ? [] : { plugin, call, durations: metrics?.plugin(plugin.name, operation, step) };
+      });
+    return {
+      admitting: stagesOf('admit', (plugin) => plugin.admit?.bind(plugin)),
+      validating: stagesOf('validate', (plugin) => plugin.validate?.bind(plugin)),
+      admitStep: metrics?.step(operation, 'admit'),
+      validateStep: metrics?.step(operation, 'validate'),
+    };
+  }
+}
+
+/** Calls the plugin. What it throws is recorded as a rejection. */
+function called<A, R>(stage: Stage<(attributes: A) => R>, attributes: A, timer: StepTimer | undefined): R {
+  try {
+    return stage.call(attributes);
+  } catch (error) {
+    if (stage.durations !== undefined) timer?.rejected(stage.durations);
+    throw error;
+  }
+}
+
+function accepted({ durations }: Stage<unknown>, timer: StepTimer | undefined): void {
+  if (durations !== undefined) timer?.accepted(durations);
+}
+
+function rejecting({ durations }: Stage<unknown>, timer: StepTimer | undefined): (error: unknown) => never {
+  return (error) => {
+    if (durations !== undefined) timer?.rejected(durations);
+    throw error;
+  };
 }
 
 function withObject(attributes: Admitted, object: KubeObject): Admitted {
@@ -105,12 +174,27 @@ function withObject(attributes: Admitted, object: KubeObject): Admitted {
   return copy;
 }
 
-function validateFrom(from: number, plugins: readonly Validating[], attributes: AdmissionAttributes): Awaitable<void> {
-  for (let at = from; at < plugins.length; at++) {
-    const plugin = plugins[at] as Validating;
-    if (plugin.handles?.(attributes) === false) continue;
-    const answer = plugin.validate(attributes);
-    if (answer instanceof Promise) return answer.then(() => validateFrom(at + 1, plugins, attributes));
+function validateFrom(
+  from: number,
+  stages: readonly Stage<Validate>[],
+  attributes: AdmissionAttributes,
+  timer: StepTimer | undefined,
+): Awaitable<void> {
+  for (let at = from; at < stages.length; at++) {
+    const stage = stages[at] as Stage<Validate>;
+    if (stage.plugin.handles?.(attributes) === false) continue;
+    const answer = called(stage, attributes, timer);
+    if (answer instanceof Promise) {
+      return answer.then(
+        () => {
+          accepted(stage, timer);
+          return validateFrom(at + 1, stages, attributes, timer);
+        },
+        rejecting(stage, timer),
+      );
+    }
+    accepted(stage, timer);
   }
+  timer?.finished();
   return undefined;
 }

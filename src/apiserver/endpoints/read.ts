@@ -42,6 +42,7 @@ export async function handleWatch(scope: Scope, request: ApiRequest, pathName: s
   const chosen = services.minWatchTimeoutMs * (1 + services.random.float());
   const timeoutMs = options.timeoutSeconds > 0 ? options.timeoutSeconds * 1000 : chosen;
   const events = await rest.watch(new ScopedContext(scope, request), { ...options, timeoutMs });
+  if (options.sendInitialEvents === true) request.endpoint?.observeWatchList(request);
   return watchResponse(scope, request, negotiated, limitedWatch(scope, request, events, timeoutMs));
 }
 
@@ -54,7 +55,9 @@ function limitedWatch(
 ): WatchStream<EncodedWatchEvent> {
   const { signal } = request;
   let timer: Timer | undefined;
+  const close = request.endpoint?.open(request);
   const end = (): void => {
+    close?.(200);
     timer?.cancel();
     signal.removeEventListener('abort', end);
     events.stop();

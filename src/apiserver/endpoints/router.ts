@@ -3,6 +3,8 @@
 import type { ResourceType } from '../../api/descriptor.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { quote } from '../../machinery/go-format.ts';
+import type { EndpointMetrics } from '../filters/endpoint-metrics.ts';
+import type { RequestMetrics } from '../filters/request-metrics.ts';
 import type { ServedResource, ServedSubresource } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { handleDelete, handleDeleteCollection } from './delete.ts';
@@ -15,13 +17,22 @@ import { handleCreate, handlePatch, handleUpdate } from './write.ts';
 interface Endpoint {
   readonly scope: Scope;
   readonly deprecation: string | undefined;
-  readonly subresources: ReadonlyMap<string, { readonly scope: Scope; readonly served: ServedSubresource }>;
+  readonly metrics: EndpointMetrics | undefined;
+  readonly subresources: ReadonlyMap<string, SubresourceEndpoint>;
+}
+
+interface SubresourceEndpoint {
+  readonly scope: Scope;
+  readonly served: ServedSubresource;
+  readonly metrics: EndpointMetrics | undefined;
 }
 
 /** Handlers of paths that are no resources' (health, version, discovery, metrics). */
 export interface NonResourceRoute {
   handles(path: string): boolean;
   readonly handle: Handler;
+  /** Where requests of the path are counted. Absent: they are not, as upstream. */
+  metricsOf?(path: string): EndpointMetrics | undefined;
 }
 
 export class Router {
@@ -30,14 +41,24 @@ export class Router {
   readonly #groups = new Set<string>();
   readonly #routes: readonly NonResourceRoute[];
 
-  constructor(services: EndpointServices, resources: readonly ServedResource[], routes: readonly NonResourceRoute[]) {
+  /** `metrics`: where requests are counted. Absent: they are not. */
+  constructor(
+    services: EndpointServices,
+    resources: readonly ServedResource[],
+    routes: readonly NonResourceRoute[],
+    metrics?: RequestMetrics,
+  ) {
     this.#routes = routes;
     for (const served of resources) {
       const { group, version, resource } = served.type;
-      const subresources = (served.subresources ?? []).map(
-        (subresource) =>
-          [subresource.name, { scope: subresourceScope(services, served, subresource), served: subresource }] as const,
-      );
+      // No API that is served has a release in which it goes: upstream's label is empty then, too.
+      const deprecated = served.deprecation === undefined ? undefined : { removedRelease: '' };
+      const labels = { group, version, resource, subresource: '', component: 'apiserver', ...(deprecated && { deprecated }) };
+      const subresources = (served.subresources ?? []).map((subresource): readonly [string, SubresourceEndpoint] => {
+        const scope = subresourceScope(services, served, subresource);
+        const { name } = subresource;
+        return [name, { scope, served: subresource, metrics: metrics?.endpoint({ ...labels, subresource: name }) }];
+      });
       if (this.#endpoint(group, version, resource) !== undefined) {
         throw new Error(`installed twice: ${group}/${version}/${resource}`);
       }
@@ -47,6 +68,7 @@ export class Router {
       others.push({
         scope: resourceScope(services, served),
         deprecation: served.deprecation,
+        metrics: metrics?.endpoint(labels),
         subresources: new Map(subresources),
       });
     }
@@ -67,10 +89,14 @@ export class Router {
       if (endpoint === undefined) return Promise.resolve(this.#notFound(request));
       checkPath(endpoint.scope.type, request);
       if (endpoint.deprecation !== undefined) request.warnings.push(endpoint.deprecation);
-      return info.subresource === '' ? serveResource(endpoint.scope, request) : this.#serveSubresource(endpoint, request);
+      if (info.subresource !== '') return this.#serveSubresource(endpoint, request);
+      request.endpoint = endpoint.metrics;
+      return serveResource(endpoint.scope, request);
     }
     const route = this.#routes.find(({ handles }) => handles(info.path));
-    return route === undefined ? Promise.resolve(this.#notFound(request)) : route.handle(request);
+    if (route === undefined) return Promise.resolve(this.#notFound(request));
+    request.endpoint = route.metricsOf?.(info.path);
+    return route.handle(request);
   }
 
   #endpoint(group: string, version: string, resource: string): Endpoint | undefined {
@@ -88,7 +114,8 @@ export class Router {
     const { info } = request;
     const subresource = endpoint.subresources.get(info.subresource);
     if (subresource === undefined) throw apierrors.genericStatus(404);
-    const { scope, served } = subresource;
+    const { scope, served, metrics } = subresource;
+    request.endpoint = metrics;
     if (served.rest.connect !== undefined) return serveConnect(scope, served, request);
     // Nothing lies below a subresource that is no proxy.
     if (info.parts.length > 0) throw apierrors.genericStatus(404);
@@ -146,7 +173,23 @@ async function serveConnect(scope: Scope, served: ServedSubresource, request: Ap
     connectOptions: () => connectOptions(scope.kind, request),
   });
   const connect = served.rest.connect as NonNullable<typeof served.rest.connect>;
-  return connect(request, info.name, info.parts.map((part) => encodeURIComponent(part)).join('/'));
+  const response = await connect(request, info.name, info.parts.map((part) => encodeURIComponent(part)).join('/'));
+  return measuredStream(request, response);
+}
+
+/** The response, its stream or connection counted as open until it ends. */
+function measuredStream(request: ApiRequest, response: ApiResponse): ApiResponse {
+  const { body, code } = response;
+  const { endpoint } = request;
+  if (endpoint === undefined || (body.kind !== 'stream' && body.kind !== 'taken')) return response;
+  const close = endpoint.open(request);
+  if (body.kind === 'taken') {
+    const done = body.done.finally(() => close(code));
+    return { ...response, body: { ...body, done } };
+  }
+  // A stream that nobody reads any more ends by its request.
+  request.signal.addEventListener('abort', () => close(code), { once: true });
+  return response;
 }
 
 /**

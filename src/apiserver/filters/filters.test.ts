@@ -1,4 +1,3 @@
-import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
 
 import { VirtualClock } from '../../machinery/clock.ts';
@@ -9,7 +8,6 @@ import { Deadlines } from './deadline.ts';
 import { maxInFlight } from './max-in-flight.ts';
 import { panicRecovery } from './panic-recovery.ts';
 import { requestInfo } from './request-info.ts';
-import { RequestMetrics } from './request-metrics.ts';
 
 const OK: ApiResponse = { code: 200, body: { kind: 'none' } };
 const USER: UserInfo = { name: 'u', groups: [] };
@@ -105,50 +103,5 @@ describe('maxInFlight', () => {
     await turn();
     held.waiting[5]?.();
     expect(await again).toBe(OK);
-  });
-});
-
-describe('requestMetrics', () => {
-  async function counts(ask: (handler: Handler) => Promise<void>, answer: Handler): Promise<Map<string, number>> {
-    const metrics = new RequestMetrics({ clock: new VirtualClock() });
-    await ask(requestInfo(metrics.filter(answer)));
-    const registry = new Registry();
-    metrics.register(registry);
-    const total = await registry.getSingleMetric('apiserver_request_total')?.get();
-    return new Map(total?.values.map(({ labels, value }) => [Object.values(labels).join(' '), value]));
-  }
-
-  test('count by verb, group, version, resource, subresource and code, and nothing of unknown resources', async () => {
-    const found = await counts(
-      async (handler) => {
-        await handler(rawRequest({ path: '/api/v1/pods' }));
-        await handler(rawRequest({ path: '/api/v1/namespaces/a/pods/x' }));
-        await handler(rawRequest({ path: '/api/v1/namespaces/b/pods/y' }));
-        await handler(rawRequest({ path: '/api/v1/namespaces/b/pods/y/status' }));
-        await handler(rawRequest({ path: '/apis/autoscaling/v1/namespaces/b/pods/y' }));
-        await handler(rawRequest({ path: '/api/v1/nothing/x' }));
-      },
-      ({ path }) => Promise.resolve({ ...OK, code: path.includes('nothing') ? 404 : 200 }),
-    );
-    expect([...found]).toEqual([
-      ['LIST  v1 pods  200', 1],
-      ['GET  v1 pods  200', 2],
-      ['GET  v1 pods status 200', 1],
-      ['GET autoscaling v1 pods  200', 1],
-      ['GET     404', 1],
-    ]);
-  });
-
-  test('grow no longer than is looked through in no time, whatever a client that is refused asks for', async () => {
-    const found = await counts(
-      async (handler) => {
-        await handler(rawRequest({ path: '/api/v1/namespaces/a/pods/x' }));
-        for (let i = 0; i < 1000; i++) await handler(rawRequest({ path: `/api/v1/namespaces/a/pods/x/made-up-${i}` }));
-        await handler(rawRequest({ path: '/api/v1/namespaces/a/pods/x' }));
-      },
-      () => Promise.resolve({ ...OK, code: 403 }),
-    );
-    expect(found.size).toBe(128);
-    expect(found.get('GET  v1 pods  403')).toBe(2);
   });
 });

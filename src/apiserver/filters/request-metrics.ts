@@ -1,171 +1,170 @@
-// Counts and durations of requests. Counted in plain numbers, and given to prom-client when somebody asks: its own counters
-// would cost more than the requests that they count.
-
-import { Counter, Gauge, Histogram } from 'prom-client';
-import type { Registry } from 'prom-client';
+// Counts and durations of requests, under upstream's names. As upstream, only requests that reach an endpoint count: what
+// authentication or authorization rejects, and paths that nothing serves, would make as many series as clients make up paths.
 
 import type { Clock } from '../../machinery/clock.ts';
-import type { ApiRequest, Filter, RequestInfo } from '../request.ts';
-import { isLongRunning } from './request-info.ts';
+import { counterText, Family, gaugeText, Histogram, histogramsText } from '../../machinery/instruments.ts';
+import type { Counter, Description, Sample } from '../../machinery/instruments.ts';
+import type { Filter } from '../request.ts';
+import { EndpointMetrics } from './endpoint-metrics.ts';
+import type { EndpointLabels } from './endpoint-metrics.ts';
 
-const BUCKETS_SECONDS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 8, 16, 30, 60];
+const ENDPOINT_LABELS = ['group', 'version', 'resource', 'subresource', 'component'];
 
-const MAX_SERIES = 10_000;
-/** Of one resource and verb: as many are looked through for each request. */
-const MAX_ALIKE = 128;
+const REQUESTS: Description = {
+  name: 'apiserver_request_total',
+  help: 'Requests served, by verb, endpoint and status code.',
+  labels: ['verb', 'dry_run', 'scope', 'code', ...ENDPOINT_LABELS],
+};
+const DURATIONS: Description = {
+  name: 'apiserver_request_duration_seconds',
+  help: 'Seconds from when a request came until its response was ready. Of watches and other streams: until they ended.',
+  labels: ['verb', 'dry_run', 'scope', ...ENDPOINT_LABELS],
+};
+const SIZES: Description = {
+  name: 'apiserver_response_sizes',
+  help: 'Bytes of the responses to reads, as sent over connections.',
+  labels: ['verb', 'scope', ...ENDPOINT_LABELS],
+};
+const LONG_RUNNING: Description = {
+  name: 'apiserver_longrunning_requests',
+  help: 'Open requests of those without a deadline: watches, logs, exec, proxies.',
+  labels: ['verb', 'scope', ...ENDPOINT_LABELS],
+};
+const WATCH_LISTS: Description = {
+  name: 'apiserver_watch_list_duration_seconds',
+  help: 'Seconds until a watch that asked for the current state had all of it to send.',
+  labels: ['scope', 'group', 'version', 'resource'],
+};
+const DEPRECATED: Description = {
+  name: 'apiserver_requested_deprecated_apis',
+  help: 'Deprecated APIs that were requested.',
+  labels: ['group', 'version', 'resource', 'subresource', 'removed_release'],
+};
+const IN_FLIGHT: Description = {
+  name: 'apiserver_current_inflight_requests',
+  help: 'The most requests that were executed at a time within the last second.',
+  labels: ['request_kind'],
+};
 
-interface Series {
-  readonly verb: string;
-  readonly group: string;
-  readonly version: string;
-  readonly resource: string;
-  readonly subresource: string;
-  readonly code: number;
-  count: number;
-  seconds: number;
-  /** How many took at most the bucket's time and more than the one before; the last is what took longer. */
-  readonly buckets: number[];
+/** How many requests are executed at a time: now, and at most within a second of the clock. */
+class InFlight {
+  #current = 0;
+  #peak = 0;
+  #second = 0;
+
+  begin(now: number): void {
+    this.#current++;
+    const second = Math.floor(now / 1000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#peak = this.#current;
+    } else if (this.#current > this.#peak) this.#peak = this.#current;
+  }
+
+  end(): void {
+    this.#current--;
+  }
+
+  peak(now: number): number {
+    return Math.floor(now / 1000) - this.#second <= 1 ? this.#peak : this.#current;
+  }
 }
 
 export class RequestMetrics {
   readonly #clock: Clock;
-  readonly #series: Series[] = [];
-  /** By resource and verb, those of all subresources and codes. By parts: to put a key together costs more than to look for it. */
-  readonly #byResource = new Map<string, Map<string, Series[]>>();
-  /** What was counted last: what comes in great numbers is alike. */
-  #lastInfo: RequestInfo | undefined;
-  #lastSeries: Series | undefined;
-  #inFlight = 0;
+  readonly #endpoints: EndpointMetrics[] = [];
+  readonly #reads = new InFlight();
+  readonly #writes = new InFlight();
 
   constructor(config: { readonly clock: Clock }) {
     this.#clock = config.clock;
   }
 
+  /** The metrics of an endpoint, to be set as `request.endpoint` of each request that it serves. */
+  endpoint(labels: EndpointLabels): EndpointMetrics {
+    const endpoint = new EndpointMetrics(labels, this.#clock);
+    this.#endpoints.push(endpoint);
+    return endpoint;
+  }
+
   readonly filter: Filter = (next) => (request) => {
     const start = this.#clock.monotonic();
-    this.#inFlight++;
+    const inFlight = request.method === 'GET' || request.method === 'HEAD' ? this.#reads : this.#writes;
+    request.startedMs = start;
+    inFlight.begin(start);
     return next(request).then(
       (response) => {
-        this.#inFlight--;
-        this.#observe(request, response.code, (this.#clock.monotonic() - start) / 1000);
+        inFlight.end();
+        if (request.isOpen !== true) request.endpoint?.observe(request, response.code);
         return response;
       },
       (error: unknown) => {
-        this.#inFlight--;
+        inFlight.end();
         throw error;
       },
     );
   };
 
-  #observe({ info }: ApiRequest, code: number, seconds: number): void {
-    const last = this.#lastSeries;
-    const series = last?.code === code && this.#lastInfo === info ? last : this.#seriesOf(info, code);
-    series.count++;
-    if (isLongRunning(info)) return;
-    series.seconds += seconds;
-    let bucket = 0;
-    while (bucket < BUCKETS_SECONDS.length && seconds > (BUCKETS_SECONDS[bucket] as number)) bucket++;
-    series.buckets[bucket] = (series.buckets[bucket] as number) + 1;
+  /** In Prometheus' text form. */
+  text(): string {
+    const now = this.#clock.monotonic();
+    const inFlight: Sample[] = [
+      [['readOnly'], this.#reads.peak(now)],
+      [['mutating'], this.#writes.peak(now)],
+    ];
+    return [
+      counterText(this.#requestCounts()),
+      this.#histogramText(DURATIONS, (endpoint) =>
+        endpoint.requests.map(({ verb, dryRun, scope, durations }) => ({
+          values: [verb, dryRun, scope, ...labelValues(endpoint)],
+          instrument: durations,
+        })),
+      ),
+      this.#histogramText(SIZES, (endpoint) =>
+        endpoint.sizes.map(({ verb, scope, value }) => ({ values: [verb, scope, ...labelValues(endpoint)], instrument: value })),
+      ),
+      this.#histogramText(WATCH_LISTS, (endpoint) =>
+        endpoint.watchLists.map(({ scope, value }) => {
+          const { group, version, resource } = endpoint.labels;
+          return { values: [scope, group, version, resource], instrument: value };
+        }),
+      ),
+      this.#gaugeText(LONG_RUNNING, (endpoint) =>
+        endpoint.longRunning.map(({ verb, scope, value }) => [[verb, scope, ...labelValues(endpoint)], value.count]),
+      ),
+      this.#gaugeText(DEPRECATED, ({ labels, requestedDeprecated }) => {
+        const { group, version, resource, subresource, deprecated } = labels;
+        return requestedDeprecated ? [[[group, version, resource, subresource, deprecated?.removedRelease ?? ''], 1]] : [];
+      }),
+      gaugeText(IN_FLIGHT, inFlight),
+    ].join('');
   }
 
-  #seriesOf(info: RequestInfo, code: number): Series {
-    const series = this.#findSeries(info, code);
-    this.#lastInfo = info;
-    this.#lastSeries = series;
-    return series;
-  }
-
-  #findSeries(info: RequestInfo, code: number): Series {
-    // Names are not part of it: there may be any number of them. Nor are unknown resources.
-    const known = code !== 404 && info.isResourceRequest;
-    const resource = known ? info.resource : '';
-    const { verb, apiGroup, apiVersion, subresource } = info;
-    const several = this.#byResource.get(resource)?.get(verb);
-    const group = known ? apiGroup : '';
-    const version = known ? apiVersion : '';
-    const part = known ? subresource : '';
-    if (several !== undefined) {
-      for (const one of several) {
-        if (one.code === code && one.group === group && one.subresource === part && one.version === version) return one;
+  #requestCounts(): Family<Counter> {
+    const family = new Family(REQUESTS, () => ({ value: 0 }));
+    for (const endpoint of this.#endpoints) {
+      for (const { verb, dryRun, scope, codes } of endpoint.requests) {
+        for (const { code, count } of codes) {
+          family.with(verb, dryRun, scope, String(code), ...labelValues(endpoint)).value += count;
+        }
       }
     }
-    const series: Series = {
-      verb: verb.toUpperCase(),
-      group,
-      version,
-      resource,
-      subresource: part,
-      code,
-      count: 0,
-      seconds: 0,
-      buckets: Array.from({ length: BUCKETS_SECONDS.length + 1 }, () => 0),
-    };
-    // Who is refused may have asked for anything.
-    if (this.#series.length >= MAX_SERIES || (several?.length ?? 0) >= MAX_ALIKE) return series;
-    this.#series.push(series);
-    if (several !== undefined) {
-      several.push(series);
-      return series;
-    }
-    const byVerb = this.#byResource.get(resource);
-    if (byVerb === undefined) this.#byResource.set(resource, new Map([[verb, [series]]]));
-    else byVerb.set(verb, [series]);
-    return series;
+    return family;
   }
 
-  /** Makes the counts readable under Kubernetes' own names. */
-  register(registry: Registry): void {
-    const labels = ['verb', 'group', 'version', 'resource', 'subresource'];
-    const series = this.#series;
-    const inFlight = (): number => this.#inFlight;
-    const total = new Counter({
-      name: 'apiserver_request_total',
-      help: 'Requests answered, by verb, resource and code.',
-      labelNames: [...labels, 'code'],
-      registers: [],
-      collect() {
-        this.reset();
-        for (const one of series) this.inc(labelsOf(one, true), one.count);
-      },
-    });
-    const current = new Gauge({
-      name: 'apiserver_current_inflight_requests',
-      help: 'Requests that are being worked on.',
-      registers: [],
-      collect() {
-        this.set(inFlight());
-      },
-    });
-    for (const metric of [total, current, durationHistogram(series, labels)]) registry.registerMetric(metric);
+  #histogramText(
+    description: Description,
+    series: (endpoint: EndpointMetrics) => readonly { readonly values: readonly string[]; readonly instrument: Histogram }[],
+  ): string {
+    return histogramsText(description, this.#endpoints.flatMap(series));
+  }
+
+  #gaugeText(description: Description, samples: (endpoint: EndpointMetrics) => readonly Sample[]): string {
+    const all = this.#endpoints.flatMap(samples);
+    return all.length === 0 ? '' : gaugeText(description, all);
   }
 }
 
-function labelsOf(series: Series, withCode: boolean): Record<string, string> {
-  const { verb, group, version, resource, subresource, code } = series;
-  return { verb, group, version, resource, subresource, ...(withCode && { code: String(code) }) };
-}
-
-/** A histogram whose values are summed up elsewhere. */
-function durationHistogram(series: readonly Series[], labelNames: string[]): Histogram {
-  const name = 'apiserver_request_duration_seconds';
-  const histogram = new Histogram({ name, help: 'How long requests took.', labelNames, buckets: BUCKETS_SECONDS, registers: [] });
-  const get = histogram.get.bind(histogram);
-  histogram.get = async () => {
-    const metric = await get();
-    const values: typeof metric.values = [];
-    for (const one of series) {
-      const labels = labelsOf(one, false);
-      let cumulative = 0;
-      BUCKETS_SECONDS.forEach((le, index) => {
-        cumulative += one.buckets[index] as number;
-        values.push({ value: cumulative, labels: { ...labels, le }, metricName: `${name}_bucket` });
-      });
-      const total = one.buckets.reduce((sum, count) => sum + count, 0);
-      values.push({ value: total, labels: { ...labels, le: '+Inf' }, metricName: `${name}_bucket` });
-      values.push({ value: one.seconds, labels, metricName: `${name}_sum` });
-      values.push({ value: total, labels, metricName: `${name}_count` });
-    }
-    return { ...metric, values };
-  };
-  return histogram;
+function labelValues({ labels }: EndpointMetrics): readonly string[] {
+  return [labels.group, labels.version, labels.resource, labels.subresource, labels.component];
 }

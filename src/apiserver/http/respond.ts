@@ -44,8 +44,14 @@ export function respond(request: ApiRequest | undefined, response: ApiResponse, 
   if (bytes === undefined || bytes.length > GZIP_THRESHOLD_BYTES) return respondInPieces(request, response, sink);
   const headers = headersOf(request, response);
   headers['content-type'] = format.mediaType;
+  observeSize(request, bytes.length);
   sink.whole(response.code, headers, bytes);
   return undefined;
+}
+
+/** Of a response that is sent whole, or whose length is known. */
+function observeSize(request: ApiRequest | undefined, length: number): void {
+  request?.endpoint?.sizesOf(request)?.observe(length);
 }
 
 function headersOf(request: ApiRequest | undefined, response: ApiResponse): Headers {
@@ -161,9 +167,11 @@ async function sendWhole(
     });
     headers['content-encoding'] = 'gzip';
     headers['vary'] = 'Accept-Encoding';
+    observeSize(request, compressed.length);
     sink.whole(code, headers, compressed);
     return;
   }
+  observeSize(request, body.length);
   if (body.length <= CHUNK_BYTES) {
     sink.whole(code, headers, body);
     return;
@@ -208,10 +216,14 @@ async function sendList(
   let target = sink.writable;
   if (compress) {
     const encoder = createGzip({ level: GZIP_LEVEL });
+    let compressed = 0;
+    encoder.on('data', (chunk: Buffer) => (compressed += chunk.length));
+    encoder.once('end', () => observeSize(request, compressed));
     encoder.on('error', () => sink.writable.destroy());
     encoder.pipe(sink.writable);
     target = encoder;
   }
+  if (!compress) observeSize(request, length);
   const closed = new Promise<void>((resolve) => sink.writable.once('close', resolve));
   let written: Promise<void> | undefined;
   let chunk = takeChunk(head.length);

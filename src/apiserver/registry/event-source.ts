@@ -3,6 +3,7 @@
 // short while is served from memory; one that asks for an older revision gets a storage watch of its own.
 
 import type { Clock, Timer } from '../../machinery/clock.ts';
+import type { Counter } from '../../machinery/instruments.ts';
 import type { Logger } from '../../machinery/log.ts';
 import { forEachEvent, WatchQueue } from '../../machinery/watch.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
@@ -28,6 +29,8 @@ export interface EventSourceConfig {
   readonly apiVersion: string;
   readonly kind: string;
   readonly selectableFields: SelectableFields | undefined;
+  /** Counts the events that the storage sends. Default: they are not counted. */
+  readonly received?: Counter;
   /** A field by whose value watchers are indexed, because many watch one value each (pods: spec.nodeName). */
   readonly indexField?: string;
   /** How many past events are remembered, at least; twice as many at most. Default: 128. */
@@ -248,6 +251,7 @@ export class EventSource {
     this.#revision = event.revision;
     this.#partial = event.type !== 'progress' && event.more === true;
     if (event.type === 'progress') return;
+    if (this.#config.received !== undefined) this.#config.received.value++;
     const change = this.#changeOf(event);
     this.#history.push(change);
     if (this.#history.length > 2 * this.#historyLength) {

@@ -36,6 +36,7 @@ import type {
   WatchOptions,
 } from './rest.ts';
 import { parseResourceVersion } from './resource-version.ts';
+import type { StorageMetrics } from './storage-metrics.ts';
 import { storagePrefix } from './storage-prefix.ts';
 import type { SelectableFields } from './selection.ts';
 import { storageToStatus } from './storage-errors.ts';
@@ -47,6 +48,8 @@ export interface StoreServices {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Where objects and events of the storage are counted. Default: nowhere. */
+  readonly storageMetrics?: StorageMetrics;
   /** Registers what is to be done when the server stops: watches end normally. */
   readonly onStop?: (callback: () => void) => void;
   /** Objects are frozen, so that whoever changes one is found out. For tests. Default: false. */
@@ -110,6 +113,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       apiVersion,
       kind: type.kind,
       selectableFields: this.#selectableFields,
+      received: config.storageMetrics?.resource(type.group, type.resource, this.prefix),
       indexField: config.watchIndexField,
     });
     config.onStop?.(() => this.close());

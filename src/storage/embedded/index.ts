@@ -1,11 +1,15 @@
 // The default engine: the in-memory core, with a durable log in SQLite that a worker thread writes. See README.md in src/storage.
 
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { workerSource } from '../../machinery/worker-source.ts';
+import { StorageError } from '../interface.ts';
 import type { Storage } from '../interface.ts';
-import type { EngineOptions } from '../mvcc/engine.ts';
+import type { EngineConfig, EngineOptions } from '../mvcc/engine.ts';
 import { MvccEngine } from '../mvcc/engine.ts';
 import { load } from './load.ts';
+import { DATABASE_FILE } from './log-database.ts';
 import type { WorkerConfig } from './protocol.ts';
 import { encodeSnapshot } from './snapshot-file.ts';
 import { serveSnapshots } from './snapshot-socket.ts';
@@ -46,7 +50,7 @@ export async function openEmbeddedEngine(config: EmbeddedStorageConfig): Promise
     compactedRevision: store.compactedRevision,
     ms: Math.round(clock.monotonic() - began),
   });
-  const engine = new EmbeddedEngine({
+  const engine = new EmbeddedEngine(dataDir, {
     ...config,
     store,
     expirations,
@@ -64,9 +68,32 @@ export async function openEmbeddedEngine(config: EmbeddedStorageConfig): Promise
   return engine;
 }
 
-/** The engine, with the socket that snapshots are had from. */
+/** The engine, with its files and the socket that serves snapshots. */
 class EmbeddedEngine extends MvccEngine {
+  readonly #dataDir: string;
   #stopServing: (() => void) | undefined;
+
+  constructor(dataDir: string, config: EngineConfig) {
+    super(config);
+    this.#dataDir = dataDir;
+  }
+
+  /** Of the database and its write-ahead log. */
+  async sizeBytes(): Promise<number> {
+    const sizes = await Promise.all(
+      [DATABASE_FILE, `${DATABASE_FILE}-wal`].map((name) =>
+        stat(join(this.#dataDir, name)).then(
+          ({ size }) => size,
+          (error: unknown) => {
+            // The log is not always there.
+            if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
+            throw new StorageError('Unavailable', `the size of the database cannot be read: ${(error as Error).message}`);
+          },
+        ),
+      ),
+    );
+    return sizes.reduce((sum, size) => sum + size, 0);
+  }
 
   serve(config: Parameters<typeof serveSnapshots>[0]): void {
     this.#stopServing = serveSnapshots(config);

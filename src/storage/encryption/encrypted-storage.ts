@@ -34,11 +34,13 @@ export class EncryptedStorage implements Storage {
   /** Of those, the ones to be written again when there is an occasion. */
   readonly #stale = new WeakSet<KeyValue>();
   readonly requestProgress?: () => void;
+  readonly sizeBytes?: () => Promise<number>;
 
   constructor(config: EncryptedStorageConfig) {
     this.#storage = config.storage;
     this.#transformerFor = config.transformerFor;
     const { storage } = config;
+    if (storage.sizeBytes !== undefined) this.sizeBytes = () => (storage.sizeBytes as () => Promise<number>)();
     if (storage.requestProgress !== undefined) this.requestProgress = () => storage.requestProgress?.();
   }
 

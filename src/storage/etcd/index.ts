@@ -282,6 +282,15 @@ class EtcdStorage implements Storage {
     }
   }
 
+  async sizeBytes(): Promise<number> {
+    this.#checkOpen();
+    try {
+      return (await this.#connection.read('Maintenance.Status', {}, HEALTH_TIMEOUT_MS)).dbSize;
+    } catch (error) {
+      throw storageErrorOf(error);
+    }
+  }
+
   requestProgress(): void {
     for (const watcher of this.#watchers) watcher.requestProgress();
   }

@@ -86,10 +86,13 @@ export class WatchCache implements Storage {
   #nextCheck: Promise<Revision> | undefined;
   #check: Promise<unknown> = Promise.resolve();
   #closed = false;
+  readonly sizeBytes?: () => Promise<number>;
 
   constructor(config: WatchCacheConfig) {
     this.#config = config;
     this.#storage = config.storage;
+    const { storage } = config;
+    if (storage.sizeBytes !== undefined) this.sizeBytes = () => (storage.sizeBytes as () => Promise<number>)();
     this.#prefix = config.prefix ?? '/';
     this.#hub = new WatchHub({
       clock: config.clock,

@@ -9,6 +9,7 @@ import type { KubeObject } from '../../../client/client.ts';
 import { quote } from '../../../machinery/go-format.ts';
 import type { Authorizer } from '../../authorization/authorizer.ts';
 import { expressionAuthorizer } from './authorizer.ts';
+import type { CelMetrics } from './cel-metrics.ts';
 import type { PolicyRequest, ResourceAndKind, VersionedObjects } from './request.ts';
 import { requestValue } from './request-value.ts';
 
@@ -44,15 +45,19 @@ export interface EvaluationConfig {
   /** Absent: expressions have no authorizer. */
   readonly authorizer?: Authorizer;
   readonly variables?: readonly Variable[];
+  /** Where the time of each evaluation is recorded. */
+  readonly metrics: CelMetrics;
 }
 
 export class Evaluation {
   readonly #activation: Record<string, unknown>;
+  readonly #metrics: CelMetrics;
   /** Of the evaluation under way, for the variables that it is the first to need. */
   #budget = new Budget();
 
   constructor(config: EvaluationConfig) {
     const { request, matched, objects, params = null, namespace, authorizer, variables = [] } = config;
+    this.#metrics = config.metrics;
     this.#activation = {
       object: objects.object ?? null,
       oldObject: objects.oldObject ?? null,
@@ -81,7 +86,8 @@ export class Evaluation {
   async evaluate({ source, compiled }: Expression, budget: Budget): Promise<Outcome> {
     if (compiled.program === undefined) return { problem: `compilation error: ${compiled.problem}` };
     this.#budget = budget;
-    const { value, error } = await compiled.program.evaluateAsync(this.#activation, { budget });
+    const { program } = compiled;
+    const { value, error } = await this.#metrics.evaluate(() => program.evaluateAsync(this.#activation, { budget }));
     if (budget.exhausted) throw new OutOfBudgetError();
     if (error !== undefined) return { problem: `expression '${source}' resulted in error: ${error.message}` };
     return { value };

@@ -135,7 +135,8 @@ export class PolicySource<Policy extends AnyPolicy, Binding extends AnyBinding, 
     const of = `${uid} ${generation}`;
     const known = this.#compiled.get(name);
     if (known?.of === of) return known.compiled;
-    const compiled = this.#config.compile(policy);
+    const { compile, celMetrics } = this.#config;
+    const compiled = celMetrics.compile(() => compile(policy));
     this.#compiled.set(name, { of, compiled });
     return compiled;
   }

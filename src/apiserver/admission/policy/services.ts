@@ -6,6 +6,7 @@ import type { Logger } from '../../../machinery/log.ts';
 import type { Authorizer } from '../../authorization/authorizer.ts';
 import type { Find } from '../../registry/find.ts';
 import type { ServedResource } from '../../registry/rest.ts';
+import type { CelMetrics } from './cel-metrics.ts';
 import type { PolicyMetrics } from './metrics.ts';
 
 export interface PolicyServices {
@@ -19,6 +20,7 @@ export interface PolicyServices {
   readonly logger: Logger;
   /** What is counted. */
   readonly policyMetrics: { readonly validating: PolicyMetrics; readonly mutating: PolicyMetrics };
+  readonly celMetrics: CelMetrics;
   /** Called back when the server stops. */
   readonly onStop: (callback: () => void) => void;
 }

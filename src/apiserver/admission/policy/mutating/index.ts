@@ -138,8 +138,9 @@ export class MutatingAdmissionPolicy implements AdmissionPlugin {
     if (namespace === undefined && request.namespace !== '' && !request.isNamespace) {
       throw apierrors.notFound({ group: '', resource: 'namespaces' }, request.namespace);
     }
-    const { authorizer } = this.#services;
-    return new Evaluation({ request, matched, objects, params: param, namespace, authorizer, variables: compiled.variables });
+    const { authorizer, celMetrics: metrics } = this.#services;
+    const { variables } = compiled;
+    return new Evaluation({ request, matched, objects, params: param, namespace, authorizer, variables, metrics });
   }
 
   /** The object in its own version. Throws MutationError, OutOfBudgetError, StatusError. */

@@ -72,13 +72,13 @@ export class ValidatingAdmissionPolicy implements AdmissionPlugin {
 
   async #invoke(request: PolicyRequest, invocation: Invocation<Policy, Binding, CompiledPolicy>): Promise<readonly Denial[]> {
     const { policy, binding, compiled, matched, objects, param } = invocation;
-    const { authorizer, clock } = this.#services;
+    const { authorizer, clock, celMetrics: metrics } = this.#services;
     // A namespace is in none, itself included.
     const namespace = request.namespace === '' || request.isNamespace ? undefined : await request.findNamespace();
     if (namespace === undefined && request.namespace !== '' && !request.isNamespace) {
       throw apierrors.notFound({ group: '', resource: 'namespaces' }, request.namespace);
     }
-    const seen = { request, matched, objects, params: param, namespace, variables: compiled.variables };
+    const seen = { request, matched, objects, params: param, namespace, variables: compiled.variables, metrics };
     const ignoreFailures = policy.spec.failurePolicy === 'Ignore';
     const verdict = await validate({
       compiled,

@@ -1,0 +1,187 @@
+// What is counted of the requests that one endpoint serves. The labels that are the same for all of them (group, version, resource,
+// subresource, component) are the endpoint's; the others come from few values, so that a list of them is searched faster than a key is made.
+
+import type { Clock } from '../../machinery/clock.ts';
+import { Histogram } from '../../machinery/instruments.ts';
+import type { ApiRequest } from '../request.ts';
+
+/** Upstream's buckets of apiserver_request_duration_seconds. */
+export const DURATION_BUCKETS_SECONDS = [
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+];
+/** Upstream's buckets of apiserver_response_sizes. */
+export const SIZE_BUCKETS_BYTES = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
+/** Upstream's buckets of apiserver_watch_list_duration_seconds. */
+export const WATCH_LIST_BUCKETS_SECONDS = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 15, 20, 30, 45, 60];
+
+export interface EndpointLabels {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  /** The path, of endpoints that are no resources'. */
+  readonly subresource: string;
+  readonly component: string;
+  /** The release in which the API goes, such as '1.25'; '' if that is not known. Absent: the API is not deprecated. */
+  readonly deprecated?: { readonly removedRelease: string };
+}
+
+/** Requests with the same verb, scope and dryRun. */
+export interface RequestSeries {
+  readonly verb: string;
+  readonly scope: string;
+  readonly dryRun: string;
+  readonly durations: Histogram;
+  /** Requests by status code. */
+  readonly codes: { readonly code: number; count: number }[];
+}
+
+interface ScopedSeries<T> {
+  readonly verb: string;
+  readonly scope: string;
+  readonly value: T;
+}
+
+/** Subresources whose requests have the verb CONNECT, whatever their method is. */
+const CONNECT_SUBRESOURCES: ReadonlySet<string> = new Set(['log', 'exec', 'portforward', 'attach', 'proxy']);
+const VERBS: ReadonlySet<string> = new Set(['GET', 'LIST', 'WATCH', 'POST', 'PUT', 'PATCH', 'APPLY', 'DELETE', 'CONNECT']);
+const APPLY_TYPE = 'application/apply-patch+yaml';
+
+export class EndpointMetrics {
+  readonly labels: EndpointLabels;
+  readonly #clock: Clock;
+  readonly #requests: RequestSeries[] = [];
+  readonly #sizes: ScopedSeries<Histogram>[] = [];
+  readonly #watchLists: ScopedSeries<Histogram>[] = [];
+  readonly #longRunning: ScopedSeries<{ count: number }>[] = [];
+  #requestedDeprecated = false;
+
+  constructor(labels: EndpointLabels, clock: Clock) {
+    this.labels = labels;
+    this.#clock = clock;
+  }
+
+  get requests(): readonly RequestSeries[] {
+    return this.#requests;
+  }
+
+  get sizes(): readonly ScopedSeries<Histogram>[] {
+    return this.#sizes;
+  }
+
+  get watchLists(): readonly ScopedSeries<Histogram>[] {
+    return this.#watchLists;
+  }
+
+  /** Requests that are open now, of those that have no deadline. */
+  get longRunning(): readonly ScopedSeries<{ readonly count: number }>[] {
+    return this.#longRunning;
+  }
+
+  /** Whether a deprecated API was requested since the server started. */
+  get requestedDeprecated(): boolean {
+    return this.#requestedDeprecated;
+  }
+
+  /** Records a request that has been served. */
+  observe(request: ApiRequest, code: number): void {
+    const series = this.#seriesOf(verbOf(request), scopeOf(request), dryRunOf(request));
+    series.durations.observe(this.#secondsOf(request));
+    count(series.codes, code);
+    if (this.labels.deprecated !== undefined) this.#requestedDeprecated = true;
+  }
+
+  /** Where the size of the response is recorded; undefined for verbs whose sizes are not. */
+  sizesOf(request: ApiRequest): Histogram | undefined {
+    const verb = verbOf(request);
+    if (verb !== 'GET' && verb !== 'LIST') return undefined;
+    return scoped(this.#sizes, verb, scopeOf(request), () => new Histogram(SIZE_BUCKETS_BYTES));
+  }
+
+  /** Records how long it took until a watch had its initial events. */
+  observeWatchList(request: ApiRequest): void {
+    const histogram = scoped(this.#watchLists, '', scopeOf(request), () => new Histogram(WATCH_LIST_BUCKETS_SECONDS));
+    histogram.observe(this.#secondsOf(request));
+  }
+
+  /**
+   * Counts a request without a deadline as open until the function that it returns is called, which records it as served with
+   * that code. Further calls do nothing.
+   */
+  open(request: ApiRequest): (code: number) => void {
+    const open = scoped(this.#longRunning, verbOf(request), scopeOf(request), () => ({ count: 0 }));
+    open.count++;
+    request.isOpen = true;
+    let closed = false;
+    return (code) => {
+      if (closed) return;
+      closed = true;
+      open.count--;
+      this.observe(request, code);
+    };
+  }
+
+  #secondsOf({ startedMs = 0 }: ApiRequest): number {
+    return (this.#clock.monotonic() - startedMs) / 1000;
+  }
+
+  #seriesOf(verb: string, scope: string, dryRun: string): RequestSeries {
+    for (const series of this.#requests) {
+      if (series.verb === verb && series.scope === scope && series.dryRun === dryRun) return series;
+    }
+    const series = { verb, scope, dryRun, durations: new Histogram(DURATION_BUCKETS_SECONDS), codes: [] };
+    this.#requests.push(series);
+    return series;
+  }
+}
+
+function count(codes: RequestSeries['codes'], code: number): void {
+  for (const entry of codes) {
+    if (entry.code === code) {
+      entry.count++;
+      return;
+    }
+  }
+  codes.push({ code, count: 1 });
+}
+
+function scoped<T>(list: ScopedSeries<T>[], verb: string, scope: string, make: () => T): T {
+  for (const entry of list) {
+    if (entry.verb === verb && entry.scope === scope) return entry.value;
+  }
+  const value = make();
+  list.push({ verb, scope, value });
+  return value;
+}
+
+/** As upstream labels it: what the request does in the API, rather than its method. */
+function verbOf({ info, method, headers }: ApiRequest): string {
+  if (info.isResourceRequest) {
+    if (info.subresource !== '' && CONNECT_SUBRESOURCES.has(info.subresource)) return 'CONNECT';
+    if (info.verb === 'watch') return 'WATCH';
+    if (info.verb === 'list') return 'LIST';
+  }
+  switch (method) {
+    case 'GET':
+    case 'HEAD':
+      return 'GET';
+    case 'PATCH':
+      return headers['content-type'] === APPLY_TYPE ? 'APPLY' : 'PATCH';
+    default:
+      // Methods are any word that a client sends.
+      return VERBS.has(method) ? method : 'other';
+  }
+}
+
+/** One object, those of a namespace, or those of the cluster. */
+function scopeOf({ info }: ApiRequest): string {
+  if (!info.isResourceRequest) return '';
+  const { verb } = info;
+  const ofSeveral = verb === 'list' || verb === 'watch' || verb === 'deletecollection';
+  if (!ofSeveral) return 'resource';
+  return info.namespace === '' ? 'cluster' : 'namespace';
+}
+
+function dryRunOf({ query }: ApiRequest): string {
+  if (query.size === 0 || !query.has('dryRun')) return '';
+  return query.getAll('dryRun').every((value) => value === 'All') ? 'All' : 'invalid';
+}

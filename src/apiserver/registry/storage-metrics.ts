@@ -1,0 +1,75 @@
+// What is in the storage, and how many events came from it, per resource and under upstream's names.
+
+import type { Logger } from '../../machinery/log.ts';
+import { Counter, counterText, Family, gaugeText } from '../../machinery/instruments.ts';
+import type { Sample } from '../../machinery/instruments.ts';
+import type { Storage } from '../../storage/interface.ts';
+
+interface StoredResource {
+  readonly group: string;
+  readonly resource: string;
+  readonly prefix: string;
+}
+
+/** The label that upstream gives its first storage cluster; there is never a second one here. */
+const CLUSTER_ID = 'etcd-0';
+
+export class StorageMetrics {
+  readonly #storage: Storage;
+  readonly #logger: Logger;
+  readonly #resources: StoredResource[] = [];
+  readonly #events = new Family(
+    {
+      name: 'apiserver_storage_events_received_total',
+      help: 'Events received from the storage. A resource that nobody watches receives none.',
+      labels: ['group', 'resource'],
+    },
+    () => new Counter(),
+  );
+
+  constructor(config: { readonly storage: Storage; readonly logger: Logger }) {
+    this.#storage = config.storage;
+    this.#logger = config.logger;
+  }
+
+  /** Registers a resource that is stored under the prefix. Returns the counter of its events. */
+  resource(group: string, resource: string, prefix: string): Counter {
+    this.#resources.push({ group, resource, prefix });
+    return this.#events.with(group, resource);
+  }
+
+  /** In Prometheus' text form. What the storage does not tell is left out and logged. */
+  async text(): Promise<string> {
+    const texts = await Promise.all(
+      [this.#objectCounts(), this.#size()].map((part) => part.catch((err: unknown) => this.#failed(err))),
+    );
+    return texts.join('') + counterText(this.#events);
+  }
+
+  async #objectCounts(): Promise<string> {
+    const counted = await Promise.all(
+      this.#resources.map(async ({ group, resource, prefix }) => ({ group, resource, count: await this.#storage.count(prefix) })),
+    );
+    const named = counted.map(({ group, resource, count }): Sample => [
+      [group === '' ? resource : `${resource}.${group}`],
+      count,
+    ]);
+    const grouped = counted.map(({ group, resource, count }): Sample => [[group, resource], count]);
+    return (
+      gaugeText({ name: 'apiserver_storage_objects', help: 'Objects in the storage.', labels: ['resource'] }, named) +
+      gaugeText({ name: 'apiserver_resource_objects', help: 'Objects in the storage.', labels: ['group', 'resource'] }, grouped)
+    );
+  }
+
+  async #size(): Promise<string> {
+    const bytes = await this.#storage.sizeBytes?.();
+    if (bytes === undefined) return '';
+    const help = "Bytes of the storage's database.";
+    return gaugeText({ name: 'apiserver_storage_size_bytes', help, labels: ['storage_cluster_id'] }, [[[CLUSTER_ID], bytes]]);
+  }
+
+  #failed(err: unknown): string {
+    this.#logger.warn('metrics: the storage could not be asked for its size', { err });
+    return '';
+  }
+}
