@@ -87,6 +87,8 @@ export interface ApiServerConfig {
   readonly componentHealth?: ComponentHealth;
   /** What /version says. Default: 'v1.36.3'. */
   readonly version?: string;
+  /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
+  readonly flags?: Readonly<Record<string, string>>;
   readonly maxInFlight?: MaxInFlightConfig;
   /** Of all requests but the long-running ones. Default: one minute. */
   readonly requestTimeoutMs?: number;

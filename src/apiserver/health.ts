@@ -1,76 +1,131 @@
-// /healthz, /livez and /readyz: all checks at once, or one of them by its name below the path.
+// /healthz, /livez and /readyz: all checks at once, or one of them by its name below the path. Used by every component that has a port.
 
 import type { Logger } from '../machinery/log.ts';
-import type { NonResourceRoute } from './endpoints/router.ts';
-import type { ApiRequest, ApiResponse } from './request.ts';
+import type { HealthSlis } from './health-slis.ts';
 
 export interface HealthCheck {
+  /** As upstream names it: 'etcd', 'poststarthook/rbac/bootstrap-roles'. */
   readonly name: string;
-  /** Throws if it is not well. */
+  /** Throws, or rejects, while the component is not healthy. */
   check(): void | Promise<void>;
 }
 
-const TEXT = 'text/plain; charset=utf-8';
+/** A response that does not depend on the HTTP server that sends it. */
+export interface TextResponse {
+  readonly code: number;
+  readonly contentType: string;
+  readonly text: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
-/** `path`: '/readyz'. The checks are looked up at each request. */
-export function healthRoute(path: string, checks: () => readonly HealthCheck[], logger: Logger): NonResourceRoute {
-  const name = path.slice(1);
-  return {
-    handles: (requested) => requested === path || requested.startsWith(`${path}/`),
-    handle: async (request) => {
-      const single = request.path.slice(path.length + 1);
-      if (single !== '') {
-        const check = checks().find((candidate) => candidate.name === single);
-        if (check === undefined) return text(404, '404 page not found\n');
-        return (await failed(check, logger))
-          ? text(500, `internal server error: ${single} failed: reason withheld\n`)
-          : text(200, 'ok');
+export interface HealthEndpointConfig {
+  /** '/readyz'. */
+  readonly path: string;
+  /** Looked up at each request. */
+  readonly checks: () => readonly HealthCheck[];
+  readonly logger: Logger | undefined;
+  readonly slis: HealthSlis;
+}
+
+export const TEXT = 'text/plain; charset=utf-8';
+const NOSNIFF = { 'x-content-type-options': 'nosniff' };
+
+export class HealthEndpoint {
+  readonly path: string;
+  readonly #config: HealthEndpointConfig;
+
+  constructor(config: HealthEndpointConfig) {
+    this.path = config.path;
+    this.#config = config;
+  }
+
+  handles(path: string): boolean {
+    return path === this.path || path.startsWith(`${this.path}/`);
+  }
+
+  /** Undefined: there is no check of that name. */
+  async respond(path: string, query: URLSearchParams): Promise<TextResponse | undefined> {
+    if (path === this.path) return this.#all(query);
+    const name = path.slice(this.path.length + 1);
+    const check = this.#config.checks().find((candidate) => candidate.name === name);
+    if (check === undefined) return undefined;
+    const problem = await problemOf(check);
+    if (problem === undefined) return { code: 200, contentType: TEXT, text: 'ok' };
+    return { code: 500, contentType: TEXT, text: `internal server error: ${problem}\n`, headers: NOSNIFF };
+  }
+
+  async #all(query: URLSearchParams): Promise<TextResponse> {
+    const { logger, slis } = this.#config;
+    const type = this.path.slice(1);
+    const excluded = new Set(query.getAll('exclude'));
+    const lines: string[] = [];
+    const failures: string[] = [];
+    for (const check of this.#config.checks()) {
+      const { name } = check;
+      if (excluded.delete(name)) {
+        lines.push(`[+]${name} excluded: ok`);
+        continue;
       }
-      return answerAll(name, checks(), request, logger);
-    },
-  };
-}
-
-async function answerAll(
-  name: string,
-  checks: readonly HealthCheck[],
-  request: ApiRequest,
-  logger: Logger,
-): Promise<ApiResponse> {
-  const excluded = new Set(request.query.getAll('exclude'));
-  const lines: string[] = [];
-  const failures: string[] = [];
-  for (const check of checks) {
-    if (excluded.delete(check.name)) {
-      lines.push(`[+]${check.name} excluded: ok`);
-      continue;
+      const problem = await problemOf(check);
+      slis.observe(name, type, problem === undefined);
+      if (problem === undefined) lines.push(`[+]${name} ok`);
+      else {
+        // The reason is for those who may see the single check: this path is public.
+        failures.push(`[-]${name} failed: ${problem}`);
+        lines.push(`[-]${name} failed: reason withheld`);
+      }
     }
-    if (await failed(check, logger)) {
-      failures.push(check.name);
-      lines.push(`[-]${check.name} failed: reason withheld`);
-    } else lines.push(`[+]${check.name} ok`);
+    if (excluded.size > 0) {
+      const names = [...excluded].toSorted().map((unknown) => JSON.stringify(unknown));
+      lines.push(`warn: some health checks cannot be excluded: no matches for ${names.join(',')}`);
+    }
+    if (failures.length > 0) {
+      logger?.warn(`${type} check failed`, { checks: failures.join('; ') });
+      return { code: 500, contentType: TEXT, text: `${lines.join('\n')}\n${type} check failed\n`, headers: NOSNIFF };
+    }
+    const text = query.has('verbose') ? `${lines.join('\n')}\n${type} check passed\n` : 'ok';
+    return { code: 200, contentType: TEXT, text, headers: NOSNIFF };
   }
-  if (excluded.size > 0) {
-    const names = [...excluded].map((unknown) => JSON.stringify(unknown)).join(', ');
-    lines.push(`warn: some health checks cannot be excluded: no matches for ${names}`);
-  }
-  if (failures.length > 0) {
-    logger.warn('a health check failed', { endpoint: name, checks: failures.join(',') });
-    return text(500, `${lines.join('\n')}\n${name} check failed\n`);
-  }
-  return request.query.has('verbose') ? text(200, `${lines.join('\n')}\n${name} check passed\n`) : text(200, 'ok');
 }
 
-async function failed(check: HealthCheck, logger: Logger): Promise<boolean> {
+async function problemOf(check: HealthCheck): Promise<string | undefined> {
   try {
     await check.check();
-    return false;
+    return undefined;
   } catch (error) {
-    logger.debug('a health check failed', { check: check.name, err: error });
-    return true;
+    return error instanceof Error ? error.message : String(error);
   }
 }
 
-function text(code: number, content: string): ApiResponse {
-  return { code, body: { kind: 'text', contentType: TEXT, text: content }, headers: { 'x-content-type-options': 'nosniff' } };
+/** Always passes: the process answers. */
+export const pingCheck: HealthCheck = { name: 'ping', check: () => undefined };
+
+/** Always passes: records are written as they are made, so that a log which blocks would keep the process from answering, too. */
+export const logCheck: HealthCheck = { name: 'log', check: () => undefined };
+
+/** What a component does once at its start, as checks: each fails until its hook has finished. */
+export class StartHooks {
+  readonly #names: readonly string[];
+  readonly #finished = new Set<string>();
+
+  /** `names`: without 'poststarthook/', in the order of the checks. */
+  constructor(names: readonly string[]) {
+    this.#names = names;
+  }
+
+  finish(...names: readonly string[]): void {
+    for (const name of names) {
+      if (!this.#names.includes(name)) throw new Error(`no hook is named ${name}`);
+      this.#finished.add(name);
+    }
+  }
+
+  get checks(): readonly HealthCheck[] {
+    return this.#names.map((name) => ({
+      name: `poststarthook/${name}`,
+      check: () => {
+        if (!this.#finished.has(name)) throw new Error('not finished');
+      },
+    }));
+  }
 }

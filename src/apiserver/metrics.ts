@@ -4,12 +4,22 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 
 import { componentMetricsText } from '../machinery/component-metrics.ts';
 import type { BuildInfo } from '../machinery/component-metrics.ts';
+import type { HealthSlis } from './health-slis.ts';
 import type { NonResourceRoute } from './endpoints/router.ts';
 
 export interface MetricsRouteConfig {
   readonly build: BuildInfo;
   /** What the parts of the server, and other components of the process, have recorded: each in Prometheus' text form. */
   readonly parts: readonly (() => string | Promise<string>)[];
+}
+
+export const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
+
+export function slisRoute(slis: HealthSlis): NonResourceRoute {
+  return {
+    handles: (path) => path === '/metrics/slis',
+    handle: () => Promise.resolve({ code: 200, body: { kind: 'text', contentType: PROMETHEUS_TEXT, text: slis.text() } }),
+  };
 }
 
 export function metricsRoute({ build, parts }: MetricsRouteConfig): NonResourceRoute {
@@ -24,7 +34,7 @@ export function metricsRoute({ build, parts }: MetricsRouteConfig): NonResourceR
       }
       const texts = await Promise.all([...parts.map((part) => part()), ofProcess.metrics()]);
       const text = componentMetricsText(texts.join(''), build);
-      return { code: 200, body: { kind: 'text', contentType: ofProcess.contentType, text } };
+      return { code: 200, body: { kind: 'text', contentType: PROMETHEUS_TEXT, text } };
     },
   };
 }

@@ -35,11 +35,12 @@ import { Deadlines } from './filters/deadline.ts';
 import { LinkedList } from '../machinery/linked-list.ts';
 import { RequestMetrics } from './filters/request-metrics.ts';
 import { buildHandlerChain } from './handler-chain.ts';
-import { healthRoute } from './health.ts';
+import { logCheck, pingCheck, StartHooks } from './health.ts';
 import type { HealthCheck } from './health.ts';
+import { HealthSlis } from './health-slis.ts';
 import { Listener } from './http/listener.ts';
 import { createOpenApi } from './openapi/index.ts';
-import { metricsRoute } from './metrics.ts';
+import { metricsRoute, slisRoute } from './metrics.ts';
 import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
 import { buildRegistry } from './registry/index.ts';
 import { appearsIn, findAllIn, findIn, updateStatusIn } from './registry/find.ts';
@@ -52,12 +53,34 @@ import type { ServedResource } from './registry/rest.ts';
 import type { RegistryServices } from './registry/services.ts';
 import type { ApiResponse, Handler, UserInfo } from './request.ts';
 import { RequestState } from './request-state.ts';
+import { flagzRoute, healthRoute, statuszRoute } from './status-routes.ts';
 import { servedUnder } from './runtime-config.ts';
 import { ServiceRepair } from './service-repair/index.ts';
 import { DEFAULT_VERSION, versionInfo, versionRoute } from './version.ts';
 
 /** The server itself, when it is its own client. */
 export const LOOPBACK_USER: UserInfo = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] };
+
+/** How the server is called in metrics and at /statusz. */
+const COMPONENT = 'apiserver';
+
+/**
+ * What is done at each start, under the names and in the order of upstream's checks. Hooks of servers that do not exist here
+ * (custom resources, aggregation, priority and fairness) are not among them.
+ */
+const START_HOOKS = [
+  'start-apiserver-admission-initializer',
+  'generic-apiserver-start-informers',
+  'start-system-namespaces-controller',
+  'start-legacy-token-tracking-controller',
+  'start-service-ip-repair-controllers',
+  'rbac/bootstrap-roles',
+  'scheduling/bootstrap-system-priority-classes',
+  'priority-and-fairness-config-producer',
+  'bootstrap-controller',
+  'start-kubernetes-service-cidr-controller',
+  'kube-apiserver-autoregistration',
+] as const;
 
 const DEFAULT_PORT = 6443;
 const DEFAULT_SERVICE_CIDR = '10.96.0.0/12';
@@ -89,7 +112,7 @@ export class ApiServer {
   #port: number | undefined;
   /** In-process requests under way. */
   readonly #inProcess = new LinkedList<RequestState>();
-  #bootstrapped = false;
+  readonly #hooks = new StartHooks(START_HOOKS);
   #stopping: Promise<void> | undefined;
 
   /** Throws RuntimeConfigError. */
@@ -193,13 +216,22 @@ export class ApiServer {
     };
     const metrics = new RequestMetrics({ clock });
     const healthPaths = ['/healthz', '/livez', '/readyz'];
+    const slis = new HealthSlis();
+    const otherPaths = [
+      ...healthPaths.flatMap((path) => [path, ...this.#checks(path).map(({ name }) => `${path}/${name}`)]),
+      ...['/metrics', '/metrics/slis', '/openapi/v2', '/openapi/v3', '/openapi/v3/', '/statusz', '/version'],
+      ...(config.flags === undefined ? [] : ['/flagz']),
+    ];
     const routes = [
-      ...healthPaths.map((path) => healthRoute(path, () => this.#checks(path), logger)),
+      ...healthPaths.map((path) => healthRoute({ path, checks: () => this.#checks(path), logger, slis, metrics })),
+      slisRoute(slis),
+      statuszRoute(
+        { component: COMPONENT, clock, startedAt: clock.now(), version: versionInfo(version), paths: () => otherPaths },
+        metrics,
+      ),
+      ...(config.flags === undefined ? [] : [flagzRoute(COMPONENT, config.flags, metrics)]),
       versionRoute(version),
-      createDiscovery({
-        resources: this.resources,
-        otherPaths: [...healthPaths, '/metrics', '/openapi/v2', '/openapi/v3', '/openapi/v3/', '/version'],
-      }),
+      createDiscovery({ resources: this.resources, otherPaths }),
       createOpenApi({ resources: this.resources, scheme, version }),
       metricsRoute({
         build: versionInfo(version),
@@ -251,12 +283,20 @@ export class ApiServer {
       listServices: () => this.#findAll('', 'services', ''),
       keepKubernetesService: () => keepKubernetesService({ client, serviceIp, port, clock }),
     });
+    const hooks = this.#hooks;
+    hooks.finish('start-apiserver-admission-initializer');
     await repair.begin();
+    hooks.finish('start-service-ip-repair-controllers', 'start-kubernetes-service-cidr-controller');
     await createBootstrapObjects({ client, resources: this.resources, serviceIp, port, clock });
+    hooks.finish('start-system-namespaces-controller', 'scheduling/bootstrap-system-priority-classes');
+    hooks.finish('priority-and-fairness-config-producer', 'kube-apiserver-autoregistration');
     // Everybody else may do what roles say from here on: those that are always there are seen at once.
     await keepBootstrapPolicy(client, this.resources);
+    hooks.finish('rbac/bootstrap-roles');
     if (this.#config.serviceAccounts !== undefined) await keepTokenTracking(client, this.#config.clock);
+    hooks.finish('start-legacy-token-tracking-controller');
     if (this.#config.authorizer === undefined) await Promise.all([this.#roles.start(), this.#nodeGraph.start()]);
+    hooks.finish('generic-apiserver-start-informers');
     const address = this.#config.advertiseAddress ?? advertisedAddress(this.#config.bindAddress ?? '127.0.0.1');
     // A server that nobody can reach has no endpoints.
     if (this.#port !== undefined && address !== undefined) {
@@ -264,7 +304,7 @@ export class ApiServer {
       this.#ownEndpoints = new OwnEndpoints({ client, storage, clock, logger, address, port, shared });
       await this.#ownEndpoints.join();
     }
-    this.#bootstrapped = true;
+    hooks.finish('bootstrap-controller');
     const signal = sharedByMany(this.#background.signal);
     const repairing = repair.run(signal).catch((err: unknown) => {
       logger.error('addresses of services are not watched over any more', { err });
@@ -357,28 +397,25 @@ export class ApiServer {
   }
 
   #checks(path: string): readonly HealthCheck[] {
-    const ping: HealthCheck = { name: 'ping', check: () => undefined };
-    const etcd: HealthCheck = { name: 'etcd', check: () => this.#config.storage.health() };
-    const bootstrap: HealthCheck = {
-      name: 'poststarthook/start-system-namespaces-controller',
+    const storage = (): Promise<void> => this.#config.storage.health();
+    const etcd: HealthCheck = { name: 'etcd', check: storage };
+    const common = [pingCheck, logCheck, etcd];
+    if (path !== '/readyz') return [...common, ...this.#hooks.checks];
+    const readiness: HealthCheck = { name: 'etcd-readiness', check: storage };
+    const informers: HealthCheck = {
+      name: 'informer-sync',
       check: () => {
-        if (!this.#bootstrapped) throw new Error('not finished');
+        const hook = this.#hooks.checks.find(({ name }) => name === 'poststarthook/generic-apiserver-start-informers');
+        return hook?.check();
       },
     };
     const shutdown: HealthCheck = {
       name: 'shutdown',
       check: () => {
-        if (this.#stopped) throw new Error('the server is shutting down');
+        if (this.#stopped) throw new Error('process is shutting down');
       },
     };
-    switch (path) {
-      case '/livez':
-        return [ping, etcd];
-      case '/readyz':
-        return [ping, etcd, bootstrap, shutdown];
-      default:
-        return [ping, etcd, bootstrap];
-    }
+    return [...common, readiness, informers, ...this.#hooks.checks, shutdown];
   }
 }
 

@@ -10,6 +10,7 @@ import { startKubeletRole, type KubeletRoleConfig } from '../cluster/roles/kubel
 import type { RoleConfig, RunningRole } from '../cluster/roles/role.ts';
 import { startSchedulerRole, type SchedulerRoleConfig } from '../cluster/roles/scheduler.ts';
 import { UserError } from '../cluster/user-error.ts';
+import { flagValues } from './flag-values.ts';
 import { progressLine, stopSignal } from './terminal.ts';
 
 /** What is being started has so long to undo itself. */
@@ -44,18 +45,18 @@ export async function apiServer(options: LogOptions & EtcdOptions & Omit<Given<A
   const etcd = { servers, caFile, certFile, keyFile, prefix };
   await run(options, (role, progress) => {
     progress(`connecting to etcd at ${servers.join(', ')}`);
-    return startApiServerRole({ ...options, ...role, etcd });
+    return startApiServerRole({ ...options, ...role, etcd, flags: flagValues(options) });
   });
 }
 
 export async function controllerManager(
   options: LogOptions & ElectionOptions & Given<ControllerManagerRoleConfig>,
 ): Promise<void> {
-  await run(options, (role) => startControllerManagerRole({ ...options, ...role, leaderElection: electionOf(options) }));
+  await run(options, (role) => startControllerManagerRole({ ...options, ...role, leaderElection: electionOf(options), flags: flagValues(options) }));
 }
 
 export async function scheduler(options: LogOptions & ElectionOptions & Given<SchedulerRoleConfig>): Promise<void> {
-  await run(options, (role) => startSchedulerRole({ ...options, ...role, leaderElection: electionOf(options) }));
+  await run(options, (role) => startSchedulerRole({ ...options, ...role, leaderElection: electionOf(options), flags: flagValues(options) }));
 }
 
 export async function kubelet(options: LogOptions & Omit<Given<KubeletRoleConfig>, 'progress' | 'signal'>): Promise<void> {

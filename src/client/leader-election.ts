@@ -76,6 +76,12 @@ export class LeaderElector {
     return this.leader === this.#config.identity;
   }
 
+  /** For how many milliseconds this leader's lease has not been valid any more. 0: it is, or this is not the leader. */
+  get expiredMs(): number {
+    if (this.#observed === undefined || !this.isLeader) return 0;
+    return Math.max(0, this.#config.clock.monotonic() - this.#observed.at - this.#leaseDurationMs);
+  }
+
   /**
    * Waits to become leader, then leads; resolves when leading has ended (the lease was lost) or the signal aborts. Rejects with
    * what `onStartedLeading` throws. Leading ends also when `onStartedLeading` resolves.

@@ -125,7 +125,7 @@ function representationOf(
 }
 
 /** Asked for, or sent to one of the programs behind which a person sits who reads it. */
-function wantsPretty({ headers, query }: Pick<ApiRequest, 'headers' | 'query'>): boolean {
+export function wantsPretty({ headers, query }: Pick<ApiRequest, 'headers' | 'query'>): boolean {
   const pretty = query.get('pretty');
   if (pretty !== null && pretty !== '') return pretty !== 'false' && pretty !== '0';
   const agent = headers['user-agent'];

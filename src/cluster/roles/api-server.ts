@@ -41,6 +41,8 @@ export interface ApiServerRoleConfig extends RoleConfig {
   /** Which groups, versions and resources are served. Default: stable versions. */
   readonly runtimeConfig?: RuntimeConfig;
   readonly disableAdmissionPlugins?: readonly string[];
+  /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
+  readonly flags?: Readonly<Record<string, string>>;
 }
 
 export interface RunningApiServer extends RunningRole {
@@ -104,6 +106,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       advertiseAddress: config.advertiseAddress,
       disableAdmissionPlugins: config.disableAdmissionPlugins,
       runtimeConfig: config.runtimeConfig,
+      flags: config.flags,
     });
     const { url } = await server.listen();
     await server.start();

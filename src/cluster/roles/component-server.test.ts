@@ -1,6 +1,8 @@
 import { get } from 'node:https';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { clusterRoleBindings } from '../../api/rbac/v1/index.ts';
+import { pingCheck } from '../../apiserver/health.ts';
+import { versionInfo } from '../../apiserver/version.ts';
 import { startTestServer, type TestServer } from '../../apiserver/testing/server.ts';
 import { systemClock } from '../../machinery/clock.ts';
 import { systemRandom } from '../../machinery/random.ts';
@@ -11,15 +13,19 @@ import { refusalOf } from './delegated-access.ts';
 let api: TestServer;
 let server: ComponentServer;
 let ca: string;
+let stops = false;
 
 /** `token`: as whom. */
-function ask(path: string, token?: string): Promise<{ code: number | undefined; text: string }> {
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+function ask(path: string, token?: string, accept?: string): Promise<{ code: number | undefined; type: string; text: string }> {
+  const headers = {
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...(accept !== undefined && { accept }),
+  };
   return new Promise((resolve, reject) => {
     get({ host: '127.0.0.1', port: server.port, path, ca, headers, agent: false }, (response) => {
       let text = '';
       response.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
-      response.on('end', () => resolve({ code: response.statusCode, text }));
+      response.on('end', () => resolve({ code: response.statusCode, type: response.headers['content-type'] ?? '', text }));
     }).on('error', reject);
   });
 }
@@ -37,10 +43,24 @@ beforeAll(async () => {
     bindAddress: '127.0.0.1',
     port: 0,
     tls: await pki.sign({ commonName: 'test', usage: 'server', hosts: ['127.0.0.1'] }),
-    metrics: {
-      text: () => Promise.resolve('answers 42\n'),
-      access: (authorization) => refusalOf(component, authorization, '/metrics'),
+    component: 'kube-scheduler',
+    version: versionInfo('v1.36.3'),
+    clock: systemClock,
+    flags: { v: '2' },
+    health: {
+      '/healthz': () => [pingCheck],
+      '/readyz': () => [
+        pingCheck,
+        {
+          name: 'shutdown',
+          check: () => {
+            if (stops) throw new Error('process is shutting down');
+          },
+        },
+      ],
     },
+    metrics: { '/metrics': () => 'answers 42\n' },
+    access: (authorization, path) => refusalOf(component, authorization, path),
   });
 });
 afterAll(async () => {
@@ -48,17 +68,56 @@ afterAll(async () => {
   await api.stop();
 });
 
-test('whether it is well is for everybody', async () => {
-  for (const path of ['/healthz', '/livez', '/readyz?verbose']) expect(await ask(path)).toEqual({ code: 200, text: 'ok' });
+const AS_OBJECT = 'application/json;as=Statusz;g=config.k8s.io;v=v1beta1';
+
+test('health is public, in all its forms', async () => {
+  expect(await ask('/healthz')).toMatchObject({ code: 200, text: 'ok' });
+  expect(await ask('/readyz?verbose')).toMatchObject({ code: 200, text: '[+]ping ok\n[+]shutdown ok\nreadyz check passed\n' });
+  stops = true;
+  expect(await ask('/readyz')).toMatchObject({
+    code: 500,
+    text: '[+]ping ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n',
+  });
+  expect((await ask('/readyz?exclude=shutdown')).code).toBe(200);
+  expect((await ask('/readyz/shutdown')).code).toBe(401);
+  expect(await ask('/readyz/shutdown', 'token-of-prometheus')).toMatchObject({
+    code: 500,
+    text: 'internal server error: process is shutting down\n',
+  });
+  stops = false;
+  expect(await ask('/readyz/shutdown', 'token-of-prometheus')).toMatchObject({ code: 200, text: 'ok' });
 });
 
-test('how it does is for those who may see it, as the API server says', async () => {
-  expect(await ask('/metrics', 'token-of-prometheus')).toEqual({ code: 200, text: 'answers 42\n' });
-  expect((await ask('/metrics', 'token-of-joe')).code).toBe(403);
-  expect((await ask('/metrics', 'nonsense')).code).toBe(401);
-  expect((await ask('/metrics')).code).toBe(401);
+test.each<[path: string, begin: string]>([
+  ['/metrics', 'answers 42\n'],
+  ['/metrics/slis', '# HELP kubernetes_healthcheck [STABLE] '],
+  ['/statusz', '\nkube-scheduler statusz\nWarning: '],
+  ['/flagz', '\nkube-scheduler flagz\nWarning: '],
+])('%s is for system:monitoring', async (path, begin) => {
+  await ask('/healthz');
+  const { code, text } = await ask(path, 'token-of-prometheus');
+  expect([code, text.slice(0, begin.length)]).toEqual([200, begin]);
+  expect((await ask(path, 'token-of-joe')).code).toBe(403);
+  expect((await ask(path, 'nonsense')).code).toBe(401);
+  expect((await ask(path)).code).toBe(401);
+});
+
+test('statusz as an object, and in no form that there is not', async () => {
+  const { code, type, text } = await ask('/statusz', 'token-of-prometheus', AS_OBJECT);
+  expect([code, type]).toEqual([200, 'application/json']);
+  expect(JSON.parse(text)).toMatchObject({
+    kind: 'Statusz',
+    apiVersion: 'config.k8s.io/v1beta1',
+    metadata: { name: 'kube-scheduler' },
+    binaryVersion: '1.36.3',
+    emulationVersion: '1.36',
+    paths: ['/flagz', '/healthz', '/metrics', '/readyz', '/statusz'],
+  });
+  const refused = await ask('/statusz', 'token-of-prometheus', 'application/json');
+  expect([refused.code, JSON.parse(refused.text)]).toMatchObject([406, { kind: 'Status', reason: 'NotAcceptable' }]);
 });
 
 test('there is nothing else', async () => {
-  expect((await ask('/', 'token-of-prometheus')).code).toBe(404);
+  expect((await ask('/', 'token-of-prometheus')).code).toBe(403);
+  expect((await ask('/livez', 'token-of-prometheus')).code).toBe(404);
 });

@@ -1,8 +1,16 @@
-// The port of a role that is no API server: whether it is well, and what it has counted.
+// The port of the controller manager and of the scheduler: health, metrics, statusz and flagz.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { HealthEndpoint, TEXT } from '../../apiserver/health.ts';
+import type { HealthCheck, TextResponse } from '../../apiserver/health.ts';
+import { HealthSlis } from '../../apiserver/health-slis.ts';
+import { PROMETHEUS_TEXT } from '../../apiserver/metrics.ts';
+import type { VersionInfo } from '../../apiserver/version.ts';
+import { flagz, statusz } from '../../apiserver/zpages.ts';
+import { StatusError } from '../../machinery/apierrors.ts';
+import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
 import { TLS_SERVER_OPTIONS } from '../../machinery/serving/index.ts';
 import type { KeyPair } from '../pki.ts';
@@ -10,19 +18,27 @@ import { UserError } from '../user-error.ts';
 import type { Refusal } from './delegated-access.ts';
 
 export interface ComponentServerConfig {
+  /** 'kube-scheduler'. */
+  readonly component: string;
+  readonly version: VersionInfo;
+  readonly clock: Clock;
   readonly bindAddress: string;
   /** 0: any that is free. */
   readonly port: number;
   readonly tls: KeyPair;
-  /** Told what could not be answered. */
+  /** Requests that fail are logged here. */
   readonly logger?: Logger;
-  /** Absent: there is no /metrics. */
-  readonly metrics?: {
-    /** In the form that Prometheus reads. */
-    text(): Promise<string>;
-    /** `authorization`: the header. undefined: he may see it. Rejects if that cannot be found out. */
-    access(authorization: string | undefined): Promise<Refusal | undefined>;
-  };
+  /** The checks of each health endpoint, by its path. */
+  readonly health: Readonly<Record<string, () => readonly HealthCheck[]>>;
+  /** Flags by name, without dashes. Absent: there is no /flagz. */
+  readonly flags?: Readonly<Record<string, string>>;
+  /** By path, in the form that Prometheus reads. */
+  readonly metrics: Readonly<Record<string, () => string | Promise<string>>>;
+  /**
+   * Why a request for the path is rejected, from its header `authorization`; undefined: it is not. Not asked for the health
+   * endpoints themselves, which are public. Rejects if that cannot be found out.
+   */
+  access(authorization: string | undefined, path: string): Promise<Refusal | undefined>;
 }
 
 export interface ComponentServer {
@@ -36,19 +52,33 @@ const IDLE_TIMEOUT_MS = 90_000;
 /** Its clients are a monitoring system and probes. */
 const MAX_CONNECTIONS = 500;
 
-const HEALTH = new Set(['/healthz', '/livez', '/readyz']);
-const TEXT = 'text/plain; charset=utf-8';
-const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
+const PUBLIC = new Set(['/healthz', '/livez', '/readyz']);
+const NOT_FOUND: TextResponse = { code: 404, contentType: TEXT, text: '404 page not found\n' };
+
+interface Served {
+  readonly config: ComponentServerConfig;
+  readonly health: readonly HealthEndpoint[];
+  readonly slis: HealthSlis;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+}
 
 /** Rejects with UserError if the port cannot be had. */
 export async function startComponentServer(config: ComponentServerConfig): Promise<ComponentServer> {
-  const { bindAddress, port, tls, logger } = config;
+  const { bindAddress, port, tls, logger, clock } = config;
+  const slis = new HealthSlis();
+  const health = Object.entries(config.health).map(([path, checks]) => new HealthEndpoint({ path, checks, logger, slis }));
+  const served: Served = { config, health, slis, startedAt: clock.now() };
   const tlsOptions = { cert: tls.cert, key: tls.key, handshakeTimeout: HEADER_TIMEOUT_MS, ...TLS_SERVER_OPTIONS };
   const server = createServer(tlsOptions, (request, response) => {
-    answer(config, request, response).catch((err: unknown) => {
-      logger?.warn('a request could not be answered', { path: request.url, err });
+    answer(served, request, response).catch((err: unknown) => {
+      if (err instanceof StatusError) {
+        send(response, { code: err.code, contentType: 'application/json', text: `${JSON.stringify(err.status)}\n` });
+        return;
+      }
+      logger?.warn('component server: request failed', { path: request.url, err });
       if (response.headersSent) response.destroy();
-      else send(response, 500, TEXT, 'Internal Server Error\n');
+      else send(response, { code: 500, contentType: TEXT, text: 'Internal Server Error\n' });
     });
   });
   server.headersTimeout = HEADER_TIMEOUT_MS;
@@ -71,22 +101,56 @@ export async function startComponentServer(config: ComponentServerConfig): Promi
   };
 }
 
-async function answer(config: ComponentServerConfig, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const path = (request.url ?? '/').split('?')[0] as string;
-  if (request.method !== 'GET' && request.method !== 'HEAD') return send(response, 405, TEXT, 'method not allowed\n');
-  if (HEALTH.has(path)) return send(response, 200, TEXT, 'ok');
-  const { metrics } = config;
-  if (path !== '/metrics' || metrics === undefined) return send(response, 404, TEXT, '404 page not found\n');
-  const refusal = await metrics.access(request.headers.authorization);
-  if (refusal !== undefined) return send(response, refusal.code, TEXT, refusal.text);
-  send(response, 200, PROMETHEUS_TEXT, await metrics.text());
+async function answer(served: Served, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const target = new URL(request.url ?? '/', 'https://component');
+  const path = target.pathname;
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    return send(response, { code: 405, contentType: TEXT, text: 'method not allowed\n' });
+  }
+  // Whether the component is healthy is public, why it is not is not.
+  if (!PUBLIC.has(path)) {
+    const refusal = await served.config.access(request.headers.authorization, path);
+    if (refusal !== undefined) return send(response, { code: refusal.code, contentType: TEXT, text: refusal.text });
+  }
+  send(response, (await respond(served, path, target.searchParams, request.headers.accept)) ?? NOT_FOUND);
 }
 
-function send(response: ServerResponse, code: number, type: string, text: string): void {
+/** Undefined: nothing is served at the path. */
+async function respond(
+  { config, health, slis, startedAt }: Served,
+  path: string,
+  query: URLSearchParams,
+  accept: string | undefined,
+): Promise<TextResponse | undefined> {
+  const endpoint = health.find((candidate) => candidate.handles(path));
+  if (endpoint !== undefined) return endpoint.respond(path, query);
+  const { component, version, clock, flags, metrics } = config;
+  const zpage = { headers: { accept }, query };
+  switch (path) {
+    case '/metrics/slis':
+      return { code: 200, contentType: PROMETHEUS_TEXT, text: slis.text() };
+    case '/statusz':
+      return statusz(zpage, { component, version, clock, startedAt, paths: () => pathsOf(config) });
+    case '/flagz':
+      return flags && flagz(zpage, component, flags);
+    default: {
+      const text = metrics[path];
+      return text && { code: 200, contentType: PROMETHEUS_TEXT, text: await text() };
+    }
+  }
+}
+
+function pathsOf({ health, metrics, flags }: ComponentServerConfig): readonly string[] {
+  const own = ['/metrics/slis', '/statusz', ...(flags === undefined ? [] : ['/flagz'])];
+  return [...Object.keys(health), ...Object.keys(metrics), ...own];
+}
+
+function send(response: ServerResponse, { code, contentType, text, headers }: TextResponse): void {
   response.writeHead(code, {
-    'content-type': type,
+    'content-type': contentType,
     'content-length': Buffer.byteLength(text),
     'x-content-type-options': 'nosniff',
+    ...headers,
   });
   response.end(response.req.method === 'HEAD' ? undefined : text);
 }

@@ -3,8 +3,13 @@
 
 import { hostname } from 'node:os';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { HealthCheck } from '../../apiserver/health.ts';
+import { versionInfo } from '../../apiserver/version.ts';
 import type { Client } from '../../client/client.ts';
 import type { ServerAccess } from '../../client/http/index.ts';
+import type { LeaderElector } from '../../client/leader-election.ts';
+import { componentMetricsText } from '../../machinery/component-metrics.ts';
+import { KUBERNETES_VERSION } from '../version.ts';
 import { type KeyPair, Pki } from '../pki.ts';
 import { UserError } from '../user-error.ts';
 import { startComponentServer } from './component-server.ts';
@@ -23,6 +28,8 @@ export interface ControlRoleConfig extends RoleConfig {
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
   readonly leaderElection?: LeaderElectionSettings;
+  /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
+  readonly flags?: Readonly<Record<string, string>>;
 }
 
 export interface RunningControlRole extends RunningRole {
@@ -36,9 +43,23 @@ export interface Work {
   readonly defaultPort: number;
   /** What it tells of itself, in the form that Prometheus reads. Default: only whether it leads, and of its process. */
   readonly metrics?: () => string;
+  /** More metrics, by their path: each in Prometheus' text form. */
+  readonly otherMetrics?: Readonly<Record<string, () => string>>;
+  /** The checks of each health endpoint, by its path, from the checks that every role has. */
+  health(checks: RoleChecks): Readonly<Record<string, () => readonly HealthCheck[]>>;
   /** Runs while this one leads. */
   run(client: Client, access: ServerAccess, signal: AbortSignal): Promise<void>;
 }
+
+export interface RoleChecks {
+  /** Fails while this process leads with a lease that has expired. Absent without leader election. */
+  readonly leaderElection: readonly HealthCheck[];
+  /** Fails once the role stops. */
+  readonly shutdown: HealthCheck;
+}
+
+/** How long a leader may work on after its lease has expired. */
+const LEASE_TOLERANCE_MS = 20_000;
 
 /** Rejects with UserError for what can be mended. That the API server cannot be reached is none: it may come yet. */
 export async function startControlRole(config: ControlRoleConfig, work: Work): Promise<RunningControlRole> {
@@ -47,17 +68,40 @@ export async function startControlRole(config: ControlRoleConfig, work: Work): P
   const access = await readKubeconfig('--kubeconfig', config.kubeconfig);
   const client = clientFor(access, component, config);
   const identity = `${hostname()}_${random.uuid()}`;
+  let leads = false;
+  let stops = false;
+  let elector: LeaderElector | undefined;
+  const leaderElection: HealthCheck = {
+    name: 'leaderElection',
+    check: () => {
+      if ((elector?.expiredMs ?? 0) > LEASE_TOLERANCE_MS) {
+        throw new Error(`failed election to renew leadership on lease ${config.leaderElection?.resourceName ?? component}`);
+      }
+    },
+  };
+  const shutdown: HealthCheck = {
+    name: 'shutdown',
+    check: () => {
+      if (stops) throw new Error('process is shutting down');
+    },
+  };
+  const version = versionInfo(KUBERNETES_VERSION.gitVersion);
   const server = await startComponentServer({
+    component,
+    version,
+    clock,
+    flags: config.flags,
+    health: work.health({ leaderElection: config.leaderElection?.leaderElect === false ? [] : [leaderElection], shutdown }),
     bindAddress,
     port: config.securePort ?? work.defaultPort,
     tls: await servingCertificate(config),
     logger,
     metrics: {
-      text: () => metricsText(component, () => leads, work.metrics),
-      access: (authorization) => refusalOf(client, authorization, '/metrics'),
+      '/metrics': async () => componentMetricsText(await metricsText(component, () => leads, work.metrics), version),
+      ...work.otherMetrics,
     },
+    access: (authorization, path) => refusalOf(client, authorization, path),
   });
-  let leads = false;
   const running = supervised(component, (signal) =>
     leading(
       {
@@ -70,12 +114,14 @@ export async function startControlRole(config: ControlRoleConfig, work: Work): P
         settings: config.leaderElection ?? {},
         work: (held) => work.run(client, access, held),
         onLeading: (now) => (leads = now),
+        onElector: (made) => (elector = made),
       },
       signal,
     ),
   );
   let stopping: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
+    stops = true;
     await running.stop();
     await server.close();
   };

@@ -8,6 +8,7 @@ import {
   UnknownControllerError,
 } from '../../controllers/index.ts';
 import type { ControllerName, ControllerNeeds } from '../../controllers/index.ts';
+import { pingCheck } from '../../apiserver/health.ts';
 import { parseServiceRanges } from '../network-ranges.ts';
 import { UserError } from '../user-error.ts';
 import { startControlRole, type ControlRoleConfig, type RunningControlRole } from './control-role.ts';
@@ -59,6 +60,12 @@ export async function startControllerManagerRole(config: ControllerManagerRoleCo
       component: COMPONENT,
       defaultPort: PORT,
       metrics: () => metrics.text(),
+      // Upstream has /healthz alone; the others are for probes that ask every component alike.
+      health: ({ leaderElection }) => ({
+        '/healthz': () => (leaderElection.length === 0 ? [pingCheck] : leaderElection),
+        '/livez': () => [pingCheck],
+        '/readyz': () => [pingCheck],
+      }),
       async run(client, access, signal) {
         const manager = new ControllerManager({
           client,

@@ -29,7 +29,9 @@ export interface LeadingConfig extends RoleConfig {
   readonly settings: LeaderElectionSettings;
   /** Runs while this one leads; must end soon after its signal aborts. */
   readonly work: (signal: AbortSignal) => Promise<void>;
-  /** Told when this one begins to lead, and when it ends. */
+  /** Called with the elector, if there is an election. */
+  readonly onElector?: (elector: LeaderElector) => void;
+  /** Called when this process begins to lead, and when it ends. */
   readonly onLeading?: (leading: boolean) => void;
 }
 
@@ -66,6 +68,7 @@ export async function leading(config: LeadingConfig, signal: AbortSignal): Promi
     },
     recorder,
   });
+  config.onElector?.(elector);
   try {
     while (!signal.aborted) await elector.run(signal);
   } finally {

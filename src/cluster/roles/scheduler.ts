@@ -1,6 +1,7 @@
 // The role `cox scheduler`.
 
 import { parseYaml } from '../../api/codec/index.ts';
+import { pingCheck } from '../../apiserver/health.ts';
 import { SharedInformerFactory } from '../../client/informers/index.ts';
 import type { Client } from '../../client/client.ts';
 import { SchedulerMetrics } from '../../scheduler/metrics/scheduler-metrics.ts';
@@ -45,6 +46,11 @@ export async function startSchedulerRole(role: SchedulerRoleConfig): Promise<Run
       component: COMPONENT,
       defaultPort: PORT,
       metrics: () => metrics.text(),
+      health: ({ leaderElection, shutdown }) => ({
+        '/healthz': () => (leaderElection.length === 0 ? [pingCheck] : leaderElection),
+        '/livez': () => [pingCheck],
+        '/readyz': () => [...leaderElection, shutdown],
+      }),
       run: (client, _access, signal) => make(client).run(signal),
     },
   );

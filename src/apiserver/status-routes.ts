@@ -1,0 +1,69 @@
+// The paths at which the API server publishes its state: health, statusz and flagz.
+
+import type { Logger } from '../machinery/log.ts';
+import type { NonResourceRoute } from './endpoints/router.ts';
+import type { RequestMetrics } from './filters/request-metrics.ts';
+import { HealthEndpoint, TEXT } from './health.ts';
+import type { HealthCheck, TextResponse } from './health.ts';
+import type { HealthSlis } from './health-slis.ts';
+import type { ApiRequest, ApiResponse } from './request.ts';
+import { flagz, statusz } from './zpages.ts';
+import type { StatuszConfig } from './zpages.ts';
+
+export interface HealthRouteConfig {
+  /** '/readyz'. */
+  readonly path: string;
+  readonly checks: () => readonly HealthCheck[];
+  readonly logger: Logger;
+  readonly slis: HealthSlis;
+  readonly metrics: RequestMetrics;
+}
+
+export function healthRoute({ metrics, ...config }: HealthRouteConfig): NonResourceRoute {
+  const endpoint = new HealthEndpoint(config);
+  const { path } = config;
+  // As upstream: the path itself is counted, single checks are not.
+  const counted = metrics.endpoint({ group: '', version: '', resource: '', subresource: path, component: '' });
+  return {
+    handles: (requested) => endpoint.handles(requested),
+    metricsOf: (requested) => (requested === path ? counted : undefined),
+    handle: async (request) => {
+      const answer = await endpoint.respond(request.path, request.query);
+      return answer === undefined ? notFound() : asResponse(answer);
+    },
+  };
+}
+
+export function statuszRoute(config: StatuszConfig, metrics: RequestMetrics): NonResourceRoute {
+  return zpageRoute('statusz', config.component, metrics, (request) => statusz(request, config));
+}
+
+export function flagzRoute(
+  component: string,
+  flags: Readonly<Record<string, string>>,
+  metrics: RequestMetrics,
+): NonResourceRoute {
+  return zpageRoute('flagz', component, metrics, (request) => flagz(request, component, flags));
+}
+
+function zpageRoute(
+  resource: string,
+  component: string,
+  metrics: RequestMetrics,
+  page: (request: ApiRequest) => Promise<TextResponse>,
+): NonResourceRoute {
+  const counted = metrics.endpoint({ group: '', version: '', resource, subresource: '', component });
+  return {
+    handles: (path) => path === `/${resource}`,
+    metricsOf: () => counted,
+    handle: async (request) => asResponse(await page(request)),
+  };
+}
+
+function asResponse({ code, contentType, text, headers }: TextResponse): ApiResponse {
+  return { code, body: { kind: 'text', contentType, text }, ...(headers !== undefined && { headers }) };
+}
+
+function notFound(): ApiResponse {
+  return { code: 404, body: { kind: 'text', contentType: TEXT, text: '404 page not found\n' } };
+}

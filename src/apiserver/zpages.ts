@@ -1,0 +1,150 @@
+// /statusz and /flagz: what a component is and with which flags it runs, as text for people and as versioned objects for programs.
+// https://kubernetes.io/docs/reference/instrumentation/zpages/
+
+import { formatTime } from '../client/time.ts';
+import * as apierrors from '../machinery/apierrors.ts';
+import type { Clock } from '../machinery/clock.ts';
+import { parseAccept, wantsPretty } from './endpoints/negotiation.ts';
+import { TEXT } from './health.ts';
+import type { TextResponse } from './health.ts';
+import type { VersionInfo } from './version.ts';
+
+export interface ZPageRequest {
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly query: URLSearchParams;
+}
+
+export interface StatuszConfig {
+  /** 'apiserver', 'kube-scheduler'. */
+  readonly component: string;
+  readonly clock: Clock;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly version: VersionInfo;
+  /** Paths that the component serves. Only their first segments are published. */
+  readonly paths: () => readonly string[];
+}
+
+const GROUP = 'config.k8s.io';
+const VERSIONS: ReadonlySet<string> = new Set(['v1alpha1', 'v1beta1']);
+const DEPRECATED_VERSION = 'v1alpha1';
+const STRUCTURED = ['application/json', 'application/yaml'] as const;
+/** Media types as they are listed for clients that accept none of them. */
+const SERVED = [...STRUCTURED, 'text/plain'];
+/** Roots of APIs and documents, which are not for debugging. */
+const NOT_FOR_DEBUGGING: ReadonlySet<string> = new Set(['/apis', '/api', '/openid', '/openapi', '/.well-known']);
+
+const heading = (component: string, page: string): string =>
+  `\n${component} ${page}\nWarning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.\n`;
+
+/** Rejects with StatusError (406). */
+export async function statusz(
+  request: ZPageRequest,
+  { component, clock, startedAt, version, paths }: StatuszConfig,
+): Promise<TextResponse> {
+  const upSeconds = Math.max(0, Math.floor((clock.now() - startedAt) / 1000));
+  const binaryVersion = version.gitVersion.replace(/^v/, '');
+  const emulationVersion = `${version.emulationMajor}.${version.emulationMinor}`;
+  const roots = new Set(paths().map((path) => `/${path.split('/')[1] ?? ''}`));
+  const shown = [...roots].filter((root) => root !== '/' && !NOT_FOR_DEBUGGING.has(root)).toSorted();
+  return page(request, {
+    page: 'statusz',
+    kind: 'Statusz',
+    component,
+    fields: () => ({
+      startTime: formatTime(startedAt),
+      uptimeSeconds: upSeconds,
+      goVersion: version.goVersion,
+      binaryVersion,
+      emulationVersion,
+      paths: shown,
+    }),
+    text: () => {
+      const two = (value: number): string => String(value).padStart(2, '0');
+      const up = `${Math.floor(upSeconds / 3600)} hr ${two(Math.floor(upSeconds / 60) % 60)} min ${two(upSeconds % 60)} sec`;
+      return [
+        '',
+        `Started: ${unixDate(startedAt)}`,
+        `Up: ${up}`,
+        `Go version: ${version.goVersion}`,
+        `Binary version: ${binaryVersion}`,
+        `Emulation version: ${emulationVersion}`,
+        `Paths: ${shown.join(' ')}`,
+        '',
+      ].join('\n');
+    },
+  });
+}
+
+/** `flags`: by name, without dashes. Rejects with StatusError (406). */
+export async function flagz(
+  request: ZPageRequest,
+  component: string,
+  flags: Readonly<Record<string, string>>,
+): Promise<TextResponse> {
+  const sorted = Object.entries(flags).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return page(request, {
+    page: 'flagz',
+    kind: 'Flagz',
+    component,
+    fields: () => ({ flags: Object.fromEntries(sorted) }),
+    text: () => sorted.map(([name, value]) => `${name}: ${value}\n`).join(''),
+  });
+}
+
+interface Page {
+  readonly page: string;
+  readonly kind: string;
+  readonly component: string;
+  readonly fields: () => object;
+  readonly text: () => string;
+}
+
+async function page(request: ZPageRequest, { page: name, kind, component, fields, text }: Page): Promise<TextResponse> {
+  const form = formOf(request, kind);
+  if (form === undefined) return { code: 200, contentType: TEXT, text: heading(component, name) + text() };
+  const object = { kind, apiVersion: `${GROUP}/${form.version}`, metadata: { name: component }, ...fields() };
+  return {
+    code: 200,
+    contentType: form.mediaType,
+    text: await encoded(object, form.mediaType, form.pretty),
+    ...(form.version === DEPRECATED_VERSION && {
+      headers: { warning: `299 - "This version of the ${name} endpoint is deprecated. Please use a newer version."` },
+    }),
+  };
+}
+
+interface Form {
+  readonly mediaType: (typeof STRUCTURED)[number];
+  readonly version: string;
+  readonly pretty: boolean;
+}
+
+/** Undefined: text. */
+function formOf(request: ZPageRequest, kind: string): Form | undefined {
+  const accept = request.headers['accept'] ?? '';
+  if (accept.trim() === '') return undefined;
+  for (const { type, parameters } of parseAccept(accept)) {
+    const covers = (mediaType: string): boolean =>
+      type === mediaType || type === '*/*' || type === '*' || type === `${mediaType.split('/')[0]}/*`;
+    const transformed = parameters.has('as') || parameters.has('g') || parameters.has('v');
+    const mediaType = STRUCTURED.find(covers);
+    const version = parameters.get('v') ?? '';
+    if (mediaType !== undefined && parameters.get('as') === kind && parameters.get('g') === GROUP && VERSIONS.has(version)) {
+      return { mediaType, version, pretty: wantsPretty(request) || parameters.get('pretty') === '1' };
+    }
+    if (!transformed && covers('text/plain')) return undefined;
+  }
+  throw apierrors.notAcceptable(SERVED);
+}
+
+async function encoded(object: object, mediaType: Form['mediaType'], pretty: boolean): Promise<string> {
+  if (mediaType === 'application/yaml') return (await import('../api/codec/format-yaml.ts')).formatYaml(object);
+  return pretty ? JSON.stringify(object, null, 2) : `${JSON.stringify(object)}\n`;
+}
+
+/** As `date` prints it: 'Mon Jan  2 15:04:05 UTC 2006'. */
+function unixDate(ms: number): string {
+  const [, weekday, day, month, year, time] = /^(\w+), 0?(\d+) (\w+) (\d+) (\S+)/.exec(new Date(ms).toUTCString()) ?? [];
+  return `${weekday} ${month} ${(day ?? '').padStart(2)} ${time} UTC ${year}`;
+}
