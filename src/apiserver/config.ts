@@ -26,10 +26,16 @@ export interface TlsConfig {
 }
 
 export interface ServiceAccountKeyConfig {
-  /** PEM, a P-256 private key. */
+  /** PEM, a private key: RSA, or EC on P-256, P-384 or P-521. */
   readonly signingKey: string;
+  /** PEM: keys whose tokens are accepted (public keys, certificates or private keys). Default: that of the signing key alone. */
+  readonly publicKeys?: readonly string[];
   /** Default: 'https://kubernetes.default.svc.cluster.local'. */
   readonly issuer?: string;
+  /** Issuers whose tokens are accepted besides those of `issuer`. Default: none. */
+  readonly acceptedIssuers?: readonly string[];
+  /** Where the public keys are published for others. Default: '/openid/v1/jwks' of this server. */
+  readonly jwksUri?: string;
   /** Whom a token is for if nobody says. Default: the issuer. */
   readonly audiences?: readonly string[];
   /** Pods get a volume with a token of their account, which their kubelets must know how to mount. Default: false. */

@@ -18,6 +18,7 @@ const HOOKS = [
   'start-apiserver-admission-initializer',
   'generic-apiserver-start-informers',
   'start-system-namespaces-controller',
+  'storage-readiness',
   'start-legacy-token-tracking-controller',
   'start-service-ip-repair-controllers',
   'rbac/bootstrap-roles',
@@ -26,7 +27,9 @@ const HOOKS = [
   'bootstrap-controller',
   'start-kubernetes-service-cidr-controller',
   'kube-apiserver-autoregistration',
-].map((name) => `poststarthook/${name}`);
+]
+  .map((name) => `poststarthook/${name}`)
+  .concat('autoregister-completion');
 
 test.each([
   ['healthz', ['ping', 'log', 'etcd', ...HOOKS]],
@@ -93,8 +96,8 @@ test('/statusz for people', async () => {
 });
 
 test.each<[accept: string, code: number, type: string]>([
-  ['application/json;as=Statusz;v=v1beta1;g=config.k8s.io', 200, 'application/json'],
-  ['application/yaml;as=Statusz;v=v1beta1;g=config.k8s.io', 200, 'application/yaml'],
+  ['application/json;as=Statusz;v=v1beta1;g=config.k8s.io', 200, 'application/json;g=config.k8s.io;v=v1beta1;as=Statusz'],
+  ['application/yaml;as=Statusz;v=v1beta1;g=config.k8s.io', 200, 'application/yaml;g=config.k8s.io;v=v1beta1;as=Statusz'],
   ['application/json;as=Statusz;v=v1;g=config.k8s.io,text/plain;q=0.5', 200, 'text/plain; charset=utf-8'],
   ['*/*', 200, 'text/plain; charset=utf-8'],
   ['application/json', 406, 'application/json'],

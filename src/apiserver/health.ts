@@ -28,7 +28,7 @@ export interface HealthEndpointConfig {
 }
 
 export const TEXT = 'text/plain; charset=utf-8';
-const NOSNIFF = { 'x-content-type-options': 'nosniff' };
+export const NOSNIFF = { 'x-content-type-options': 'nosniff' };
 
 export class HealthEndpoint {
   readonly path: string;

@@ -13,7 +13,7 @@ export interface MetricsRouteConfig {
   readonly parts: readonly (() => string | Promise<string>)[];
 }
 
-export const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
+export const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
 
 export function slisRoute(slis: HealthSlis): NonResourceRoute {
   return {

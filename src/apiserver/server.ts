@@ -41,6 +41,7 @@ import { HealthSlis } from './health-slis.ts';
 import { Listener } from './http/listener.ts';
 import { createOpenApi } from './openapi/index.ts';
 import { metricsRoute, slisRoute } from './metrics.ts';
+import { isDiscoverable, JWKS_PATH, OPENID_CONFIGURATION_PATH, openIdRoutes } from './openid-routes.ts';
 import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
 import { buildRegistry } from './registry/index.ts';
 import { appearsIn, findAllIn, findIn, updateStatusIn } from './registry/find.ts';
@@ -72,6 +73,7 @@ const START_HOOKS = [
   'start-apiserver-admission-initializer',
   'generic-apiserver-start-informers',
   'start-system-namespaces-controller',
+  'storage-readiness',
   'start-legacy-token-tracking-controller',
   'start-service-ip-repair-controllers',
   'rbac/bootstrap-roles',
@@ -110,6 +112,7 @@ export class ApiServer {
   readonly #onStop: (() => void)[] = [];
   #listener: Listener | undefined;
   #port: number | undefined;
+  #advertised: string | undefined;
   /** In-process requests under way. */
   readonly #inProcess = new LinkedList<RequestState>();
   readonly #hooks = new StartHooks(START_HOOKS);
@@ -153,7 +156,7 @@ export class ApiServer {
         : new LegacyServiceAccountTokens({
             clock,
             find,
-            signingKey: serviceAccounts.signingKey,
+            verifier: serviceAccountTokens.verifier,
             audiences: serviceAccountTokens.audiences,
             noteUse: (secret, day) => noteTokenUse(this.#loopback, logger, secret, day),
           });
@@ -217,21 +220,32 @@ export class ApiServer {
     const metrics = new RequestMetrics({ clock });
     const healthPaths = ['/healthz', '/livez', '/readyz'];
     const slis = new HealthSlis();
+    const openIdConfig =
+      serviceAccountTokens === undefined || !isDiscoverable(serviceAccountTokens.issuer)
+        ? undefined
+        : {
+            issuer: serviceAccountTokens.issuer,
+            keys: serviceAccountTokens.verifier.keys,
+            externalAddress: () => this.#externalAddress(),
+            jwksUri: serviceAccounts?.jwksUri,
+          };
     const otherPaths = [
       ...healthPaths.flatMap((path) => [path, ...this.#checks(path).map(({ name }) => `${path}/${name}`)]),
       ...['/metrics', '/metrics/slis', '/openapi/v2', '/openapi/v3', '/openapi/v3/', '/statusz', '/version'],
       ...(config.flags === undefined ? [] : ['/flagz']),
+      ...(openIdConfig === undefined ? [] : [OPENID_CONFIGURATION_PATH, JWKS_PATH]),
     ];
     const routes = [
       ...healthPaths.map((path) => healthRoute({ path, checks: () => this.#checks(path), logger, slis, metrics })),
       slisRoute(slis),
+      ...(openIdConfig === undefined ? [] : openIdRoutes(openIdConfig)),
       statuszRoute(
         { component: COMPONENT, clock, startedAt: clock.now(), version: versionInfo(version), paths: () => otherPaths },
         metrics,
       ),
       ...(config.flags === undefined ? [] : [flagzRoute(COMPONENT, config.flags, metrics)]),
       versionRoute(version),
-      createDiscovery({ resources: this.resources, otherPaths }),
+      createDiscovery({ resources: this.resources, otherPaths, externalAddress: () => this.#externalAddress() }),
       createOpenApi({ resources: this.resources, scheme, version }),
       metricsRoute({
         build: versionInfo(version),
@@ -284,7 +298,8 @@ export class ApiServer {
       keepKubernetesService: () => keepKubernetesService({ client, serviceIp, port, clock }),
     });
     const hooks = this.#hooks;
-    hooks.finish('start-apiserver-admission-initializer');
+    // The storage was opened, and its caches filled, before there was a server.
+    hooks.finish('start-apiserver-admission-initializer', 'storage-readiness');
     await repair.begin();
     hooks.finish('start-service-ip-repair-controllers', 'start-kubernetes-service-cidr-controller');
     await createBootstrapObjects({ client, resources: this.resources, serviceIp, port, clock });
@@ -396,18 +411,28 @@ export class ApiServer {
     waited.abort();
   }
 
+  /** Where others reach the server: 'HOST:PORT'. */
+  #externalAddress(): string {
+    const { advertiseAddress, bindAddress = '127.0.0.1', port = DEFAULT_PORT } = this.#config;
+    this.#advertised ??= advertiseAddress ?? advertisedAddress(bindAddress) ?? bindAddress;
+    const host = this.#advertised;
+    return `${host.includes(':') ? `[${host}]` : host}:${this.#port ?? port}`;
+  }
+
   #checks(path: string): readonly HealthCheck[] {
     const storage = (): Promise<void> => this.#config.storage.health();
     const etcd: HealthCheck = { name: 'etcd', check: storage };
     const common = [pingCheck, logCheck, etcd];
-    if (path !== '/readyz') return [...common, ...this.#hooks.checks];
+    const hooks = this.#hooks.checks;
+    const autoregistration: HealthCheck = {
+      name: 'autoregister-completion',
+      check: () => hooks.find(({ name }) => name === 'poststarthook/kube-apiserver-autoregistration')?.check(),
+    };
+    if (path !== '/readyz') return [...common, ...hooks, autoregistration];
     const readiness: HealthCheck = { name: 'etcd-readiness', check: storage };
     const informers: HealthCheck = {
       name: 'informer-sync',
-      check: () => {
-        const hook = this.#hooks.checks.find(({ name }) => name === 'poststarthook/generic-apiserver-start-informers');
-        return hook?.check();
-      },
+      check: () => hooks.find(({ name }) => name === 'poststarthook/generic-apiserver-start-informers')?.check(),
     };
     const shutdown: HealthCheck = {
       name: 'shutdown',
@@ -415,7 +440,7 @@ export class ApiServer {
         if (this.#stopped) throw new Error('process is shutting down');
       },
     };
-    return [...common, readiness, informers, ...this.#hooks.checks, shutdown];
+    return [...common, readiness, informers, ...hooks, autoregistration, shutdown];
   }
 }
 

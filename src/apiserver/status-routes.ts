@@ -3,7 +3,7 @@
 import type { Logger } from '../machinery/log.ts';
 import type { NonResourceRoute } from './endpoints/router.ts';
 import type { RequestMetrics } from './filters/request-metrics.ts';
-import { HealthEndpoint, TEXT } from './health.ts';
+import { HealthEndpoint, NOSNIFF, TEXT } from './health.ts';
 import type { HealthCheck, TextResponse } from './health.ts';
 import type { HealthSlis } from './health-slis.ts';
 import type { ApiRequest, ApiResponse } from './request.ts';
@@ -64,6 +64,7 @@ function asResponse({ code, contentType, text, headers }: TextResponse): ApiResp
   return { code, body: { kind: 'text', contentType, text }, ...(headers !== undefined && { headers }) };
 }
 
-function notFound(): ApiResponse {
-  return { code: 404, body: { kind: 'text', contentType: TEXT, text: '404 page not found\n' } };
+/** What upstream's server answers for paths that nothing serves. */
+export function notFound(): ApiResponse {
+  return { code: 404, headers: NOSNIFF, body: { kind: 'text', contentType: TEXT, text: '404 page not found\n' } };
 }

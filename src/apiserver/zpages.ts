@@ -106,7 +106,7 @@ async function page(request: ZPageRequest, { page: name, kind, component, fields
   const object = { kind, apiVersion: `${GROUP}/${form.version}`, metadata: { name: component }, ...fields() };
   return {
     code: 200,
-    contentType: form.mediaType,
+    contentType: `${form.mediaType};g=${GROUP};v=${form.version};as=${kind}`,
     text: await encoded(object, form.mediaType, form.pretty),
     ...(form.version === DEPRECATED_VERSION && {
       headers: { warning: `299 - "This version of the ${name} endpoint is deprecated. Please use a newer version."` },

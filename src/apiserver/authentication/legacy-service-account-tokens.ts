@@ -1,9 +1,6 @@
 // Tokens that are kept in Secrets: the token controller makes one for every Secret that asks for it. They do not run out; each is
 // good as long as its Secret holds it and its ServiceAccount is there.
 
-import { createPrivateKey, createPublicKey } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
-
 import type { Secret, ServiceAccount } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { Clock } from '../../machinery/clock.ts';
@@ -13,12 +10,13 @@ import { bearerToken } from './authenticator.ts';
 import type { Authenticator, TokenAnswer, TokenAuthenticator } from './authenticator.ts';
 import { dayOf, INVALID_SINCE_LABEL, LAST_USED_LABEL } from './legacy-token-tracking.ts';
 import type { UsedSecret } from './legacy-token-tracking.ts';
+import type { TokenVerifier } from './token-verifier.ts';
 
 export interface LegacyServiceAccountTokensConfig {
   readonly clock: Clock;
   readonly find: Find;
-  /** PEM, a P-256 private key: that of the controller. */
-  readonly signingKey: string;
+  /** Has the public key of the controller that signs these tokens. */
+  readonly verifier: TokenVerifier;
   /** For whom these tokens are: they do not say it themselves. */
   readonly audiences: readonly string[];
   /** Told of the first use of a token on each day. Default: nobody is. */
@@ -30,13 +28,11 @@ const CLAIM = 'kubernetes.io/serviceaccount/';
 
 export class LegacyServiceAccountTokens implements Authenticator, TokenAuthenticator {
   readonly #config: LegacyServiceAccountTokensConfig;
-  readonly #publicKey: KeyObject;
   /** By UID of the Secret: the day for which its use was noted. Of those of earlier days nothing is kept. */
   #noted = new Map<string, string>();
 
   constructor(config: LegacyServiceAccountTokensConfig) {
     this.#config = config;
-    this.#publicKey = createPublicKey(createPrivateKey(config.signingKey));
   }
 
   async authenticate(request: Pick<ApiRequest, 'headers'>): Promise<UserInfo | undefined> {
@@ -85,14 +81,7 @@ export class LegacyServiceAccountTokens implements Authenticator, TokenAuthentic
     noteUse({ namespace: metadata.namespace ?? '', name: metadata.name, uid: metadata.uid }, today);
   }
 
-  async #verify(token: string): Promise<Readonly<Record<string, unknown>> | undefined> {
-    const { jwtVerify } = await import('jose');
-    const currentDate = new Date(this.#config.clock.now());
-    try {
-      return (await jwtVerify(token, this.#publicKey, { issuer: ISSUER, algorithms: ['ES256'], currentDate })).payload;
-    } catch {
-      // Whatever is wrong with it: it is none of these.
-      return undefined;
-    }
+  #verify(token: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+    return this.#config.verifier.verify(token, { issuers: [ISSUER], now: this.#config.clock.now() });
   }
 }

@@ -1,8 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
+import type { KeyObject, KeyPairKeyObjectResult } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../machinery/clock.ts';
 import { SeededRandom } from '../../machinery/random.ts';
+import { tokenKeysOf } from '../../machinery/token-keys.ts';
 import type { Find } from '../registry/find.ts';
 import { ServiceAccountTokens } from './service-account-tokens.ts';
 import type { TokenWish } from './service-account-tokens.ts';
@@ -34,7 +36,7 @@ describe('tokens of ServiceAccounts', () => {
   it('say who their bearer is, to those whom they are for', async () => {
     const { tokens } = newTokens(everything);
     const { token } = tokens.sign(wish({ bound: pod }));
-    expect(decodeProtectedHeader(token)).toEqual({ alg: 'ES256' });
+    expect(decodeProtectedHeader(token)).toEqual({ alg: 'ES256', kid: expect.stringMatching(/^[\w-]{43}$/) as string });
     expect(await tokens.authenticateToken(token, [])).toMatchObject({
       user: {
         name: 'system:serviceaccount:web:builder',
@@ -81,5 +83,54 @@ describe('tokens of ServiceAccounts', () => {
       expect(await tokens.authenticateToken(other, [])).toBeUndefined();
     }
     expect(await tokens.authenticateToken(token, [])).toBeDefined();
+  });
+});
+
+describe('keys of tokens', () => {
+  const pem = (key: KeyObject): string =>
+    key.export({ type: key.type === 'private' ? 'pkcs8' : 'spki', format: 'pem' }).toString();
+  const find = (() =>
+    Promise.resolve({ metadata: { name: 'builder', namespace: 'web', uid: 'account-uid' } })) as unknown as Find;
+  const make = (signingKey: string, publicKeys?: readonly string[], more: object = {}): ServiceAccountTokens =>
+    new ServiceAccountTokens({ clock: new VirtualClock(), random: new SeededRandom(1), find, signingKey, publicKeys, ...more });
+
+  it.each([
+    ['RS256', generateKeyPairSync('rsa', { modulusLength: 2048 })],
+    ['ES256', generateKeyPairSync('ec', { namedCurve: 'P-256' })],
+    ['ES384', generateKeyPairSync('ec', { namedCurve: 'P-384' })],
+    ['ES512', generateKeyPairSync('ec', { namedCurve: 'P-521' })],
+  ])('%s signs, and its public key verifies', async (algorithm, { privateKey, publicKey }) => {
+    const tokens = make(pem(privateKey), [pem(publicKey)]);
+    const { token } = tokens.sign(wish());
+    const [key] = tokens.verifier.keys;
+    expect(decodeProtectedHeader(token)).toEqual({ alg: algorithm, kid: key?.keyId });
+    expect(await tokens.authenticateToken(token, [])).toBeDefined();
+  });
+
+  it('are several while they are rotated; a token of a key that is not among them is refused', async () => {
+    const [old, current, foreign] = [1, 2, 3].map(() => generateKeyPairSync('ec', { namedCurve: 'P-256' })) as [
+      KeyPairKeyObjectResult,
+      KeyPairKeyObjectResult,
+      KeyPairKeyObjectResult,
+    ];
+    const tokens = make(pem(current.privateKey), [pem(current.publicKey) + pem(old.publicKey)]);
+    expect(tokens.verifier.keys).toHaveLength(2);
+    expect(await tokens.authenticateToken(make(pem(old.privateKey)).sign(wish()).token, [])).toBeDefined();
+    expect(await tokens.authenticateToken(make(pem(foreign.privateKey)).sign(wish()).token, [])).toBeUndefined();
+  });
+
+  it('of another issuer are accepted if it is named', async () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const before = make(pem(privateKey), undefined, { issuer: 'https://before' });
+    const { token } = before.sign(wish({ audiences: ['https://now'] }));
+    const now = { issuer: 'https://now' };
+    expect(await make(pem(privateKey), undefined, now).authenticateToken(token, [])).toBeUndefined();
+    const accepting = make(pem(privateKey), undefined, { ...now, acceptedIssuers: ['https://before'] });
+    expect(await accepting.authenticateToken(token, [])).toBeDefined();
+  });
+
+  it('have to be of a kind that tokens are signed with', () => {
+    expect(() => make(pem(generateKeyPairSync('ed25519').privateKey))).toThrow('a key for tokens is RSA, or EC');
+    expect(() => tokenKeysOf('nothing')).toThrow('there is no key in PEM form');
   });
 });

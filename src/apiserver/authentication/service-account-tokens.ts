@@ -1,27 +1,31 @@
 // Tokens of ServiceAccounts: JSON web tokens, signed here, short-lived, and bound to the objects that they are for. A token
 // is good as long as its signature, its time and all those objects are.
 
-import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
-
 import type { Node, Pod, Secret, ServiceAccount } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import type { Random } from '../../machinery/random.ts';
+import { tokenKeysOf, tokenSigner } from '../../machinery/token-keys.ts';
+import type { TokenSigner } from '../../machinery/token-keys.ts';
 import type { Find } from '../registry/find.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
 import { bearerToken } from './authenticator.ts';
 import type { Authenticator, TokenAnswer, TokenAuthenticator } from './authenticator.ts';
+import { TokenVerifier } from './token-verifier.ts';
 
 export interface ServiceAccountTokensConfig {
   readonly clock: Clock;
   readonly random: Random;
   readonly find: Find;
-  /** PEM, a P-256 private key. */
+  /** PEM, a private key: RSA, or EC on P-256, P-384 or P-521. */
   readonly signingKey: string;
+  /** PEM: further keys whose tokens are accepted; see tokenKeysOf. Default: that of the signing key alone. */
+  readonly publicKeys?: readonly string[];
   /** Default: 'https://kubernetes.default.svc.cluster.local'. */
   readonly issuer?: string;
+  /** Issuers whose tokens are accepted besides those of `issuer`. Default: none. */
+  readonly acceptedIssuers?: readonly string[];
   /** Whom a token is for if nobody says: the API server. Default: the issuer. */
   readonly audiences?: readonly string[];
 }
@@ -65,7 +69,6 @@ interface Claims {
 }
 
 export const DEFAULT_ISSUER = 'https://kubernetes.default.svc.cluster.local';
-const ALGORITHM = 'ES256';
 /** Verified signatures that are remembered. */
 const MAX_VERIFIED = 1024;
 /** A deleted account's or pod's tokens are good for so long, for those who say goodbye. */
@@ -75,17 +78,22 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
   readonly issuer: string;
   readonly audiences: readonly string[];
   readonly #config: ServiceAccountTokensConfig;
-  readonly #privateKey: KeyObject;
-  readonly #publicKey: KeyObject;
+  readonly #signer: TokenSigner;
+  readonly #issuers: readonly string[];
+  /** Keys whose tokens are accepted. */
+  readonly verifier: TokenVerifier;
   /** Tokens whose signature has been found good, oldest first. */
   readonly #verified = new Map<string, Claims>();
 
   constructor(config: ServiceAccountTokensConfig) {
     this.#config = config;
     this.issuer = config.issuer ?? DEFAULT_ISSUER;
-    this.audiences = config.audiences ?? [this.issuer];
-    this.#privateKey = createPrivateKey(config.signingKey);
-    this.#publicKey = createPublicKey(this.#privateKey);
+    this.#issuers = [this.issuer, ...(config.acceptedIssuers ?? [])];
+    this.audiences = config.audiences ?? this.#issuers;
+    this.#signer = tokenSigner(config.signingKey);
+    // As upstream: with public keys given, the signing key must be among them to be accepted.
+    const { publicKeys = [config.signingKey] } = config;
+    this.verifier = new TokenVerifier(publicKeys.flatMap(tokenKeysOf));
   }
 
   sign(wish: TokenWish): { readonly token: string; readonly expirationMs: number } {
@@ -93,7 +101,7 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
     const issuedAt = Math.floor(this.#config.clock.now() / 1000);
     const expiration = issuedAt + wish.expirationSeconds;
     const { bound, node } = wish;
-    const token = this.#signed({
+    const claims: Claims = {
       aud: wish.audiences.length > 0 ? wish.audiences : this.audiences,
       exp: expiration,
       iat: issuedAt,
@@ -107,19 +115,9 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
       },
       nbf: issuedAt,
       sub: `system:serviceaccount:${metadata.namespace}:${metadata.name}`,
-    });
+    };
+    const token = this.#signer.sign(claims);
     return { token, expirationMs: expiration * 1000 };
-  }
-
-  /**
-   * A compact JSON web signature (RFC 7515). Every pod has a token of its own, and Node signs five times faster by itself than
-   * through the Web Cryptography that libraries use; verifying, where there is much to get wrong, is a library's.
-   */
-  #signed(claims: Claims): string {
-    const part = (value: object): string => Buffer.from(JSON.stringify(value), 'utf8').toString('base64url');
-    const text = `${part({ alg: ALGORITHM })}.${part(claims)}`;
-    const signature = sign('sha256', Buffer.from(text, 'latin1'), { key: this.#privateKey, dsaEncoding: 'ieee-p1363' });
-    return `${text}.${signature.toString('base64url')}`;
   }
 
   async authenticate(request: Pick<ApiRequest, 'headers'>): Promise<UserInfo | undefined> {
@@ -144,15 +142,12 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
     const now = this.#config.clock.now();
     const known = this.#verified.get(token);
     if (known !== undefined) return (known.exp ?? 0) * 1000 > now ? known : undefined;
-    const { jwtVerify } = await import('jose');
-    let claims: Claims;
-    try {
-      const options = { issuer: this.issuer, algorithms: [ALGORITHM], currentDate: new Date(now) };
-      claims = (await jwtVerify(token, this.#publicKey, { ...options, requiredClaims: ['exp', 'sub'] })).payload;
-    } catch {
-      // Whatever is wrong with it: it is no token of ours that is good now.
-      return undefined;
-    }
+    const claims = (await this.verifier.verify(token, {
+      issuers: this.#issuers,
+      now,
+      requiredClaims: ['exp', 'sub'],
+    })) as Claims | undefined;
+    if (claims === undefined) return undefined;
     const [oldest] = this.#verified.keys();
     if (this.#verified.size >= MAX_VERIFIED && oldest !== undefined) this.#verified.delete(oldest);
     this.#verified.set(token, claims);

@@ -28,8 +28,8 @@ const GROUP_ORDER = [
   'coordination.k8s.io',
   'node.k8s.io',
   'discovery.k8s.io',
-  'flowcontrol.apiserver.k8s.io',
   'resource.k8s.io',
+  'flowcontrol.apiserver.k8s.io',
 ];
 
 /** The served resources of each version of each group, groups in their order, the rest as they were installed. */

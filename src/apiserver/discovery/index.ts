@@ -6,6 +6,7 @@ import { PROTOBUF_CONTENT_TYPE } from '../../api/codec/protobuf/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { negotiate, parseAccept } from '../endpoints/negotiation.ts';
+import { notFound } from '../status-routes.ts';
 import { FreshObject } from '../registry/encoded-object.ts';
 import type { ServedResource } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
@@ -21,6 +22,8 @@ export interface DiscoveryConfig {
   readonly resources: readonly ServedResource[];
   /** What else is served, for the index: '/version'. */
   readonly otherPaths: readonly string[];
+  /** Where clients reach the server: 'HOST:PORT'. */
+  readonly externalAddress: () => string;
 }
 
 const JSON_TYPE = 'application/json';
@@ -35,7 +38,7 @@ interface Document {
   readonly etag: string;
 }
 
-export function createDiscovery({ resources, otherPaths }: DiscoveryConfig): Discovery {
+export function createDiscovery({ resources, otherPaths, externalAddress }: DiscoveryConfig): Discovery {
   const groups = byGroupVersion(resources);
   const named = [...groups].filter(([name]) => name !== '');
   const core = groups.get('');
@@ -89,12 +92,12 @@ export function createDiscovery({ resources, otherPaths }: DiscoveryConfig): Dis
         return answerAggregated(request, document, mediaType);
       }
     }
-    if (path === '/api') return answer(request, documentOf(apiVersions([...(core?.keys() ?? [])], headers['host'])));
+    if (path === '/api') return answer(request, documentOf(apiVersions([...(core?.keys() ?? [])], externalAddress())));
     const document = isPlausible(path, groups) ? documentAt(path, () => make(path)) : undefined;
     if (document !== undefined) return answer(request, document);
     // Below what is served a Status, elsewhere no more than there is.
     if (path.startsWith('/api/') || groups.has(path.split('/')[2] as string)) throw apierrors.genericStatus(404);
-    return { code: 404, body: { kind: 'text', contentType: 'text/plain; charset=utf-8', text: '404 page not found\n' } };
+    return notFound();
   };
 
   return {
@@ -110,9 +113,8 @@ function isPlausible(path: string, groups: ReadonlyMap<string, ReadonlyMap<strin
   return first === '' || (groups.has(first) && (second === undefined || groups.get(first)?.has(second) === true));
 }
 
-function apiVersions(versions: readonly string[], host: string | undefined): object {
-  const addresses = host === undefined ? [] : [{ clientCIDR: '0.0.0.0/0', serverAddress: host }];
-  return { kind: 'APIVersions', versions, serverAddressByClientCIDRs: addresses };
+function apiVersions(versions: readonly string[], serverAddress: string): object {
+  return { kind: 'APIVersions', versions, serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress }] };
 }
 
 function documentOf(made: object): Document {

@@ -70,7 +70,8 @@ export function negotiateStatus(request: Pick<ApiRequest, 'headers' | 'query'>):
     return negotiate(request, { transforms: false }).format;
   } catch (error) {
     // What went wrong is more important than that it cannot be told as asked.
-    if (error instanceof apierrors.StatusError) return PLAIN.format;
+    // As upstream, it is indented JSON then.
+    if (error instanceof apierrors.StatusError) return PRETTY.format;
     throw error;
   }
 }

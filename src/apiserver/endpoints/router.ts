@@ -5,6 +5,7 @@ import * as apierrors from '../../machinery/apierrors.ts';
 import { quote } from '../../machinery/go-format.ts';
 import type { EndpointMetrics } from '../filters/endpoint-metrics.ts';
 import type { RequestMetrics } from '../filters/request-metrics.ts';
+import { notFound } from '../status-routes.ts';
 import type { ServedResource, ServedSubresource } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { handleDelete, handleDeleteCollection } from './delete.ts';
@@ -107,7 +108,7 @@ export class Router {
   #notFound({ info: { path } }: ApiRequest): ApiResponse {
     const [root, group = ''] = path.split('/').slice(1);
     if (root === 'api' || (root === 'apis' && this.#groups.has(group))) throw apierrors.genericStatus(404);
-    return { code: 404, body: { kind: 'text', contentType: 'text/plain; charset=utf-8', text: '404 page not found\n' } };
+    return notFound();
   }
 
   #serveSubresource(endpoint: Endpoint, request: ApiRequest): Promise<ApiResponse> {

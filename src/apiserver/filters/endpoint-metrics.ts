@@ -108,7 +108,9 @@ export class EndpointMetrics {
    * that code. Further calls do nothing.
    */
   open(request: ApiRequest): (code: number) => void {
-    const open = scoped(this.#longRunning, verbOf(request), scopeOf(request), () => ({ count: 0 }));
+    // As upstream: a watch of one object by a field selector has another scope here than among the requests served.
+    const scope = request.info.name === '' ? scopeOf(request) : 'resource';
+    const open = scoped(this.#longRunning, verbOf(request), scope, () => ({ count: 0 }));
     open.count++;
     request.isOpen = true;
     let closed = false;

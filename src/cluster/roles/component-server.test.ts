@@ -104,7 +104,7 @@ test.each<[path: string, begin: string]>([
 
 test('statusz as an object, and in no form that there is not', async () => {
   const { code, type, text } = await ask('/statusz', 'token-of-prometheus', AS_OBJECT);
-  expect([code, type]).toEqual([200, 'application/json']);
+  expect([code, type]).toEqual([200, 'application/json;g=config.k8s.io;v=v1beta1;as=Statusz']);
   expect(JSON.parse(text)).toMatchObject({
     kind: 'Statusz',
     apiVersion: 'config.k8s.io/v1beta1',

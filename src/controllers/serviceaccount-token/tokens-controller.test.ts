@@ -1,6 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { secrets, serviceAccounts } from '../../api/core/v1/index.ts';
+import { TokenVerifier } from '../../apiserver/authentication/token-verifier.ts';
+import { tokenKeysOf } from '../../machinery/token-keys.ts';
 import { LegacyServiceAccountTokens } from '../../apiserver/authentication/legacy-service-account-tokens.ts';
 import type { Find } from '../../apiserver/registry/find.ts';
 import { disturb } from '../testing/robustness.ts';
@@ -27,7 +29,12 @@ describe('tokens in secrets', () => {
       if (resource === 'secrets') return (await cluster.client.resource(secrets).namespace(namespace).list()).items.find(named);
       return (await cluster.client.resource(serviceAccounts).namespace(namespace).list()).items.find(named);
     }) as Find;
-    authenticator = new LegacyServiceAccountTokens({ clock: cluster.clock, find, signingKey, audiences: ['api'] });
+    authenticator = new LegacyServiceAccountTokens({
+      clock: cluster.clock,
+      find,
+      verifier: new TokenVerifier(tokenKeysOf(signingKey)),
+      audiences: ['api'],
+    });
   });
   afterEach(() => cluster.stop());
 
