@@ -52,11 +52,15 @@ export async function apiServer(options: LogOptions & EtcdOptions & Omit<Given<A
 export async function controllerManager(
   options: LogOptions & ElectionOptions & Given<ControllerManagerRoleConfig>,
 ): Promise<void> {
-  await run(options, (role) => startControllerManagerRole({ ...options, ...role, leaderElection: electionOf(options), flags: flagValues(options) }));
+  await run(options, (role) =>
+    startControllerManagerRole({ ...options, ...role, leaderElection: electionOf(options), flags: flagValues(options) }),
+  );
 }
 
 export async function scheduler(options: LogOptions & ElectionOptions & Given<SchedulerRoleConfig>): Promise<void> {
-  await run(options, (role) => startSchedulerRole({ ...options, ...role, leaderElection: electionOf(options), flags: flagValues(options) }));
+  await run(options, (role) =>
+    startSchedulerRole({ ...options, ...role, leaderElection: electionOf(options), flags: flagValues(options) }),
+  );
 }
 
 export async function kubelet(options: LogOptions & Omit<Given<KubeletRoleConfig>, 'progress' | 'signal'>): Promise<void> {

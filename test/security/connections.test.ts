@@ -16,6 +16,7 @@ import type { Credentials, TestAuthority } from '../../src/apiserver/testing/cer
 import { badRequest, StatusError } from '../../src/machinery/apierrors.ts';
 import { VirtualClock } from '../../src/machinery/clock.ts';
 import type { Logger } from '../../src/machinery/log.ts';
+import { systemRandom } from '../../src/machinery/random.ts';
 import type { ConnectionState } from '../../src/machinery/serving/index.ts';
 
 const NOW = Date.now();
@@ -59,6 +60,7 @@ async function start(limits: { readonly maxConnections?: number } = {}): Promise
     handler: handle,
     clock,
     logger,
+    random: systemRandom,
     limits,
     bindAddress: '127.0.0.1',
     port: 0,

@@ -111,7 +111,12 @@ const EXCHANGES: Readonly<Record<string, Exchange>> = {
   },
   'pods/log': { served: () => ofNode('log'), name: 'web', path: '/api/v1/namespaces/default/pods/web/log', upgrade: false },
   'pods/exec': { served: () => ofNode('exec'), name: 'web', path: '/api/v1/namespaces/default/pods/web/exec', upgrade: true },
-  'pods/attach': { served: () => ofNode('attach'), name: 'web', path: '/api/v1/namespaces/default/pods/web/attach', upgrade: true },
+  'pods/attach': {
+    served: () => ofNode('attach'),
+    name: 'web',
+    path: '/api/v1/namespaces/default/pods/web/attach',
+    upgrade: true,
+  },
   'pods/portforward': {
     served: () => ofNode('portforward'),
     name: 'web',
@@ -310,7 +315,8 @@ describe('bodies of requests', () => {
   });
 
   test.each(proxies)('%s: a peer that answers before it has read the body', async (which) => {
-    script = (socket) => void socket.once('data', () => socket.end('HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\n\r\n'));
+    script = (socket) =>
+      void socket.once('data', () => socket.end('HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\n\r\n'));
     const body = endless();
     body.push('x');
     expect(await ask(which, { method: 'POST', body: streamed(() => body) })).toBe(413);

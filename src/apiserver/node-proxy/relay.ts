@@ -120,11 +120,7 @@ export class NodeRelay {
     return answer.message;
   }
 
-  async #exchange(
-    request: ApiRequest,
-    { node }: RelayTarget,
-    ask: (connection: Duplex) => Promise<Answer>,
-  ): Promise<Answer> {
+  async #exchange(request: ApiRequest, { node }: RelayTarget, ask: (connection: Duplex) => Promise<Answer>): Promise<Answer> {
     const { connector } = this.#config;
     if (connector === undefined) throw apierrors.serviceUnavailable('this API server has no way to reach the kubelets');
     try {

@@ -76,7 +76,9 @@ class PeerExchange {
     const headTimer = clock.setTimer(headTimeoutMs, () => {
       if (!this.#settled) this.#fail(new Error(`timeout: no response within ${headTimeoutMs} ms`));
     });
-    const idle = watchIdle(clock, connection, idleTimeoutMs, () => this.#fail(new Error(`timeout: idle for ${idleTimeoutMs} ms`)));
+    const idle = watchIdle(clock, connection, idleTimeoutMs, () =>
+      this.#fail(new Error(`timeout: idle for ${idleTimeoutMs} ms`)),
+    );
     const onAbort = (): void => this.#fail(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     const release = (): void => {
