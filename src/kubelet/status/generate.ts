@@ -104,7 +104,11 @@ function podAddresses(input: GenerateStatusInput): readonly string[] {
     const [first] = input.hostIPs;
     return before.length > 0 || first === undefined ? before : oneOfEachFamily(input.hostIPs, first);
   }
-  return sortPodIPs(podIPs(input.runtimeStatus), input.hostIPs[0]);
+  const { runtimeStatus, previous, hostIPs } = input;
+  const ips = sortPodIPs(podIPs(runtimeStatus), hostIPs[0]);
+  // A pod that has no sandbox any more, as one that has ended, keeps the addresses that it had.
+  if (ips.length > 0 || runtimeStatus.sandboxes.some(({ ready }) => ready)) return ips;
+  return (previous.podIPs ?? []).map(({ ip }) => ip);
 }
 
 /** At most one address of each family, that of the node's own family first. */

@@ -303,6 +303,26 @@ test('the last status leaves those waiting whose turn never came, and init conta
   expect(done.containerStatuses?.[0]?.ready).toBe(false);
 });
 
+describe('the addresses of a pod', () => {
+  const had: PodStatus = { phase: 'Running', podIP: '10.0.0.9', podIPs: [{ ip: '10.0.0.9' }] };
+  const withSandbox = (ready: boolean, ips: readonly string[]): RuntimePodStatus => ({
+    ...makeStatus([exited('main', 0)]),
+    sandboxes: [makeSandbox({ ready, ips })],
+  });
+
+  test.each<[string, Given, string | undefined]>([
+    ['are those of its sandbox', { api: had, runtime: withSandbox(true, ['10.0.0.2']) }, '10.0.0.2'],
+    ['stay when it has ended', { api: had, runtime: withSandbox(false, []) }, '10.0.0.9'],
+    ['stay when its sandbox is gone', { api: had, runtime: nothing }, '10.0.0.9'],
+    ['are none while its sandbox has none yet', { api: had, runtime: withSandbox(true, []) }, undefined],
+    ['are none before it has a sandbox', {}, undefined],
+  ])('%s', (_, given, ip) => {
+    const { podIP, podIPs } = generate(given);
+    expect(podIP).toBe(ip);
+    expect(podIPs?.map((entry) => entry.ip)).toEqual(ip === undefined ? undefined : [ip]);
+  });
+});
+
 describe('the patch', () => {
   const ready = { type: 'Ready' as const, lastProbeTime: null, lastTransitionTime: '2026-01-01T00:00:00Z' };
 

@@ -16,7 +16,7 @@ import { join, posix } from 'node:path';
 import { promisify } from 'node:util';
 import { CriError } from '../../cri/index.ts';
 import type { ContainerConfig, LogStream } from '../../cri/index.ts';
-import { openBelow, openOrMakeDirectory, openRoot, pathOf, type Place } from '../../machinery/files/directory.ts';
+import { openOrMakeDirectory, openRoot, pathOf, type Place } from '../../machinery/files/directory.ts';
 import { openUntrustedSync } from '../../machinery/files/untrusted.ts';
 import type { Program } from './requirements.ts';
 
