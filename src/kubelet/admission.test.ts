@@ -132,3 +132,18 @@ test('two pods cannot have one port of the host', () => {
   expect(judge(on('10.0.0.2', 8080), active)).toBeUndefined();
   expect(judge(on('', 8081), active)).toBeUndefined();
 });
+
+describe.each(['constructor', 'toString', 'hasOwnProperty', '__proto__'])('the label %s, which no node has', (key) => {
+  const mismatch = 'NodeAffinity: Predicate NodeAffinity failed';
+  test.each([
+    ['Exists', mismatch],
+    ['DoesNotExist', undefined],
+    ['In', mismatch],
+    ['NotIn', undefined],
+    ['Gt', mismatch],
+    ['Lt', mismatch],
+  ] as const)('%s', (operator, expected) => {
+    expect(judge(affinity(key, operator, operator.endsWith('t') && operator.length === 2 ? ['1'] : ['x']))).toBe(expected);
+    expect(judge({ nodeSelector: JSON.parse(`{"${key}":"x"}`) as Record<string, string> })).toBe(mismatch);
+  });
+});

@@ -5,6 +5,7 @@ import type * as v1 from '../api/core/v1/index.ts';
 import type { Immutable } from '../api/meta/v1/index.ts';
 import { type Amounts, amounts, podRequests } from './runtime/resources.ts';
 import type { Node, Pod, ResourceList } from './types.ts';
+import { ownValue } from '../machinery/string-map.ts';
 
 export interface AdmissionInput {
   readonly pod: Pod;
@@ -75,7 +76,7 @@ function checkNode({ pod, node }: AdmissionInput): Rejection | undefined {
   if (node === undefined) return undefined;
   const mismatch: Rejection = { reason: 'NodeAffinity', message: 'Predicate NodeAffinity failed' };
   const labels = node.metadata.labels ?? {};
-  for (const [key, value] of Object.entries(pod.spec.nodeSelector ?? {})) if (labels[key] !== value) return mismatch;
+  for (const [key, value] of Object.entries(pod.spec.nodeSelector ?? {})) if (ownValue(labels, key) !== value) return mismatch;
   const required = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return required === undefined || selectsNode(required, node) ? undefined : mismatch;
 }
@@ -103,7 +104,7 @@ function requirementMatches(
 ): boolean {
   const { key, operator } = requirement;
   const values = requirement.values ?? [];
-  const value = labels[key];
+  const value = ownValue(labels, key);
   switch (operator) {
     case 'In':
       return value !== undefined && values.includes(value);

@@ -11,6 +11,7 @@ import { formatLabelSelector } from '../../machinery/labels.ts';
 import { parseQuantity } from '../../machinery/quantity.ts';
 import { messageOf } from '../pod-control.ts';
 import type { PodMetric, PodMetrics } from './replicas.ts';
+import { ownValue } from '../../machinery/string-map.ts';
 
 /** A metric's name, and which of its series. */
 export interface Metric {
@@ -78,7 +79,7 @@ export class MetricsClient {
           `failed to get container metrics: container ${container} not present in metrics for pod ${namespace}/${metadata.name}`,
         );
       }
-      const usages = chosen.map(({ usage }) => usage[resource]);
+      const usages = chosen.map(({ usage }) => ownValue(usage, resource));
       // What is known of only some of the containers is known of none.
       if (usages.some((usage) => usage === undefined)) continue;
       const value = usages.reduce<number>((sum, usage) => sum + parseQuantity(usage as string).milliValue(), 0);

@@ -6,6 +6,7 @@ import type { Immutable } from '../../api/meta/v1/index.ts';
 import { parseTime } from '../../client/time.ts';
 import { parseQuantity } from '../../machinery/quantity.ts';
 import { podCondition } from '../pod-state.ts';
+import { ownValue } from '../../machinery/string-map.ts';
 
 type ReadPod = Immutable<Pod>;
 
@@ -81,7 +82,7 @@ export function requestsOf(
     let sum = 0;
     for (const each of [...spec.containers, ...sidecars]) {
       if (container !== undefined && each.name !== container) continue;
-      const request = each.resources?.requests?.[resource];
+      const request = ownValue(each.resources?.requests, resource);
       if (request === undefined) {
         throw new Error(`missing request for ${resource} in container ${each.name} of Pod ${metadata.name}`);
       }

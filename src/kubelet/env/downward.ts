@@ -5,6 +5,7 @@ import { parseQuantity, type Quantity } from '../../machinery/quantity.ts';
 import type * as v1 from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { Container, Pod, ResourceList } from '../types.ts';
+import { ownValue } from '../../machinery/string-map.ts';
 
 /** What is known of the pod beyond its object, at the time of asking. */
 export interface DownwardContext {
@@ -37,7 +38,10 @@ export function fieldValue(pod: Pod, fieldPath: string, context: DownwardContext
 /** The fields of metadata: all that a downwardAPI volume may show. */
 export function metadataValue(pod: Pod, fieldPath: string): string {
   const keyed = /^metadata\.(annotations|labels)\['(.+)'\]$/.exec(fieldPath);
-  if (keyed !== null) return (keyed[1] === 'labels' ? pod.metadata.labels : pod.metadata.annotations)?.[keyed[2] ?? ''] ?? '';
+  if (keyed !== null) {
+    const { labels, annotations } = pod.metadata;
+    return ownValue(keyed[1] === 'labels' ? labels : annotations, keyed[2] ?? '') ?? '';
+  }
   switch (fieldPath) {
     case 'metadata.name':
       return pod.metadata.name;

@@ -199,3 +199,12 @@ describe('variables', () => {
     expect(other.variables).not.toHaveProperty('REDIS_PRIMARY_SERVICE_HOST');
   });
 });
+
+test.each(['constructor', 'toString', '__proto__'])('the key %s exists only where somebody has set it', async (key) => {
+  const from = (valueFrom: NonNullable<NonNullable<Container['env']>[number]['valueFrom']>) =>
+    environment({ env: [{ name: 'X', valueFrom }] });
+  await expect(from({ configMapKeyRef: { name: 'conf', key } })).rejects.toThrow(`couldn't find key ${key} in ConfigMap`);
+  await expect(from({ secretKeyRef: { name: 'keys', key } })).rejects.toThrow(`couldn't find key ${key} in Secret`);
+  expect((await from({ configMapKeyRef: { name: 'conf', key, optional: true } })).variables).not.toHaveProperty('X');
+  expect((await from({ fieldRef: { fieldPath: `metadata.labels['${key}']` } })).variables['X']).toBe('');
+});

@@ -6,6 +6,7 @@ import type { Container, Pod } from '../types.ts';
 import { fieldValue, resourceValue, type DownwardContext } from './downward.ts';
 import { expand } from './expand.ts';
 import type { ServiceVariables } from './service-variables.ts';
+import { ownValue } from '../../machinery/string-map.ts';
 
 export interface EnvironmentInput {
   readonly pod: Pod;
@@ -77,7 +78,7 @@ async function valueFrom(input: EnvironmentInput, namespace: string, source: Val
   if (source.configMapKeyRef !== undefined) {
     const { name = '', key, optional: isOptional } = source.configMapKeyRef;
     const configMap = await optional(isOptional, input.objects.configMap(namespace, name));
-    const value = configMap?.data?.[key] ?? decodeOptional(configMap?.binaryData?.[key]);
+    const value = ownValue(configMap?.data, key) ?? decodeOptional(ownValue(configMap?.binaryData, key));
     if (value === undefined && configMap !== undefined && isOptional !== true) {
       throw new Error(`couldn't find key ${key} in ConfigMap ${namespace}/${name}`);
     }
@@ -86,7 +87,7 @@ async function valueFrom(input: EnvironmentInput, namespace: string, source: Val
   if (source.secretKeyRef !== undefined) {
     const { name = '', key, optional: isOptional } = source.secretKeyRef;
     const secret = await optional(isOptional, input.objects.secret(namespace, name));
-    const value = secret?.data?.[key];
+    const value = ownValue(secret?.data, key);
     if (value === undefined && secret !== undefined && isOptional !== true) {
       throw new Error(`couldn't find key ${key} in Secret ${namespace}/${name}`);
     }

@@ -4,6 +4,7 @@
 import type { LogStream } from '../../cri/index.ts';
 import { NotUnderstood, parse } from './shell.ts';
 import type { Command, List, SimpleCommand, Word } from './shell.ts';
+import { ownValue } from '../../machinery/string-map.ts';
 
 export type Step =
   | { readonly kind: 'sleep'; readonly ms: number }
@@ -129,7 +130,7 @@ function* printEnv(name: string, args: readonly string[], scope: Scope, write: (
     );
   }
   if (name === 'env') throw new NotUnderstood('env with a command');
-  const value = scope.env[wanted];
+  const value = ownValue(scope.env, wanted);
   return value === undefined ? 1 : yield* write(`${value}\n`);
 }
 

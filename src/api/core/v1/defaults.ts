@@ -34,6 +34,7 @@ import type {
   Service,
   Volume,
 } from './types.ts';
+import { ownValue } from '../../../machinery/string-map.ts';
 
 export function setPodDefaults(pod: Pod): void {
   const { spec } = pod;
@@ -324,7 +325,7 @@ function setPodResourceDefaults(spec: PodSpec, resources: ResourceRequirements):
   if (isEmpty(resources.limits) && isEmpty(resources.requests)) return;
   const limits = { ...resources.limits };
   for (const [name, amount] of aggregateContainerResources(spec, 'limits')) {
-    if (isHugePages(name) && resources.requests?.[name] === undefined) limits[name] ??= amount.toString();
+    if (isHugePages(name) && ownValue(resources.requests, name) === undefined) limits[name] ??= amount.toString();
   }
   if (isEmpty(limits)) return;
   resources.limits = limits;

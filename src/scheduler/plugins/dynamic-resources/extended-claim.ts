@@ -6,6 +6,7 @@ import type { Immutable } from '../../../api/meta/v1/index.ts';
 import type { Pod } from '../../framework/objects.ts';
 import { valueOf } from '../../framework/resource.ts';
 import type { ResourceClaim } from './objects.ts';
+import { ownValue } from '../../../machinery/string-map.ts';
 
 const ANNOTATION = 'resource.kubernetes.io/extended-resource-claim';
 /** Until it is made. No claim can be called so. */
@@ -66,7 +67,7 @@ function requestsOf(pod: Pod, classes: ReadonlyMap<string, string>) {
     const map = (index: number, requestName: string): void => {
       mappings.push({ containerName: containers[index]?.name ?? '', resourceName, requestName });
     };
-    const amounts = containers.map((container) => valueOf(container.resources.requests?.[resourceName] ?? '0'));
+    const amounts = containers.map((container) => valueOf(ownValue(container.resources.requests, resourceName) ?? '0'));
     const isBrief = (index: number): boolean => index < inits.length && inits[index]?.restartPolicy !== 'Always';
     const lasting = containers.map((container, i): Asked | undefined => {
       const count = amounts[i] ?? 0;

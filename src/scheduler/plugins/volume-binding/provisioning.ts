@@ -9,6 +9,7 @@ import type { Handle } from '../../framework/handle.ts';
 import type { Node } from '../../framework/objects.ts';
 import type { PersistentVolumeClaim, StorageClass } from '../volumes/claims.ts';
 import { sizeOf } from './matching.ts';
+import { ownValue } from '../../../machinery/string-map.ts';
 
 /** The provisioner of classes whose volumes are made by hand. */
 const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
@@ -68,7 +69,7 @@ function isAllowed(node: Node, terms: readonly Immutable<TopologySelectorTerm>[]
     matchLabelExpressions.length === 0
       ? false
       : matchLabelExpressions.every(({ key, values }) => {
-          const value = labels[key];
+          const value = ownValue(labels, key);
           return value !== undefined && values.includes(value);
         }),
   );

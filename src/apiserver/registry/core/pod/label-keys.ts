@@ -4,6 +4,7 @@
 import type * as core from '../../../../api/core/v1/index.ts';
 import type { Immutable } from '../../../../api/meta/v1/index.ts';
 import type { Pod } from './strategy.ts';
+import { ownValue } from '../../../../machinery/string-map.ts';
 
 type Selector = Immutable<core.PodAffinityTerm>['labelSelector'];
 type Labels = Readonly<Record<string, string>>;
@@ -58,7 +59,7 @@ function narrowed<T extends Keyed>(term: T, labels: Labels): T {
   const { labelSelector, matchLabelKeys = [], mismatchLabelKeys = [] } = term;
   if (labelSelector === undefined) return term;
   const requirement = (key: string, operator: 'In' | 'NotIn') => {
-    const value = labels[key];
+    const value = ownValue(labels, key);
     return value === undefined ? [] : [{ key, operator, values: [value] }];
   };
   const added = [
