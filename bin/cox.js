@@ -3,13 +3,21 @@
 // The flags: a cluster that works hard has more than 16 MB in the making, and what is not copied need not be collected. It is a limit: at
 // rest nothing is taken. And Node's own code lies in large pages where the system has them: it is more than a processor remembers the
 // places of, above all a virtual one.
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+// This file is CommonJS (package.json beside it): loading an ES module starts libuv's thread pool, whose size is then fixed.
+'use strict';
+const { existsSync } = require('node:fs');
+const { join } = require('node:path');
+const { pathToFileURL } = require('node:url');
 
-const bundle = new URL('../dist/cox.js', import.meta.url);
-if (existsSync(fileURLToPath(bundle))) {
-  await import(bundle.href);
+// Files, DNS lookups, compression and the signatures of tokens share libuv's pool. Half of it may be held by files and names that
+// pods control (src/machinery/files/thread-pool.ts): of libuv's four threads that would leave two. A thread that waits costs
+// its stack, some tens of kilobytes.
+process.env.UV_THREADPOOL_SIZE ??= '16';
+
+const bundle = join(__dirname, '..', 'dist', 'cox.js');
+if (existsSync(bundle)) {
+  void import(pathToFileURL(bundle).href);
 } else {
   process.argv.splice(2, 0, 'cox');
-  await import(new URL('../tools/bootstrap.js', import.meta.url).href);
+  void import(pathToFileURL(join(__dirname, '..', 'tools', 'bootstrap.js')).href);
 }
