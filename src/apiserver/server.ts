@@ -7,6 +7,7 @@ import type { Client } from '../client/client.ts';
 import { createClient } from '../client/create-client.ts';
 import { createInProcessTransport } from '../client/in-process.ts';
 import type { InProcessHandler } from '../client/in-process.ts';
+import { poolIsAlive } from '../machinery/files/thread-pool.ts';
 import * as apierrors from '../machinery/apierrors.ts';
 import { formatIp } from '../machinery/ip.ts';
 import { AdmissionChain } from './admission/chain.ts';
@@ -422,7 +423,7 @@ export class ApiServer {
   #checks(path: string): readonly HealthCheck[] {
     const storage = (): Promise<void> => this.#config.storage.health();
     const etcd: HealthCheck = { name: 'etcd', check: storage };
-    const common = [pingCheck, logCheck, etcd];
+    const common = [path === '/readyz' ? poolCheck : pingCheck, logCheck, etcd];
     const hooks = this.#hooks.checks;
     const autoregistration: HealthCheck = {
       name: 'autoregister-completion',
@@ -443,6 +444,21 @@ export class ApiServer {
     return [...common, readiness, informers, ...hooks, autoregistration, shutdown];
   }
 }
+
+/** A full queue of libuv's pool passes in less time than this. */
+const POOL_TIMEOUT_MS = 5000;
+
+/**
+ * 'ping' for readiness: whether anything completes that needs libuv's thread pool. Without the pool no token is verified and no
+ * response compressed, although the event loop answers.
+ */
+const poolCheck: HealthCheck = {
+  name: pingCheck.name,
+  check: async () => {
+    if (!(await poolIsAlive(POOL_TIMEOUT_MS)))
+      throw new Error(`libuv's thread pool is stuck for more than ${POOL_TIMEOUT_MS} ms`);
+  },
+};
 
 /** The first address behind the network's own: '10.96.0.1' of '10.96.0.0/12'. */
 function firstAddress(cidrs: string): string {

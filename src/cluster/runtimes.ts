@@ -80,6 +80,10 @@ function simulated({ clock, random, podCidr }: RuntimeRequest): PreparedRuntime 
 
 async function hostProcesses({ layout, clock, random, logger }: RuntimeRequest, description: string): Promise<PreparedRuntime> {
   const { createProcessRuntime } = await import('../runtime/process/index.ts');
+  logger.warn(
+    'containers run as processes of this host, without isolation: pods can read and change what this process can, and Pod Security levels, limits and network policies protect nothing',
+    { runtime: 'process' },
+  );
   const runtime = createProcessRuntime({
     stateDir: layout.runtime,
     clock,

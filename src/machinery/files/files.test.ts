@@ -6,7 +6,6 @@ import {
   mkdtempSync,
   readFileSync,
   renameSync,
-  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -16,7 +15,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openBelow, openOrMakeDirectory, openRoot, removeTree, walkTree } from './directory.ts';
-import { writeFileDurably } from './durable.ts';
 import { Gate, poolIsAlive, poolSize } from './thread-pool.ts';
 import { openUntrusted, openUntrustedSync, readEndUntrusted, readUntrusted, readUntrustedSync } from './untrusted.ts';
 
@@ -175,14 +173,4 @@ describe('a tree', () => {
     await made.handle.close();
     await root.handle.close();
   });
-});
-
-test('a file that is written durably replaces what was there, and what a crash has left beside it', () => {
-  writeFileSync(at('a'), 'old');
-  execFileSync('mkfifo', [at('a.tmp')]);
-  writeFileDurably(at('a'), 'new', 0o600);
-  expect(readFileSync(at('a'), 'utf8')).toBe('new');
-  expect(statSync(at('a')).mode & 0o777).toBe(0o600);
-  expect(existsSync(at('a.tmp'))).toBe(false);
-  rmSync(at('a'));
 });

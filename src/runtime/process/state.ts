@@ -12,7 +12,7 @@
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeFileDurably } from '../../machinery/files/durable.ts';
+import { writeDurableFile } from '../../machinery/durable-file.ts';
 import { readUntrustedSync } from '../../machinery/files/untrusted.ts';
 import type { Logger } from '../../machinery/log.ts';
 import type { ProcessIdentity } from '../process-identity.ts';
@@ -54,7 +54,7 @@ function readJson<T>(path: string, check: (value: T) => boolean): T | undefined 
 }
 
 function writeJson(path: string, value: unknown): void {
-  writeFileDurably(path, JSON.stringify(value, replacer), 0o600);
+  writeDurableFile(path, JSON.stringify(value, replacer));
 }
 
 export class ProcessState {
