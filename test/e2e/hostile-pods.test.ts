@@ -28,6 +28,7 @@ spec:
   initContainers:
     - name: make
       image: busybox
+      imagePullPolicy: IfNotPresent
       command: [sh, -c, 'cd "$COXSWAIN_ROOT/v" && mkfifo f1 f2 f3 f4']
       volumeMounts: [{ name: v, mountPath: /v }]
   containers:${[1, 2, 3, 4]
@@ -35,6 +36,7 @@ spec:
       (index) => `
     - name: c${index}
       image: busybox
+      imagePullPolicy: IfNotPresent
       command: [sh, -c, 'exit 0']
       terminationMessagePath: /tl
       volumeMounts: [{ name: v, mountPath: /tl, subPath: f${index} }]`,
@@ -93,7 +95,7 @@ describe.each([
       expect(await kubectl.run('get --raw /readyz')).toBe('ok');
       await cluster.kill();
       await start();
-      await kubectl.run('run after --image=busybox --restart=Never --command -- sh -c "exit 0"');
+      await kubectl.run('run after --image=busybox --image-pull-policy=IfNotPresent --restart=Never --command -- sh -c "exit 0"');
       await eventually('a new pod has run', async () => (await field('after', '.status.phase')) === 'Succeeded');
       expect(await field('fifo-0', '.status.podIP')).not.toBe('');
       await kubectl.run('delete pods -l app=fifo --timeout=60s');
@@ -115,6 +117,7 @@ spec:
   containers:
     - name: main
       image: busybox
+      imagePullPolicy: IfNotPresent
       command: [sleep, '3600']
       lifecycle: { preStop: { httpGet: { host: 127.0.0.1, port: ${peer}, path: / } } }
       livenessProbe: { periodSeconds: 1, failureThreshold: 1000, httpGet: { host: 127.0.0.1, port: ${peer}, path: / } }
@@ -138,6 +141,7 @@ spec:
   containers:
     - name: main
       image: busybox
+      imagePullPolicy: IfNotPresent
       command: [sleep, '3600']
       readinessProbe: { periodSeconds: 1, httpGet: { host: 127.0.0.1, port: ${port}, path: / } }
 `);
