@@ -7,6 +7,7 @@ import {
   coxUp,
   eventually,
   type Kubectl,
+  readFileSync,
   missingContainerd,
   missingKubectl,
   named,
@@ -15,8 +16,9 @@ import {
 } from './harness.ts';
 import { importBusybox } from './images.ts';
 
-/** More FIFOs than libuv's pool has threads. */
-const PODS = 5;
+/** Pods of four FIFOs each: more than libuv's pool has threads. */
+const PODS = 2;
+const UV_THREADPOOL_SIZE = '4';
 
 const fifoPod = (name: string): string => `
 apiVersion: v1
@@ -54,7 +56,7 @@ describe.each([
     let kubectl: Kubectl;
     const servers: Server[] = [];
     const start = async (): Promise<void> => {
-      cluster = await coxUp(['--runtime', runtime], { dataDir: dir.path });
+      cluster = await coxUp(['--runtime', runtime], { dataDir: dir.path, env: { UV_THREADPOOL_SIZE } });
       kubectl = cluster.kubectl();
     };
     /** A server on this host that answers every request so. */
@@ -77,7 +79,10 @@ describe.each([
     });
     afterAll(async () => {
       for (const server of servers) server.close();
-      await kubectl?.try('delete pods --all --timeout=60s');
+      await kubectl?.try('delete pods --all --grace-period=0 --force --timeout=60s');
+      // Sandboxes go a moment after their pods, and hold mounts until then.
+      const isMounted = (): boolean => readFileSync('/proc/self/mountinfo', 'utf8').includes(`${dir.path}/`);
+      await eventually('all mounts to be gone', async () => !isMounted());
       await cluster?.stop();
       dir.remove();
     });
@@ -113,7 +118,7 @@ apiVersion: v1
 kind: Pod
 metadata: { name: ${name} }
 spec:
-  terminationGracePeriodSeconds: 3
+  terminationGracePeriodSeconds: 1
   containers:
     - name: main
       image: busybox
