@@ -141,6 +141,40 @@ describe('the quota controller', () => {
     expect((await status()).used).toEqual({ pods: '1' });
   });
 
+  it('counts again when an object moves from one scope to another', async () => {
+    const quotas = cluster.client.resource(resourceQuotas).namespace('default');
+    const usedOf = async (name: string) => (await quotas.get(name)).status.used;
+    const create = (name: string, spec: object) => quotas.create({ metadata: { name }, spec });
+    await create('running', { hard: { pods: '5' }, scopes: ['NotTerminating'] });
+    await create('terminating', {
+      hard: { pods: '5' },
+      scopeSelector: { matchExpressions: [{ scopeName: 'Terminating', operator: 'Exists' }] },
+    });
+    const gold = { scopeName: 'VolumeAttributesClass', operator: 'In', values: ['gold'] };
+    await create('gold', { hard: { persistentvolumeclaims: '5' }, scopeSelector: { matchExpressions: [gold] } });
+    await podClient().create(pod('one'));
+    const claims = cluster.client.resource(persistentVolumeClaims).namespace('default');
+    await claims.create({
+      metadata: { name: 'c' },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+    });
+    await cluster.clock.advance('10s');
+    expect(await Promise.all(['running', 'terminating', 'gold'].map(usedOf))).toEqual([
+      { pods: '1' },
+      { pods: '0' },
+      { persistentvolumeclaims: '0' },
+    ]);
+    await podClient().patch('one', 'application/merge-patch+json', { spec: { activeDeadlineSeconds: 60 } });
+    const status = { currentVolumeAttributesClassName: 'gold' };
+    await claims.patch('c', 'application/merge-patch+json', { status }, { subresource: 'status' });
+    await cluster.clock.advance('10s');
+    expect(await Promise.all(['running', 'terminating', 'gold'].map(usedOf))).toEqual([
+      { pods: '0' },
+      { pods: '1' },
+      { persistentvolumeclaims: '1' },
+    ]);
+  });
+
   it('gives back what was charged and never made', async () => {
     await limit({ 'count/deployments.apps': '3' });
     const labels = { app: 'd' };

@@ -161,6 +161,7 @@ export class ResourceQuotaController implements Controller {
     informer.addEventHandler({
       onUpdate: (before, object) => {
         if (tookMore(type, before, object)) this.#wake(object, resource);
+        else if (mayMove(type, before, object)) this.#wakeMoved(before, object, resource);
       },
       onDelete: (object) => this.#wake(object, resource),
     });
@@ -170,7 +171,16 @@ export class ResourceQuotaController implements Controller {
     return counted;
   }
 
-  /** Something of the resource is given back in the object's namespace. */
+  /** Queues the quotas whose scopes the object has entered or left. */
+  #wakeMoved(before: ReadObject, object: ReadObject, resource: GroupResource): void {
+    const { tracks } = evaluatorOf(resource);
+    for (const quota of this.#quotas.lister.list(object.metadata.namespace ?? '')) {
+      if (isInScopes(quota.spec, resource, before) === isInScopes(quota.spec, resource, object)) continue;
+      if (Object.keys(quota.spec.hard ?? {}).some(tracks)) this.#queue.addAfter(objectKey(quota), COLLECT_MS);
+    }
+  }
+
+  /** Queues the quotas of the object's namespace that limit the resource: some of it has been given back. */
   #wake(object: ReadObject, resource: GroupResource): void {
     const { tracks } = evaluatorOf(resource);
     for (const quota of this.#quotas.lister.list(object.metadata.namespace ?? '')) {
@@ -179,12 +189,21 @@ export class ResourceQuotaController implements Controller {
   }
 }
 
-/** Whether the object took more before than it does now. */
+/** Reports whether the update may move the object from one scope to another. Status updates of pods, which are frequent, do not. */
+function mayMove({ group, resource }: GroupResource, before: ReadObject, object: ReadObject): boolean {
+  if (group !== '') return false;
+  if (resource === pods.resource) return before.metadata.generation !== object.metadata.generation;
+  return resource === 'persistentvolumeclaims';
+}
+
+/** Reports whether the object took more before the update than after it. */
 function tookMore(type: GroupResource, before: ReadObject, object: ReadObject): boolean {
   if (type.group !== '') return false;
   if (type.resource === pods.resource) {
     const [then, now] = [before as Immutable<Pod>, object as Immutable<Pod>];
-    return isPodTerminal(now) && !isPodTerminal(then);
+    if (isPodTerminal(now)) return !isPodTerminal(then);
+    // A resize.
+    if (then.metadata.generation === now.metadata.generation) return false;
   }
   const { usage } = evaluatorOf(type);
   return !sameAmounts(usage(before, 0), usage(object, 0));

@@ -145,6 +145,27 @@ describe('quotas', () => {
     );
   });
 
+  it.each<[string, (scope: 'Terminating' | 'NotTerminating') => New<ResourceQuotaSpec>]>([
+    ['scopes', (scope) => ({ scopes: [scope] })],
+    ['scopeSelector', (scope) => ({ scopeSelector: { matchExpressions: [{ scopeName: scope, operator: 'Exists' }] } })],
+  ])('of terminating pods in %s are charged when a pod gets its deadline later', async (_, scoped) => {
+    await quota('terminating', { hard: { pods: '1' }, ...scoped('Terminating') });
+    await quota('running', { hard: { pods: '5' }, ...scoped('NotTerminating') });
+    const client = server.client.resource(pods).namespace('default');
+    const limit = (name: string) => client.patch(name, 'application/merge-patch+json', { spec: { activeDeadlineSeconds: 3600 } });
+    const [first, second] = [await pod(), await pod()];
+    expect([await usedOf('terminating'), await usedOf('running')]).toEqual([{ pods: '0' }, { pods: '2' }]);
+    await limit(first.metadata.name);
+    expect(await usedOf('terminating')).toEqual({ pods: '1' });
+    const exceeded = 'exceeded quota: terminating, requested: pods=1, used: pods=1, limited: pods=1';
+    await expect(pod({}, { activeDeadlineSeconds: 3600 })).rejects.toThrow(exceeded);
+    await expect(limit(second.metadata.name)).rejects.toThrow(exceeded);
+    // Another update of a pod that is counted already costs nothing.
+    await client.patch(first.metadata.name, 'application/merge-patch+json', { spec: { activeDeadlineSeconds: 60 } });
+    await client.patch(second.metadata.name, 'application/merge-patch+json', { metadata: { labels: { a: 'b' } } });
+    expect([await usedOf('terminating'), await usedOf('running')]).toEqual([{ pods: '1' }, { pods: '2' }]);
+  });
+
   it('charge nothing for what is only tried, and nobody if one of them has no room', async () => {
     await quota('a', { hard: { pods: '1' } });
     await pod({}, {}, { dryRun: ['All'] });

@@ -1,9 +1,10 @@
-// Which objects a quota is about: those of which it limits something, and that are in all of its scopes.
+// The objects that a quota counts: it limits something of their resource, and they are in all of its scopes.
 
 import * as labels from '../../../../machinery/labels.ts';
 import type { Immutable } from '../../../meta/v1/index.ts';
 import { podQosClass } from '../qos.ts';
 import type * as core from '../types.ts';
+import { isTerminating } from './usage.ts';
 import type { GroupResource, QuotaEvaluator } from './usage.ts';
 
 type ReadPod = Immutable<core.Pod>;
@@ -14,7 +15,7 @@ export function scopesOf({ scopes, scopeSelector }: Immutable<core.ResourceQuota
   return [...named, ...(scopeSelector?.matchExpressions ?? [])];
 }
 
-/** Whether an object of that resource is in all of the quota's scopes. */
+/** Reports whether an object of the resource is in all scopes of the quota: those of `scopes` and those of `scopeSelector`. */
 export function isInScopes(
   spec: Immutable<core.ResourceQuotaSpec>,
   { group, resource }: GroupResource,
@@ -35,9 +36,9 @@ export function limitedNames(quota: Immutable<core.ResourceQuota>, evaluator: Qu
 function podIsIn(pod: ReadPod, requirement: Requirement): boolean {
   switch (requirement.scopeName) {
     case 'Terminating':
-      return pod.spec.activeDeadlineSeconds !== undefined;
+      return isTerminating(pod);
     case 'NotTerminating':
-      return pod.spec.activeDeadlineSeconds === undefined;
+      return !isTerminating(pod);
     case 'BestEffort':
       return podQosClass(pod.spec) === 'BestEffort';
     case 'NotBestEffort':

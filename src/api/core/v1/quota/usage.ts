@@ -18,8 +18,10 @@ export interface QuotaEvaluator {
   /** Whether a limit of that name is about these objects. */
   readonly tracks: (name: string) => boolean;
   readonly usage: (object: unknown, nowMs: number) => Amounts;
-  /** Updates may take more, not only creations. `subresource`: '' for the object itself. */
+  /** Reports whether such a write may have to be charged. `subresource`: '' for the object itself. */
   readonly handles: (operation: string, subresource: string) => boolean;
+  /** Reports whether this update has to be charged. Absent: each update that `handles` accepts. */
+  readonly handlesUpdate?: (subresource: string, object: unknown, oldObject: unknown) => boolean;
   /** What the object would have to say under limits of these names; undefined if it does. */
   readonly problem?: (object: unknown, limited: readonly string[]) => string | undefined;
 }
@@ -51,9 +53,17 @@ const podEvaluator: QuotaEvaluator = {
     (!isNativeResource(name) && name.startsWith(REQUESTS)),
   usage: (object, nowMs) => podUsage(object as Immutable<core.Pod>, nowMs),
   handles: (operation, subresource) =>
-    subresource === '' ? operation === 'CREATE' : subresource === 'resize' && operation === 'UPDATE',
+    subresource === '' ? operation === 'CREATE' || operation === 'UPDATE' : subresource === 'resize' && operation === 'UPDATE',
+  // An active deadline can be set later. It moves the pod from the scope NotTerminating to the scope Terminating.
+  handlesUpdate: (subresource, object, oldObject) =>
+    subresource === 'resize' || isTerminating(object as Immutable<core.Pod>) !== isTerminating(oldObject as Immutable<core.Pod>),
   problem: (object, limited) => unsaid(object as Immutable<core.Pod>, limited),
 };
+
+/** Reports whether the pod is in the scope Terminating: it has an active deadline. */
+export function isTerminating({ spec }: Immutable<core.Pod>): boolean {
+  return spec.activeDeadlineSeconds !== undefined && spec.activeDeadlineSeconds >= 0;
+}
 
 /** A pod that has ended counts as an object and takes nothing; so does one that should be gone by now. */
 function podUsage(pod: Immutable<core.Pod>, nowMs: number): Amounts {
