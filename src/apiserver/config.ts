@@ -32,6 +32,8 @@ export interface ServiceAccountKeyConfig {
   readonly publicKeys?: readonly string[];
   /** Default: 'https://kubernetes.default.svc.cluster.local'. */
   readonly issuer?: string;
+  /** The longest lifetime of a token, in seconds. A request for more gets this, with a warning. Default: no limit. */
+  readonly maxExpirationSeconds?: number;
   /** Issuers whose tokens are accepted besides those of `issuer`. Default: none. */
   readonly acceptedIssuers?: readonly string[];
   /** Where the public keys are published for others. Default: '/openid/v1/jwks' of this server. */

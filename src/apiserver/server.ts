@@ -19,7 +19,7 @@ import { PolicyMetrics } from './admission/policy/metrics.ts';
 import { ClientCertificateAuthenticator } from './authentication/client-certificate.ts';
 import { LegacyServiceAccountTokens } from './authentication/legacy-service-account-tokens.ts';
 import { keepTokenTracking, noteTokenUse } from './authentication/legacy-token-tracking.ts';
-import { ServiceAccountTokens } from './authentication/service-account-tokens.ts';
+import { DEFAULT_ISSUER, ServiceAccountTokens } from './authentication/service-account-tokens.ts';
 import { StaticTokenAuthenticator } from './authentication/static-tokens.ts';
 import { NodeGraphFollower } from './authorization/node/graph-follower.ts';
 import { NodeAuthorizer } from './authorization/node/node-authorizer.ts';
@@ -147,10 +147,13 @@ export class ApiServer {
       serviceCidr: config.serviceCidr ?? DEFAULT_SERVICE_CIDR,
       nodePorts: config.serviceNodePortRange ?? DEFAULT_NODE_PORTS,
     });
-    const staticTokens = new StaticTokenAuthenticator(config.tokens ?? new Map());
     const { serviceAccounts } = config;
     const serviceAccountTokens =
       serviceAccounts === undefined ? undefined : new ServiceAccountTokens({ clock, random, find, ...serviceAccounts });
+    const staticTokens = new StaticTokenAuthenticator(
+      config.tokens ?? new Map(),
+      serviceAccountTokens?.audiences ?? [DEFAULT_ISSUER],
+    );
     const legacyTokens =
       serviceAccounts === undefined || serviceAccountTokens === undefined
         ? undefined

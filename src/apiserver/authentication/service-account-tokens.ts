@@ -26,6 +26,8 @@ export interface ServiceAccountTokensConfig {
   readonly issuer?: string;
   /** Issuers whose tokens are accepted besides those of `issuer`. Default: none. */
   readonly acceptedIssuers?: readonly string[];
+  /** The longest lifetime of a token, in seconds. A request for more gets this, with a warning. Default: no limit. */
+  readonly maxExpirationSeconds?: number;
   /** Whom a token is for if nobody says: the API server. Default: the issuer. */
   readonly audiences?: readonly string[];
 }
@@ -77,6 +79,7 @@ const DELETION_LEEWAY_MS = 60_000;
 export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
   readonly issuer: string;
   readonly audiences: readonly string[];
+  readonly maxExpirationSeconds: number | undefined;
   readonly #config: ServiceAccountTokensConfig;
   readonly #signer: TokenSigner;
   readonly #issuers: readonly string[];
@@ -90,6 +93,7 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
     this.issuer = config.issuer ?? DEFAULT_ISSUER;
     this.#issuers = [this.issuer, ...(config.acceptedIssuers ?? [])];
     this.audiences = config.audiences ?? this.#issuers;
+    this.maxExpirationSeconds = config.maxExpirationSeconds;
     this.#signer = tokenSigner(config.signingKey);
     // As upstream: with public keys given, the signing key must be among them to be accepted.
     const { publicKeys = [config.signingKey] } = config;

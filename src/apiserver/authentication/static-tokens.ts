@@ -1,4 +1,4 @@
-// Bearer tokens that are known from the start: those of the components.
+// Bearer tokens that are given with the configuration.
 
 import { createHash } from 'node:crypto';
 
@@ -10,7 +10,11 @@ export class StaticTokenAuthenticator implements Authenticator, TokenAuthenticat
   /** By the token's digest: how long a lookup takes says nothing about the tokens. */
   readonly #users = new Map<string, UserInfo>();
 
-  constructor(tokens: ReadonlyMap<string, UserInfo>) {
+  readonly #audiences: readonly string[];
+
+  /** `audiences`: those of the API server. A static token is for them and for nothing else. */
+  constructor(tokens: ReadonlyMap<string, UserInfo>, audiences: readonly string[]) {
+    this.#audiences = audiences;
     for (const [token, user] of tokens) this.#users.set(digest(token), user);
   }
 
@@ -21,7 +25,10 @@ export class StaticTokenAuthenticator implements Authenticator, TokenAuthenticat
 
   authenticateToken(token: string, audiences: readonly string[]): TokenAnswer | undefined {
     const user = this.#users.get(digest(token));
-    return user === undefined ? undefined : { user, audiences };
+    if (user === undefined) return undefined;
+    // A service that asks whether a token is for itself must not accept one that was given to a client of the API server.
+    const common = audiences.filter((audience) => this.#audiences.includes(audience));
+    return audiences.length > 0 && common.length === 0 ? undefined : { user, audiences: common };
   }
 }
 

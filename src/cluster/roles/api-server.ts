@@ -37,6 +37,8 @@ export interface ApiServerRoleConfig extends RoleConfig {
   readonly serviceAccountSigningKeyFile?: string;
   /** Default: 'https://kubernetes.default.svc.cluster.local'. */
   readonly serviceAccountIssuer?: string;
+  /** The longest lifetime of a token: between one hour and 2^32 seconds. A request for more gets this. Default: no limit. */
+  readonly serviceAccountMaxTokenExpirationMs?: number;
   readonly encryptionProviderConfig?: string;
   /** Which groups, versions and resources are served. Default: stable versions. */
   readonly runtimeConfig?: RuntimeConfig;
@@ -76,6 +78,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
         ? tls.clientCa
         : readFlagFile('--kubelet-certificate-authority', config.kubeletCertificateAuthority),
   });
+  const maxExpirationSeconds = maxTokenExpiration(config.serviceAccountMaxTokenExpirationMs);
   const signingKey = file('service-account-signing-key-file', config.serviceAccountSigningKeyFile, 'sa.key');
   const { encryptionProviderConfig } = config;
   const encryption = encryptionProviderConfig === undefined ? undefined : readEncryptionFile(resolve(encryptionProviderConfig));
@@ -98,7 +101,12 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       nodeConnector,
       componentHealth: localComponentHealth(clock),
       version: KUBERNETES_VERSION.gitVersion,
-      serviceAccounts: { signingKey, issuer: config.serviceAccountIssuer, mountTokens: true },
+      serviceAccounts: {
+        signingKey,
+        issuer: config.serviceAccountIssuer,
+        mountTokens: true,
+        ...(maxExpirationSeconds !== undefined && { maxExpirationSeconds }),
+      },
       tls,
       sharesStorage: true,
       bindAddress: config.bindAddress ?? '0.0.0.0',
@@ -121,6 +129,15 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
     await stop();
     throw asUserError(err, config);
   }
+}
+
+function maxTokenExpiration(ms: number | undefined): number | undefined {
+  if (ms === undefined || ms === 0) return undefined;
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 3600 || seconds > 2 ** 32) {
+    throw new UserError('--service-account-max-token-expiration must be between 1 hour and 2^32 seconds');
+  }
+  return seconds;
 }
 
 function asUserError(err: unknown, { securePort = 6443, bindAddress = '0.0.0.0' }: ApiServerRoleConfig): unknown {

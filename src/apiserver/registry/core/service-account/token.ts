@@ -49,13 +49,23 @@ export function tokenSubresource({ clock, find, serviceAccountTokens }: TokenSer
         if (errors.length > 0) throw apierrors.invalid(TOKEN_REQUEST, '', errors);
         const binding = await resolveBinding(find, account, request.spec.boundObjectRef ?? undefined);
         await options.validate?.(request, undefined);
+        const max = serviceAccountTokens.maxExpirationSeconds;
+        const grantedSeconds = Math.min(expirationSeconds, max ?? Infinity);
+        if (grantedSeconds < expirationSeconds) {
+          context.warnings.push(`requested expiration of ${expirationSeconds} seconds shortened to ${grantedSeconds} seconds`);
+        }
         const spec = {
           ...request.spec,
           audiences: audiences.length > 0 ? audiences : serviceAccountTokens.audiences,
-          expirationSeconds,
+          expirationSeconds: grantedSeconds,
         };
         if (options.dryRun) return new FreshObject({ ...request, spec, status: { token: '', expirationTimestamp: null } });
-        const signed = serviceAccountTokens.sign({ serviceAccount: account, audiences, expirationSeconds, ...binding });
+        const signed = serviceAccountTokens.sign({
+          serviceAccount: account,
+          audiences,
+          expirationSeconds: grantedSeconds,
+          ...binding,
+        });
         const status = { token: signed.token, expirationTimestamp: formatTime(signed.expirationMs) };
         return new FreshObject({ ...request, spec, status });
       },
