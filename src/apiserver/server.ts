@@ -353,6 +353,11 @@ export class ApiServer {
     return { port: this.#port, url: `https://${host.includes(':') ? `[${host}]` : host}:${this.#port}` };
   }
 
+  /** Uses another certificate for new connections. Throws if the key is not its key; the certificate in use then stays. */
+  setServingCertificate(pair: { readonly cert: string; readonly key: string }): void {
+    this.#listener?.setCertificate(pair);
+  }
+
   /** The entry of clients in this process, as `user`: for createInProcessTransport. Everything but authentication applies. */
   inProcess(user: UserInfo): InProcessHandler {
     return async (incoming) => {

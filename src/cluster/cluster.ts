@@ -20,6 +20,7 @@ import type { Random } from '../machinery/random.ts';
 import * as wait from '../machinery/wait.ts';
 import type { PluginRegistration } from '../scheduler/framework/index.ts';
 import type { Storage } from '../storage/interface.ts';
+import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import { bounded } from './component-health.ts';
 import {
   type ClusterNode,
@@ -31,7 +32,7 @@ import {
 } from './components.ts';
 import type { ComponentsThread, SimulatedNode } from './thread/index.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
-import type { Pki } from './pki.ts';
+import type { KeyPair, Pki } from './pki.ts';
 import { KUBERNETES_VERSION } from './version.ts';
 
 export interface ClusterConfig {
@@ -85,6 +86,8 @@ export class Cluster {
   /** Of all threads. */
   readonly #running: readonly RunningComponents[];
   readonly #server: ApiServer;
+  /** The certificate that the API server was started with. */
+  readonly #tls: KeyPair | undefined;
   #url: string | undefined;
   /** All components have started. Nodes may not be ready yet. */
   #started = false;
@@ -121,6 +124,7 @@ export class Cluster {
 
   private constructor(config: ClusterConfig, tls: { cert: string; key: string } | undefined) {
     this.#config = config;
+    this.#tls = tls;
     const { clock, random, logger, storage, pki } = config;
     this.#serviceAccountKey = pki?.serviceAccountKeys().privateKey;
     sharedByMany(this.#abort.signal);
@@ -165,7 +169,10 @@ export class Cluster {
 
   async #start(): Promise<void> {
     const { thread, logger } = this.#config;
-    if (this.#config.listen !== undefined) this.#url = (await this.#server.listen()).url;
+    if (this.#config.listen !== undefined) {
+      this.#url = (await this.#server.listen()).url;
+      this.#keepCertificates();
+    }
     await this.#server.start();
     await Promise.all([
       this.#components.start(),
@@ -210,6 +217,26 @@ export class Cluster {
       if (thread !== undefined) await bounded(clock, 'the thread', async () => void (await thread.components.metrics()));
     };
     return { 'controller-manager': check, scheduler: check };
+  }
+
+  /** Renews the API server's certificates, until the cluster stops. */
+  #keepCertificates(): void {
+    const { clock, logger, listen } = this.#config;
+    const current = this.#tls;
+    if (listen === undefined || current === undefined) return;
+    const latest = (): Promise<KeyPair> => {
+      // The client certificate for kubelets is read again, and renewed, with the next connection to one.
+      this.#elsewhere = undefined;
+      return servingCertificate(this.#config, listen.bindAddress);
+    };
+    const use = (pair: KeyPair): void => this.#server.setServingCertificate(pair);
+    const renewing = keepRenewed(
+      { clock, logger, name: 'apiserver', current, periodMs: RENEWAL_PERIOD_MS, latest, use },
+      this.#abort.signal,
+    );
+    renewing.catch((err: unknown) => {
+      if (!this.#abort.signal.aborted) logger.error('certificate renewal ended', { err });
+    });
   }
 
   #nodeNames(): string[] {

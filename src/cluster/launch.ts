@@ -13,6 +13,7 @@ import { StorageError, type Storage } from '../storage/interface.ts';
 import { ADMIN_USER, Cluster, type ClusterConfig } from './cluster.ts';
 import type { ClusterNode } from './components.ts';
 import { claimDataDir, dataDirLayout, type DataDirLayout } from './data-dir.ts';
+import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
 import { checkApart, nodeRange, parseRange, parseServiceRanges, type Range } from './network-ranges.ts';
 import { Pki } from './pki.ts';
@@ -180,11 +181,8 @@ async function start(
   signal.throwIfAborted();
 
   const url = cluster.url as string;
-  const admin = await pki.certificate('admin', {
-    commonName: ADMIN_USER.name,
-    organizations: ADMIN_USER.groups,
-    usage: 'client',
-  });
+  const adminRequest = { commonName: ADMIN_USER.name, organizations: ADMIN_USER.groups, usage: 'client' } as const;
+  const admin = await pki.certificate('admin', adminRequest);
   const kubeconfigEntry: KubeconfigEntry = {
     name: CONTEXT_NAME,
     server: url,
@@ -194,6 +192,23 @@ async function start(
   };
   const kubeconfigPath = config.kubeconfig === undefined ? layout.kubeconfig : resolve(config.kubeconfig);
   writeKubeconfig(kubeconfigPath, kubeconfigEntry);
+  const renewing = new AbortController();
+  cleanup.push(() => renewing.abort());
+  const renewed = keepRenewed(
+    {
+      clock,
+      logger,
+      name: 'admin',
+      current: admin,
+      periodMs: RENEWAL_PERIOD_MS,
+      latest: () => pki.certificate('admin', adminRequest),
+      use: ({ cert, key }) => writeKubeconfig(kubeconfigPath, { ...kubeconfigEntry, clientCertificate: cert, clientKey: key }),
+    },
+    renewing.signal,
+  );
+  renewed.catch((err: unknown) => {
+    if (!renewing.signal.aborted) logger.error('certificate renewal ended', { err });
+  });
   return {
     url,
     kubeconfigPath,

@@ -64,6 +64,8 @@ export class Pki {
   readonly #random: Random;
   readonly #dir: string | undefined;
   #ca: KeyPair;
+  /** By name: what was issued without a directory to keep it. */
+  readonly #issued = new Map<string, KeyPair>();
 
   /** Opens the authority in `dir`, or makes one in an empty directory. Throws UserError if its files are damaged or incomplete. */
   static async open(config: PkiConfig): Promise<Pki> {
@@ -93,10 +95,11 @@ export class Pki {
 
   /** Returns the certificate stored as `name` if it still serves `request`, or a new one. Throws UserError if a file is damaged. */
   async certificate(name: string, request: CertificateRequest): Promise<KeyPair> {
-    const stored = this.#dir === undefined ? undefined : readLeaf(this.#dir, name);
+    const stored = this.#dir === undefined ? this.#issued.get(name) : readLeaf(this.#dir, name);
     if (stored !== undefined && this.#serves(stored, request)) return stored;
     const made = await this.sign(request);
-    if (this.#dir !== undefined) writePair(this.#dir, name, made);
+    if (this.#dir === undefined) this.#issued.set(name, made);
+    else writePair(this.#dir, name, made);
     return made;
   }
 

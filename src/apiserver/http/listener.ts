@@ -7,7 +7,7 @@ import { ServerResponse } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { TLSSocket } from 'node:tls';
+import type { SecureContextOptions, TLSSocket } from 'node:tls';
 
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Clock } from '../../machinery/clock.ts';
@@ -76,21 +76,27 @@ export class Listener {
     const { clock, logger, limits } = config;
     this.#connections = new ConnectionTable({ clock, logger, limits });
     this.#server = createSecureServer({
-      key: config.key,
-      cert: config.cert,
-      ca: config.clientCa,
+      ...this.#secureContext(config),
       requestCert: true,
       // Clients without a certificate may have a token.
       rejectUnauthorized: false,
       allowHTTP1: true,
       Http1IncomingMessage: CollectedMessage,
-      ...TLS_SERVER_OPTIONS,
       settings: { maxConcurrentStreams: MAX_STREAMS, initialWindowSize: 1024 * 1024, maxHeaderListSize: MAX_HEADER_LIST_BYTES },
       maxSessionMemory: MAX_SESSION_MEMORY_MB,
     });
     // Read for each new HTTP/1.1 connection; there is no option for it.
     (this.#server as unknown as { maxHeaderSize: number }).maxHeaderSize = MAX_HEADER_BYTES;
     this.#listen();
+  }
+
+  /** Uses another certificate for new connections. Throws if the key is not its key; the certificate in use then stays. */
+  setCertificate(pair: { readonly cert: string; readonly key: string }): void {
+    this.#server.setSecureContext(this.#secureContext(pair));
+  }
+
+  #secureContext({ cert, key }: { readonly cert: string; readonly key: string }): SecureContextOptions {
+    return { key, cert, ca: this.#config.clientCa, ...TLS_SERVER_OPTIONS };
   }
 
   /** Resolves with the port. Rejects if it cannot be had (in use, no permission). */

@@ -5,9 +5,11 @@ import { join, resolve } from 'node:path';
 import { createTlsNodeConnector } from '../../apiserver/node-connector.ts';
 import { type RuntimeConfig, RuntimeConfigError } from '../../apiserver/runtime-config.ts';
 import { ApiServer } from '../../apiserver/server.ts';
+import { keepRenewed } from '../certificate-renewal.ts';
 import { localComponentHealth } from '../component-health.ts';
 import { encryptStorage, readEncryptionFile } from '../encryption.ts';
 import { parseServiceRanges } from '../network-ranges.ts';
+import type { KeyPair } from '../pki.ts';
 import { type EtcdConfig, openStorage } from '../stores.ts';
 import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
@@ -46,6 +48,9 @@ export interface ApiServerRoleConfig extends RoleConfig {
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;
 }
+
+/** The files of the serving certificate are read again once per minute, as by kube-apiserver. */
+const RELOAD_PERIOD_MS = 60_000;
 
 export interface RunningApiServer extends RunningRole {
   readonly url: string;
@@ -86,7 +91,9 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
   const opened = await openStorage({ choice: 'etcd', etcd: config.etcd, dir: '', clock, random, logger });
   const storage = encryption === undefined ? opened : encryptStorage(opened, encryption, random);
   let server: ApiServer | undefined;
+  const reloading = new AbortController();
   const stop = async (): Promise<void> => {
+    reloading.abort();
     await server?.stop();
     await storage.close();
   };
@@ -118,6 +125,18 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
     });
     const { url } = await server.listen();
     await server.start();
+    const pair = (): KeyPair => ({
+      cert: file('tls-cert-file', config.tlsCertFile, 'apiserver.crt'),
+      key: file('tls-private-key-file', config.tlsPrivateKeyFile, 'apiserver.key'),
+    });
+    const use = (renewed: KeyPair): void => server?.setServingCertificate(renewed);
+    const renewing = keepRenewed(
+      { clock, logger, name: 'apiserver', current: tls, periodMs: RELOAD_PERIOD_MS, latest: pair, use },
+      reloading.signal,
+    );
+    renewing.catch((err: unknown) => {
+      if (!reloading.signal.aborted) logger.error('certificate renewal ended', { err });
+    });
     let stopping: Promise<void> | undefined;
     return {
       url,
