@@ -44,6 +44,7 @@ import { createOpenApi } from './openapi/index.ts';
 import { metricsRoute, slisRoute } from './metrics.ts';
 import { isDiscoverable, JWKS_PATH, OPENID_CONFIGURATION_PATH, openIdRoutes } from './openid-routes.ts';
 import { advertisedAddress, OwnEndpoints } from './own-endpoints.ts';
+import { customResourceDefinitionResource } from './registry/apiextensions/custom-resource-definition.ts';
 import { buildRegistry } from './registry/index.ts';
 import { appearsIn, findAllIn, findIn, updateStatusIn } from './registry/find.ts';
 import type { Find, FindAll } from './registry/find.ts';
@@ -263,7 +264,7 @@ export class ApiServer {
         ],
       }),
     ];
-    const router = new Router(services, this.resources, routes, metrics);
+    const router = new Router(services, [...this.resources, customResourceDefinitionResource({ storage })], routes, metrics);
     this.#deadlines = new Deadlines({ clock, timeoutMs: config.requestTimeoutMs ?? 60_000 });
     this.handler = buildHandlerChain(
       {

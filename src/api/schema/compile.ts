@@ -80,7 +80,8 @@ export function messageDescriptor(key: string): MessageDescriptor {
 export function messageOfKind(apiVersion: string, kind: string): MessageDescriptor | undefined {
   // Discovery of the core group is older than versions of what it consists of, and names none.
   if (apiVersion === '') return ungroupedKinds.has(kind) ? messageDescriptor(`meta/v1.${kind}`) : undefined;
-  const schema = schemasByApiVersion.get(apiVersion);
+  // Metadata has the same fields in both versions.
+  const schema = schemasByApiVersion.get(apiVersion === 'meta.k8s.io/v1beta1' ? 'meta.k8s.io/v1' : apiVersion);
   if (schema === undefined) return undefined;
   const spec = Object.hasOwn(schema.types, kind) ? schema.types[kind] : undefined;
   if (spec !== undefined) return 'fields' in spec && spec.kind ? messageDescriptor(`${schema.key}.${kind}`) : undefined;

@@ -76,6 +76,23 @@ describe('objects and lists', () => {
   });
 });
 
+describe('the older version of meta.k8s.io', () => {
+  const old = (type: string): string => type.replace('v=v1', 'v=v1beta1');
+
+  test.each([
+    [old(table(JSON_TYPE)), 'table'],
+    [old(metadata(PROTOBUF)), 'partialMetadata'],
+    [old(metadata(JSON_TYPE, 'PartialObjectMetadataList')), 'partialMetadata'],
+  ])('%s', (accept, as) => {
+    expect(negotiate(asking(accept), { transforms: true })).toMatchObject({ as, metaVersion: 'v1beta1' });
+  });
+
+  test('is not what a plain object has', () => {
+    expect(negotiate(asking(JSON_TYPE), { transforms: true }).metaVersion).toBeUndefined();
+    expect(refusal(table(JSON_TYPE).replace('v=v1', 'v=v1beta2'))).toBe(NONE);
+  });
+});
+
 describe('watches', () => {
   test.each([
     [`${PROTOBUF};stream=watch`, `${PROTOBUF} object`],

@@ -12,7 +12,11 @@ export interface Negotiated {
   readonly as: Representation;
   /** The form was asked for by the name of a list, or of one object, which the answer then has to be. */
   readonly named?: 'PartialObjectMetadata' | 'PartialObjectMetadataList';
+  /** The version of meta.k8s.io that a Table or metadata is asked for in. Both have the same fields. Default: 'v1'. */
+  readonly metaVersion?: MetaVersion;
 }
+
+export type MetaVersion = 'v1' | 'v1beta1';
 
 const JSON_TYPE = 'application/json';
 const YAML_TYPE = 'application/yaml';
@@ -54,9 +58,11 @@ export function negotiate(request: Pick<ApiRequest, 'headers' | 'query'>, option
       // Who would rather have YAML is not asked for what comes next.
       if (options.watch === true && mediaType === YAML_TYPE) throw apierrors.notAcceptable(SERVED_STREAMS);
       const named = clause.parameters.get('as');
+      const oldMeta = as !== 'object' && clause.parameters.get('v') === 'v1beta1';
       return {
         format: { mediaType, pretty: pretty || clause.parameters.get('pretty') === '1' },
         as,
+        ...(oldMeta && { metaVersion: 'v1beta1' as const }),
         ...(as === 'partialMetadata' && { named: named as 'PartialObjectMetadata' | 'PartialObjectMetadataList' }),
       };
     }
@@ -118,7 +124,9 @@ function representationOf(
   if (stream !== '' && (stream !== 'watch' || mediaType === YAML_TYPE)) return undefined;
   const as = parameters.get('as');
   if (as === undefined && !parameters.has('g') && !parameters.has('v')) return 'object';
-  if (!transforms || parameters.get('g') !== 'meta.k8s.io' || parameters.get('v') !== 'v1') return undefined;
+  if (!transforms || parameters.get('g') !== 'meta.k8s.io') return undefined;
+  const version = parameters.get('v');
+  if (version !== 'v1' && version !== 'v1beta1') return undefined;
   // Its cells are of any type, which protobuf has no form for.
   if (as === 'Table') return !tables || mediaType === PROTOBUF_CONTENT_TYPE ? undefined : 'table';
   if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') return 'partialMetadata';

@@ -14,7 +14,7 @@ import { internalPackage } from './body.ts';
 import type { Negotiated } from './negotiation.ts';
 import type { Scope } from './scope.ts';
 
-const META_API_VERSION = 'meta.k8s.io/v1';
+const metaApiVersion = ({ metaVersion = 'v1' }: Negotiated): string => `meta.k8s.io/${metaVersion}`;
 
 export function objectResponse(
   scope: Scope,
@@ -37,11 +37,11 @@ function represent(scope: Scope, request: ApiRequest, negotiated: Negotiated, ob
           `PartialObjectMetadataList, but the requested object is not a list (${goTypeOf(scope, scope.kind.kind)})`,
         );
       }
-      return partialMetadata(object);
+      return partialMetadata(object, metaApiVersion(negotiated));
     case 'table': {
       if (isStatus(object)) return object;
       const { resourceVersion } = (object.object() as KubeObject).metadata;
-      return new FreshObject(tableOf(scope, includeObject(request), [object], { resourceVersion }, true));
+      return new FreshObject(tableOf(scope, formOf(request, negotiated), [object], { resourceVersion }, true));
     }
   }
 }
@@ -67,10 +67,11 @@ export function listResponse(scope: Scope, request: ApiRequest, negotiated: Nego
       if (negotiated.named === 'PartialObjectMetadata') {
         throw notOfForm(`PartialObjectMetadata, but the requested object is a list (${goTypeOf(scope, scope.listKind)})`);
       }
-      const partial = items.map(partialMetadataItem);
+      const apiVersion = metaApiVersion(negotiated);
+      const partial = items.map((item) => partialMetadataItem(item, apiVersion));
       const body = {
         kind: 'list',
-        apiVersion: META_API_VERSION,
+        apiVersion,
         listKind: 'PartialObjectMetadataList',
         metadata,
         items: partial,
@@ -78,7 +79,7 @@ export function listResponse(scope: Scope, request: ApiRequest, negotiated: Nego
       return { code: 200, body, format };
     }
     case 'table': {
-      const table = tableOf(scope, includeObject(request), inOrder(items, scope.table), metadata, true);
+      const table = tableOf(scope, formOf(request, negotiated), inOrder(items, scope.table), metadata, true);
       return { code: 200, body: { kind: 'object', object: new FreshObject(table) }, format };
     }
   }
@@ -92,43 +93,49 @@ export function watchResponse(
 ): ApiResponse {
   const { format } = negotiated;
   if (negotiated.as === 'object') return { code: 200, body: { kind: 'watch', events }, format };
-  const include = includeObject(request);
+  const form = formOf(request, negotiated);
   let first = true;
   const transformed = mapWatch(events, (event): EncodedWatchEvent => {
     if (event.type === 'ERROR') return event;
-    if (negotiated.as === 'partialMetadata') return metadataEvent(event);
+    if (negotiated.as === 'partialMetadata') return metadataEvent(event, form.apiVersion);
     const { resourceVersion } = (event.object.object() as KubeObject).metadata;
     // The columns stay the same, so they are told once.
-    const table = tableOf(scope, include, [event.object], { resourceVersion }, first, event.type === 'BOOKMARK');
+    const table = tableOf(scope, form, [event.object], { resourceVersion }, first, event.type === 'BOOKMARK');
     first = false;
     return new SharedWatchEvent(event.type, new FreshObject(table));
   });
   return { code: 200, body: { kind: 'watch', events: transformed }, format };
 }
 
-const metadataEvents = new WeakMap<EncodedWatchEvent, EncodedWatchEvent>();
+/** By the apiVersion of the metadata. */
+const metadataEvents = new Map<string, WeakMap<EncodedWatchEvent, EncodedWatchEvent>>();
 
-/** The same for all who watch metadata, so that it is encoded once for them, too. */
-function metadataEvent(event: EncodedWatchEvent): EncodedWatchEvent {
-  let made = metadataEvents.get(event);
+/** Returns the same event to all who watch metadata, so that it is encoded once for them, too. */
+function metadataEvent(event: EncodedWatchEvent, apiVersion: string): EncodedWatchEvent {
+  let events = metadataEvents.get(apiVersion);
+  if (events === undefined) {
+    events = new WeakMap();
+    metadataEvents.set(apiVersion, events);
+  }
+  let made = events.get(event);
   if (made === undefined) {
-    made = new SharedWatchEvent(event.type, partialMetadata(event.object));
-    metadataEvents.set(event, made);
+    made = new SharedWatchEvent(event.type, partialMetadata(event.object, apiVersion));
+    events.set(event, made);
   }
   return made;
 }
 
-function partialMetadata(object: EncodedObject): FreshObject {
+function partialMetadata(object: EncodedObject, apiVersion: string): FreshObject {
   return new FreshObject({
     kind: 'PartialObjectMetadata',
-    apiVersion: META_API_VERSION,
+    apiVersion,
     metadata: (object.object() as KubeObject).metadata,
   });
 }
 
 /** In a list of metadata each item says what it is. */
-const partialMetadataItem = (object: EncodedObject): FreshObject =>
-  new FreshObject(partialMetadata(object).object(), { identified: true });
+const partialMetadataItem = (object: EncodedObject, apiVersion: string): FreshObject =>
+  new FreshObject(partialMetadata(object, apiVersion).object(), { identified: true });
 
 const notOfForm = (what: string): apierrors.StatusError => apierrors.notAcceptableForm(`you requested ${what}`);
 
@@ -138,6 +145,16 @@ export function goTypeOf({ kind: { group } }: Pick<Scope, 'kind'>, name: string)
 }
 
 type IncludeObject = 'None' | 'Metadata' | 'Object';
+
+/** How a table is asked for. */
+interface TableForm {
+  readonly apiVersion: string;
+  readonly include: IncludeObject;
+}
+
+function formOf(request: ApiRequest, negotiated: Negotiated): TableForm {
+  return { apiVersion: metaApiVersion(negotiated), include: includeObject(request) };
+}
 
 function includeObject({ query }: ApiRequest): IncludeObject {
   const value = query.get('includeObject') ?? '';
@@ -149,7 +166,7 @@ function includeObject({ query }: ApiRequest): IncludeObject {
 
 function tableOf(
   scope: Scope,
-  include: IncludeObject,
+  form: TableForm,
   objects: readonly EncodedObject[],
   metadata: Readonly<Record<string, unknown>>,
   withColumns: boolean,
@@ -159,7 +176,7 @@ function tableOf(
   const now = scope.services.clock.now();
   return {
     kind: 'Table',
-    apiVersion: META_API_VERSION,
+    apiVersion: form.apiVersion,
     metadata,
     columnDefinitions: withColumns
       ? convertor.columns.map(({ name, type, format = '', description, priority = 0 }) => ({
@@ -170,7 +187,7 @@ function tableOf(
           priority,
         }))
       : null,
-    rows: objects.map((object) => rowOf(convertor, include, object, now, bookmark)),
+    rows: objects.map((object) => rowOf(convertor, form, object, now, bookmark)),
   };
 }
 
@@ -180,29 +197,23 @@ function inOrder(objects: readonly EncodedObject[], convertor: TableConvertor | 
   return objects.toSorted((a, b) => compare(a.object() as KubeObject, b.object() as KubeObject));
 }
 
-function rowOf(
-  convertor: TableConvertor,
-  include: IncludeObject,
-  encoded: EncodedObject,
-  now: number,
-  bookmark: boolean,
-): unknown {
+function rowOf(convertor: TableConvertor, form: TableForm, encoded: EncodedObject, now: number, bookmark: boolean): unknown {
   const object = encoded.object() as KubeObject;
   const conditions = bookmark ? undefined : convertor.conditions?.(object);
   return {
     // A bookmark is no object that a row could be about.
     cells: bookmark ? [] : convertor.cells(object, now),
     ...(conditions !== undefined && conditions.length > 0 && { conditions }),
-    object: rowObject(include, encoded),
+    object: rowObject(form, encoded),
   };
 }
 
-function rowObject(include: IncludeObject, object: EncodedObject): unknown {
+function rowObject({ include, apiVersion }: TableForm, object: EncodedObject): unknown {
   switch (include) {
     case 'None':
       return null;
     case 'Metadata':
-      return partialMetadata(object).object();
+      return partialMetadata(object, apiVersion).object();
     case 'Object':
       return object.object();
   }

@@ -33,6 +33,11 @@ describe('descriptions', () => {
     }
   });
 
+  it('tell the metadata of lists from that of objects', () => {
+    expect(describeField('core/v1.PodList', 'metadata', true)).toMatch(/version that the list was read at/);
+    expect(describeField('core/v1.Pod', 'metadata', true)).toMatch(/name, namespace, labels/);
+  });
+
   it('are sentences', () => {
     for (const [key, { type, fields = {} }] of Object.entries(descriptions)) {
       for (const text of [type, ...Object.values(fields)]) expect(text, key).toMatch(/^[A-Za-z/$0-9].*\.$/);

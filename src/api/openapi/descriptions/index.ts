@@ -39,6 +39,11 @@ const common: Readonly<Record<string, string>> = {
   observedGeneration: 'The generation of the object that this status was made for.',
 };
 
+/** The same for kinds of lists, whose `metadata` is another type. */
+const commonOfLists: Readonly<Record<string, string>> = {
+  metadata: 'The version that the list was read at, and where its next page begins.',
+};
+
 /** The same for kinds only. */
 const commonOfKinds: Readonly<Record<string, string>> = {
   spec: 'What is wanted.',
@@ -57,8 +62,12 @@ export function describeType(key: string): string | undefined {
 /** What is said of a field, by the key of its type and its name. */
 export function describeField(typeKey: string, field: string, isKind: boolean): string | undefined {
   const fields = ownDescription(descriptions, typeKey)?.fields ?? {};
+  const isList = isKind && typeKey.endsWith('List');
   return (
-    ownDescription(fields, field) ?? ownDescription(common, field) ?? (isKind ? ownDescription(commonOfKinds, field) : undefined)
+    ownDescription(fields, field) ??
+    (isList ? ownDescription(commonOfLists, field) : undefined) ??
+    ownDescription(common, field) ??
+    (isKind ? ownDescription(commonOfKinds, field) : undefined)
   );
 }
 

@@ -3,7 +3,9 @@
 import { selfSubjectReviews, tokenReviews } from '../../../api/authentication/v1/index.ts';
 import type { TokenReview } from '../../../api/authentication/v1/index.ts';
 import type { Immutable } from '../../../api/meta/v1/index.ts';
+import { formatTime } from '../../../client/time.ts';
 import * as apierrors from '../../../machinery/apierrors.ts';
+import type { Clock } from '../../../machinery/clock.ts';
 import type { TokenAnswer, TokenAuthenticator } from '../../authentication/authenticator.ts';
 import { AUTHENTICATED_GROUP } from '../../authentication/authenticator.ts';
 import type { UserInfo } from '../../request.ts';
@@ -11,20 +13,26 @@ import { FreshObject } from '../encoded-object.ts';
 import type { Rest, ServedResource } from '../rest.ts';
 
 export interface IdentityReviewServices {
+  readonly clock: Clock;
   readonly tokenAuthenticators: readonly TokenAuthenticator[];
 }
 
-export function identityReviewResources({ tokenAuthenticators }: IdentityReviewServices): readonly ServedResource[] {
+export function identityReviewResources({ clock, tokenAuthenticators }: IdentityReviewServices): readonly ServedResource[] {
   return [
-    { type: selfSubjectReviews, rest: selfSubjectReview },
+    { type: selfSubjectReviews, rest: selfSubjectReview(clock) },
     { type: tokenReviews, rest: tokenReview(tokenAuthenticators) },
   ];
 }
 
-const selfSubjectReview: Rest = {
-  create: (context, _name, object) =>
-    Promise.resolve(new FreshObject({ ...object, status: { userInfo: wireUser(context.user) } })),
-};
+/** Of the reviews this one alone has a creation time, as upstream. */
+function selfSubjectReview(clock: Clock): Rest {
+  return {
+    create: (context, _name, object) => {
+      const metadata = { ...object.metadata, creationTimestamp: formatTime(clock.now()) };
+      return Promise.resolve(new FreshObject({ ...object, metadata, status: { userInfo: wireUser(context.user) } }));
+    },
+  };
+}
 
 function tokenReview(authenticators: readonly TokenAuthenticator[]): Rest {
   return {
