@@ -5,8 +5,7 @@ import * as apierrors from '../machinery/apierrors.ts';
 import { publicJwk } from '../machinery/token-keys.ts';
 import type { TokenKey } from '../machinery/token-keys.ts';
 import type { NonResourceRoute } from './endpoints/router.ts';
-import { parseAccept } from './endpoints/negotiation.ts';
-import type { ApiRequest } from './request.ts';
+import { acceptsType } from './endpoints/negotiation.ts';
 
 export const OPENID_CONFIGURATION_PATH = '/.well-known/openid-configuration';
 export const JWKS_PATH = '/openid/v1/jwks';
@@ -52,13 +51,8 @@ function documentRoute(path: string, contentType: string, text: () => string): N
     handles: (requested) => requested === path || requested === `${path}/`,
     handle: async (request) => {
       if (request.method !== 'GET') throw apierrors.genericStatus(405);
-      if (!accepts(request, contentType)) throw apierrors.noRepresentation([contentType]);
+      if (!acceptsType(request, contentType)) throw apierrors.noRepresentation([contentType]);
       return { code: 200, headers: CACHED, body: { kind: 'text', contentType, text: text() } };
     },
   };
-}
-
-function accepts({ headers }: ApiRequest, contentType: string): boolean {
-  const accept = headers['accept'] ?? '';
-  return accept === '' || parseAccept(accept).some(({ type }) => type === contentType || type === '*/*');
 }

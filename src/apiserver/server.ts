@@ -137,7 +137,7 @@ export class ApiServer {
     let lookUpAll: FindAll | undefined;
     this.#findAll = (...which) => (lookUpAll as FindAll)(...which);
     this.#loopback = createClient(
-      createInProcessTransport({ handler: this.inProcess(LOOPBACK_USER), userAgent: 'coxswain-apiserver' }),
+      createInProcessTransport({ handler: this.inProcess(LOOPBACK_USER), userAgent: 'kube-apiserver' }),
     );
     this.#serviceAllocators = makeServiceAllocators({
       client: this.#loopback,

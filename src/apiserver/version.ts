@@ -1,10 +1,14 @@
 // The version of Kubernetes whose API is served, as /version, metrics and /statusz publish it.
 
+import * as apierrors from '../machinery/apierrors.ts';
+import { acceptsType } from './endpoints/negotiation.ts';
 import { FreshObject } from './registry/encoded-object.ts';
 import type { NonResourceRoute } from './endpoints/router.ts';
 
 /** The patch release whose behaviour is implemented and compared with. Clients check their skew against it. */
 export const DEFAULT_VERSION = 'v1.36.3';
+
+const JSON_TYPE = 'application/json';
 
 /** The fields of upstream's version.Info. */
 export interface VersionInfo {
@@ -50,7 +54,10 @@ export function versionRoute(gitVersion: string): NonResourceRoute {
   const object = new FreshObject(versionInfo(gitVersion));
   return {
     handles: (path) => path === '/version' || path === '/version/',
-    handle: () =>
-      Promise.resolve({ code: 200, body: { kind: 'object', object }, format: { mediaType: 'application/json', pretty: true } }),
+    handle: async (request) => {
+      // Indented for everybody, and in no other form.
+      if (!acceptsType(request, JSON_TYPE)) throw apierrors.noRepresentation([JSON_TYPE]);
+      return { code: 200, body: { kind: 'object', object }, format: { mediaType: JSON_TYPE, pretty: true } };
+    },
   };
 }

@@ -3,7 +3,7 @@
 import { QUEUE_BUCKETS_SECONDS, QueueMetrics } from '../client/workqueue/index.ts';
 import type { Durations } from '../client/workqueue/index.ts';
 import type { Clock } from '../machinery/clock.ts';
-import { Instruments } from '../machinery/instruments.ts';
+import { boundText, Instruments } from '../machinery/instruments.ts';
 
 export class ControllerManagerMetrics {
   /** What single controllers tell. */
@@ -99,7 +99,7 @@ function histogram(name: string, { counts, count, sum }: Durations): string[] {
   let below = 0;
   const buckets = QUEUE_BUCKETS_SECONDS.map((bound, index) => {
     below += counts[index] as number;
-    return `_bucket{name="${name}",le="${bound}"} ${below}`;
+    return `_bucket{name="${name}",le="${boundText(bound)}"} ${below}`;
   });
   return [
     ...buckets,

@@ -127,11 +127,19 @@ export function histogramsText(
   for (const { values, instrument } of entries) {
     const line = (bound: string, count: number): string =>
       `${name}_bucket${labelText([...labels, 'le'], [...values, bound])} ${count}\n`;
-    for (const [bound, count] of instrument.cumulative()) text += line(String(bound), count);
+    for (const [bound, count] of instrument.cumulative()) text += line(boundText(bound), count);
     const own = labelText(labels, values);
     text += `${line('+Inf', instrument.count)}${name}_sum${own} ${instrument.sum}\n${name}_count${own} ${instrument.count}\n`;
   }
   return text;
+}
+
+/** A bound as Go writes it, since the label is compared as text: '0.5', '1e-08', '1e+06'. */
+export function boundText(bound: number): string {
+  const [digits = '', exponentText = ''] = bound.toExponential().split('e');
+  const exponent = Number(exponentText);
+  if (bound === 0 || (exponent >= -4 && exponent < 6)) return String(bound);
+  return `${digits}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`;
 }
 
 function heading({ name, help }: Description, type: string): string {

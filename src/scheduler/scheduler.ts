@@ -11,6 +11,7 @@ import type { Random } from '../machinery/random.ts';
 import { readConfiguration, type SchedulerConfiguration } from './config/configuration.ts';
 import type { PluginRegistration } from './framework/handle.ts';
 import type { Node, Pod } from './framework/objects.ts';
+import { podResourcesText } from './metrics/pod-resources.ts';
 import { SchedulerMetrics } from './metrics/scheduler-metrics.ts';
 import { inTreeRegistry, type Registry } from './plugins/registry.ts';
 import { Session } from './session.ts';
@@ -102,6 +103,11 @@ export class Scheduler {
   /** What /metrics says of it, in Prometheus' text form, under the names that kube-scheduler uses. */
   metricsText(): string {
     return this.#metrics.text();
+  }
+
+  /** What pods request and may use, in Prometheus' text form: of the pods that the scheduler knows while it runs. */
+  podResourcesText(): string {
+    return podResourcesText(this.#podInformer.lister.list());
   }
 
   async #lead(signal: AbortSignal): Promise<void> {

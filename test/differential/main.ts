@@ -1,14 +1,17 @@
 // `npm run differential`: the same requests to two API servers, and where their answers differ. README.md beside this has the flags.
 
+import { generateKeyPairSync } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { send } from '../../src/apiserver/testing/requests.ts';
 import { systemClock } from '../../src/machinery/clock.ts';
-import { SeededRandom } from '../../src/machinery/random.ts';
+import { SeededRandom, systemRandom } from '../../src/machinery/random.ts';
 import { kindManifests } from '../e2e/kinds.ts';
 import { differences, type Answer } from './compare.ts';
 import { parsed, Reference } from './reference.ts';
 import { requests } from './requests.ts';
 import { samples } from './samples.ts';
+import { metricDifferences } from './metrics.ts';
+import { wireDifferences, wireShots, type WireAnswer, type WireShot } from './wire.ts';
 import { creation, shots, targetOf, type Shot, type Target } from './shots.ts';
 import { ADMIN, startTestServer } from '../../src/apiserver/testing/server.ts';
 
@@ -32,6 +35,10 @@ const server = await startTestServer({
   clock: systemClock,
   serviceCidr: '10.96.0.0/16',
   disableAdmissionPlugins: ['ServiceAccount'],
+  flags: {},
+  serviceAccounts: {
+    signingKey: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  },
 });
 
 async function ask({ method, path, type, body, accept = 'application/json' }: Shot): Promise<Answer> {
@@ -41,9 +48,37 @@ async function ask({ method, path, type, body, accept = 'application/json' }: Sh
   return { code: answer.code, body: parsed(answer.text), warnings: answer.warnings };
 }
 
+async function askWire({ method, path, headers, body }: WireShot): Promise<WireAnswer> {
+  const user = { ...ADMIN, uid: 'admin' };
+  return send(server.server, {
+    method,
+    path,
+    headers: { 'user-agent': 'differential', ...headers },
+    body: body ?? '',
+    user,
+    random: systemRandom,
+  });
+}
+
 let sent = 0;
 let different = 0;
 try {
+  if (only === undefined || only.includes('wire')) {
+    for (const shot of wireShots) {
+      sent++;
+      const found = wireDifferences(shot, await askWire(shot), await reference.wire(shot));
+      if (found.length === 0) continue;
+      different++;
+      console.log(`${shot.method ?? 'GET'} ${shot.path} ${JSON.stringify(shot.headers ?? {})}`);
+      for (const line of found) console.log(`    ${line.slice(0, 700)}`);
+    }
+    const metrics = metricDifferences(
+      (await askWire({ path: '/metrics' })).text,
+      (await reference.wire({ path: '/metrics' })).text,
+    );
+    for (const line of metrics) console.log(`/metrics: ${line}`);
+    different += metrics.length;
+  }
   if (only === undefined || only.includes('requests')) {
     for (const shot of requests) report(shot, ...(await Promise.all([ask(shot), reference.send(shot)])));
   }

@@ -3,6 +3,7 @@
 import { Agent, request } from 'node:https';
 import type { Answer } from './compare.ts';
 import type { Shot } from './shots.ts';
+import type { WireAnswer, WireShot } from './wire.ts';
 
 export class Reference {
   readonly #url: URL;
@@ -48,6 +49,39 @@ export class Reference {
               code: response.statusCode ?? 0,
               body: parsed(Buffer.concat(chunks).toString('utf8')),
               warnings: warningTexts(response.rawHeaders),
+            }),
+          );
+        },
+      );
+      sent.once('error', reject);
+      sent.end(body);
+    });
+  }
+
+  /** The answer as it came. */
+  wire({ path, method = 'GET', headers, body = '' }: WireShot): Promise<WireAnswer> {
+    return new Promise((resolve, reject) => {
+      const sent = request(
+        new URL(path, this.#url),
+        {
+          method,
+          agent: this.#agent,
+          headers: {
+            authorization: `Bearer ${this.#token}`,
+            'user-agent': 'differential',
+            ...(body !== '' && { 'content-length': Buffer.byteLength(body) }),
+            ...headers,
+          },
+        },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response.once('error', reject);
+          response.once('end', () =>
+            resolve({
+              code: response.statusCode ?? 0,
+              headers: response.headers,
+              text: Buffer.concat(chunks).toString('utf8'),
             }),
           );
         },

@@ -69,8 +69,8 @@ export function apiResourceList(group: string, version: string, resources: reado
       verbs: verbsOf(served),
       ...(type.shortNames.length > 0 && { shortNames: [...type.shortNames] }),
       ...(type.categories.length > 0 && { categories: [...type.categories] }),
-      // What is not stored has none.
-      ...(served.rest.get !== undefined && { storageVersionHash: storageVersionHash(type) }),
+      // What is not stored has none, and can only be created or read.
+      ...(served.rest.update !== undefined && { storageVersionHash: storageVersionHash(served.storedKind ?? type) }),
     };
     const subresources = (served.subresources ?? []).map((subresource): APIResource => {
       const { kind } = subresource;
@@ -95,10 +95,11 @@ export function apiResourceList(group: string, version: string, resources: reado
   };
 }
 
-const responseKind = ({ group, version, kind }: GroupVersionKind): GroupVersionKind => ({ group, version, kind });
-
 function aggregatedResource(served: ServedResource): APIResourceDiscovery {
   const { type } = served;
+  // As upstream, group and version are empty if they are those of the resource.
+  const responseKind = ({ group, version, kind }: GroupVersionKind): GroupVersionKind =>
+    group === type.group && version === type.version ? { group: '', version: '', kind } : { group, version, kind };
   return {
     resource: type.resource,
     responseKind: responseKind(type),

@@ -55,7 +55,6 @@ export function createDiscovery({ resources, otherPaths, externalAddress }: Disc
   /** The object at a path; undefined: nothing is there. */
   const make = (path: string): object | undefined => {
     const [root, first, second] = path.split('/').slice(1);
-    if (root === '') return index();
     if (root === 'api') {
       if (first === undefined || core === undefined) return undefined;
       const list = core.get(first);
@@ -83,6 +82,11 @@ export function createDiscovery({ resources, otherPaths, externalAddress }: Disc
   const handle: Handler = async (request) => {
     const { method, headers } = request;
     const path = request.path.replace(/(?<=.)\/+$/, '');
+    if (path === '/') {
+      // Of no kind, so that it is JSON for everybody; and served to all methods, as upstream.
+      const document = documentAt(path, index) as Document;
+      return { code: 200, body: { kind: 'object', object: document.object }, format: { mediaType: JSON_TYPE, pretty: true } };
+    }
     if (method !== 'GET' && method !== 'HEAD') throw apierrors.genericStatus(405);
     if (path === '/api' || path === '/apis') {
       const mediaType = wantsAggregated(headers['accept'] ?? '');
@@ -122,14 +126,9 @@ function documentOf(made: object): Document {
   return { object, etag: `"${createHash('sha256').update(object.jsonLine()).digest('hex').toUpperCase()}"` };
 }
 
-function answer(request: ApiRequest, { object, etag }: Document): ApiResponse {
-  const negotiated = negotiate(request, { transforms: false }).format;
-  // The index of paths is of no kind, so there is no message for it.
-  const untyped = (object.object() as Partial<KubeObject>).kind === undefined;
-  const format = untyped && negotiated.mediaType === PROTOBUF_CONTENT_TYPE ? ({ mediaType: JSON_TYPE } as const) : negotiated;
-  const headers = { etag, vary: 'Accept' };
-  if (request.headers['if-none-match'] === etag) return { code: 304, headers, body: { kind: 'none' } };
-  return { code: 200, headers, body: { kind: 'object', object }, format };
+function answer(request: ApiRequest, { object }: Document): ApiResponse {
+  const { format } = negotiate(request, { transforms: false });
+  return { code: 200, body: { kind: 'object', object }, format };
 }
 
 function answerAggregated(request: ApiRequest, { object, etag }: Document, mediaType: string): ApiResponse {

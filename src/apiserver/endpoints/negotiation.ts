@@ -106,6 +106,12 @@ export function parseAccept(header: string): AcceptClause[] {
     .sort((a, b) => b.quality - a.quality || wildcards(a.type) - wildcards(b.type));
 }
 
+/** Whether a document that has one media type only may be sent. */
+export function acceptsType({ headers }: Pick<ApiRequest, 'headers'>, mediaType: string): boolean {
+  const accept = headers['accept'] ?? '';
+  return accept === '' || parseAccept(accept).some(({ type }) => covers(type, mediaType));
+}
+
 function wildcards(type: string): number {
   return type === '*/*' || type === '*' ? 2 : type.endsWith('/*') ? 1 : 0;
 }

@@ -148,6 +148,8 @@ export interface ServedResource {
   readonly listKind?: string;
   /** Other versions in which the same objects are written: who owns fields in one owns them in all. */
   readonly otherVersions?: readonly GroupVersionKind[];
+  /** The kind and version in which the objects are stored. Default: those of `type`. */
+  readonly storedKind?: GroupVersionKind;
   /** What everybody who asks for it is warned of: it is deprecated. */
   readonly deprecation?: string;
   /** The status of a successful create. Default: 201. */

@@ -1,6 +1,7 @@
 // Requests as they come over HTTP (bytes, headers), handed to the chain without a connection.
 
 import type { KubeObject } from '../../client/client.ts';
+import type { Random } from '../../machinery/random.ts';
 import type { ApiResponse, UserInfo } from '../request.ts';
 import { RequestState } from '../request-state.ts';
 import { respond } from '../http/respond.ts';
@@ -18,6 +19,8 @@ export interface RawRequest {
   readonly body?: string | Uint8Array | object;
   /** Default: ADMIN. `null`: authentication decides. */
   readonly user?: UserInfo | null;
+  /** Gives the request an audit ID, as requests of connections have. Default: it has none. */
+  readonly random?: Random;
 }
 
 export interface RawResponse {
@@ -59,6 +62,7 @@ export function rawRequest(raw: RawRequest, signal?: AbortSignal): RequestState 
     headers: raw.headers ?? {},
     body: { kind: 'bytes', read: () => Promise.resolve(bytes) },
     remoteAddress: '127.0.0.1',
+    ...(raw.random !== undefined && { random: raw.random }),
     ...(raw.user !== null && { user: raw.user ?? ADMIN }),
     ...(signal !== undefined && { parentSignal: () => signal }),
   });

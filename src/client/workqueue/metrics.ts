@@ -4,8 +4,15 @@
 import type { Clock } from '../../machinery/clock.ts';
 import { TransientMap } from '../../machinery/transient-map.ts';
 
-/** Upper bounds in seconds, as Kubernetes' components have them: from ten nanoseconds to a quarter of an hour. */
-export const QUEUE_BUCKETS_SECONDS = Array.from({ length: 12 }, (_, power) => Number(`1e${power - 8}`));
+/** Upper bounds in seconds, as upstream's components have them: each ten times the one before, from ten nanoseconds to ten seconds. */
+export const QUEUE_BUCKETS_SECONDS = tenfold(1e-8, 10);
+
+/** Multiplied one by one: the inexact products are part of the names of upstream's series. */
+function tenfold(first: number, count: number): readonly number[] {
+  const bounds = [first];
+  while (bounds.length < count) bounds.push((bounds.at(-1) as number) * 10);
+  return bounds;
+}
 
 /** How many observations there were up to each bound, their number and their sum in seconds. */
 export class Durations {

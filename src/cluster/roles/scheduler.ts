@@ -33,6 +33,8 @@ export async function startSchedulerRole(role: SchedulerRoleConfig): Promise<Run
       configuration,
       metrics,
     });
+  /** Set while this process leads. */
+  let leader: Scheduler | undefined;
   try {
     // What is wrong with it is said at once, not when it comes to lead.
     make(clientFor(await readKubeconfig('--kubeconfig', role.kubeconfig), COMPONENT, { clock, random, logger }));
@@ -46,12 +48,17 @@ export async function startSchedulerRole(role: SchedulerRoleConfig): Promise<Run
       component: COMPONENT,
       defaultPort: PORT,
       metrics: () => metrics.text(),
+      otherMetrics: { '/metrics/resources': () => leader?.podResourcesText() ?? '' },
       health: ({ leaderElection, shutdown }) => ({
         '/healthz': () => (leaderElection.length === 0 ? [pingCheck] : leaderElection),
         '/livez': () => [pingCheck],
         '/readyz': () => [...leaderElection, shutdown],
       }),
-      run: (client, _access, signal) => make(client).run(signal),
+      async run(client, _access, signal) {
+        leader = make(client);
+        await leader.run(signal);
+        leader = undefined;
+      },
     },
   );
 }

@@ -40,6 +40,21 @@ export function podRequests(pod: Pod): PodRequests {
   return { requests, nonZeroMilliCpu: nonZero.milliCpu, nonZeroMemory: nonZero.memory };
 }
 
+/**
+ * Returns what the pod may use at most, by resource; CPU in thousandths, all else in whole units. Resources without a limit are left
+ * out. Overhead counts where there is a limit.
+ */
+export function podLimits(pod: Pod): ReadonlyMap<string, number> {
+  const { overhead, resources } = pod.spec;
+  const limits = sumOf(pod, (container) => container.resources.limits, undefined);
+  for (const [name, amount] of amountsIn(resources?.limits)) if (isPodLevelResource(name)) limits.set(name, amount);
+  for (const [name, amount] of amountsIn(overhead)) {
+    const limit = limits.get(name) ?? 0;
+    if (limit > 0) limits.set(name, limit + amount);
+  }
+  return limits;
+}
+
 /** By resource name; CPU in thousandths, all else in whole units. Absent and zero are different: only absent gets a default. */
 type Amounts = Map<string, number>;
 type SomeContainer = Immutable<Container>;

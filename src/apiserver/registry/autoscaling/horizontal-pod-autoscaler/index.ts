@@ -64,6 +64,7 @@ export function horizontalPodAutoscalerResources(services: RegistryServices): re
       rest: first(store),
       table: horizontalPodAutoscalerV1Table,
       otherVersions: [V2],
+      storedKind: V2,
       subresources: [{ name: 'status', kind: V1, rest: first(status) }],
     },
   ];

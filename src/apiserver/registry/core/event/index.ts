@@ -87,6 +87,6 @@ export function eventResources(services: RegistryServices): readonly ServedResou
   });
   return [
     { type: events, rest: store, table: eventTable, otherVersions: [NEWER] },
-    { type: newerEvents, rest: newer, table: newerEventTable, otherVersions: [CORE] },
+    { type: newerEvents, rest: newer, table: newerEventTable, otherVersions: [CORE], storedKind: CORE },
   ];
 }

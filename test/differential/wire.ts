@@ -1,0 +1,179 @@
+// What clients see of an answer besides its content: headers, indentation, the newline at the end. And documents that have no
+// object in them: discovery, health, the issuer's documents, statusz.
+
+import { differences } from './compare.ts';
+import { parsed } from './reference.ts';
+
+export interface WireShot {
+  readonly path: string;
+  /** Default: GET. */
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Why the content is not compared. Default: it is. */
+  readonly contentDiffers?: string;
+  /** Why headers are not compared. Default: they are. */
+  readonly headersDiffer?: string;
+}
+
+export interface WireAnswer {
+  readonly code: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly text: string;
+}
+
+const JSON_BODY = { 'content-type': 'application/json' };
+const accept = (type: string): Record<string, string> => ({ accept: type });
+const CURL = { 'user-agent': 'curl/8.0' };
+const AGGREGATED = accept('application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList');
+const meta = (as: string, version = 'v1beta1', type = 'application/json'): Record<string, string> =>
+  accept(`${type};as=${as};v=${version};g=meta.k8s.io`);
+
+const NAMESPACES = '/api/v1/namespaces';
+const OWN_VALUES = 'each server has its own addresses, keys and build';
+const OWN_SET = 'custom resources, aggregation and priority and fairness are not served here';
+
+export const wireShots: readonly WireShot[] = [
+  { path: '/version', contentDiffers: OWN_VALUES },
+  { path: '/version/', contentDiffers: OWN_VALUES },
+  { path: '/version', headers: accept('text/html') },
+  { path: '/api', contentDiffers: OWN_VALUES },
+  { path: '/api/', contentDiffers: OWN_VALUES },
+  { path: '/api', headers: CURL, contentDiffers: OWN_VALUES },
+  { path: '/api', headers: AGGREGATED },
+  { path: '/api/v1' },
+  { path: '/apis', contentDiffers: OWN_SET },
+  { path: '/apis', headers: AGGREGATED, contentDiffers: OWN_SET },
+  { path: '/apis/apps' },
+  { path: '/apis/autoscaling' },
+  ...[
+    'apiregistration.k8s.io/v1',
+    'apps/v1',
+    'authentication.k8s.io/v1',
+    'authorization.k8s.io/v1',
+    'autoscaling/v1',
+    'autoscaling/v2',
+    'batch/v1',
+    'certificates.k8s.io/v1',
+    'coordination.k8s.io/v1',
+    'discovery.k8s.io/v1',
+    'events.k8s.io/v1',
+    'flowcontrol.apiserver.k8s.io/v1',
+    'networking.k8s.io/v1',
+    'node.k8s.io/v1',
+    'policy/v1',
+    'rbac.authorization.k8s.io/v1',
+    'resource.k8s.io/v1',
+    'scheduling.k8s.io/v1',
+    'storage.k8s.io/v1',
+  ].map((groupVersion) => ({ path: `/apis/${groupVersion}` })),
+  { path: '/apis/admissionregistration.k8s.io/v1', contentDiffers: 'upstream stores mutating policies in another version' },
+  { path: '/apis/apps/v7' },
+  { path: '/apis/nope' },
+  { path: '/apis/nope/v1' },
+  { path: '/nope' },
+  { path: '/', contentDiffers: OWN_SET },
+  { path: '/', method: 'POST', contentDiffers: OWN_SET },
+  { path: '/healthz' },
+  { path: '/livez' },
+  { path: '/readyz' },
+  { path: '/readyz?verbose', contentDiffers: OWN_SET },
+  { path: '/healthz/etcd' },
+  { path: '/healthz/poststarthook/rbac/bootstrap-roles' },
+  { path: '/healthz/nope' },
+  { path: '/metrics', contentDiffers: 'compared by name elsewhere' },
+  { path: '/metrics/slis', contentDiffers: OWN_SET },
+  { path: '/statusz', contentDiffers: OWN_VALUES },
+  { path: '/statusz', headers: accept('application/json') },
+  { path: '/statusz', headers: accept('application/json;as=Statusz;v=v1beta1;g=config.k8s.io'), contentDiffers: OWN_VALUES },
+  { path: '/statusz', headers: accept('application/yaml;as=Statusz;v=v1alpha1;g=config.k8s.io'), contentDiffers: OWN_VALUES },
+  { path: '/flagz', contentDiffers: OWN_VALUES },
+  { path: '/.well-known/openid-configuration', contentDiffers: OWN_VALUES },
+  { path: '/.well-known/openid-configuration', method: 'POST' },
+  { path: '/.well-known/openid-configuration', headers: accept('text/html') },
+  { path: '/openid/v1/jwks', contentDiffers: OWN_VALUES },
+  { path: '/openid/v1/jwks', headers: accept('application/json') },
+  { path: NAMESPACES, contentDiffers: OWN_VALUES },
+  { path: `${NAMESPACES}/default` },
+  { path: `${NAMESPACES}/default`, headers: CURL },
+  { path: `${NAMESPACES}/default?pretty=true` },
+  { path: `${NAMESPACES}/default?pretty=false`, headers: CURL },
+  { path: `${NAMESPACES}/default`, headers: accept('application/yaml'), contentDiffers: 'upstream sorts the keys of YAML' },
+  { path: `${NAMESPACES}/default`, headers: { 'audit-id': 'an ID of the client' } },
+  { path: `${NAMESPACES}/nope` },
+  { path: `${NAMESPACES}/nope`, headers: CURL },
+  { path: `${NAMESPACES}/nope`, headers: meta('Table', 'v1') },
+  { path: `${NAMESPACES}/nope`, headers: accept('application/json;as=Table;v=v1;g=meta.k8s.io,application/json') },
+  { path: `${NAMESPACES}/default`, headers: meta('Table') },
+  { path: `${NAMESPACES}/default`, headers: meta('Table', 'v1beta2') },
+  { path: `${NAMESPACES}?limit=1`, headers: meta('Table'), contentDiffers: OWN_VALUES },
+  { path: `${NAMESPACES}/default`, headers: meta('PartialObjectMetadata') },
+  { path: `${NAMESPACES}/default`, headers: meta('PartialObjectMetadataList') },
+  { path: NAMESPACES, headers: meta('PartialObjectMetadata') },
+  { path: `${NAMESPACES}?fieldSelector=metadata.name%3Ddefault`, headers: meta('PartialObjectMetadataList') },
+  { path: `${NAMESPACES}/default/configmaps?labelSelector=none%3Dthere` },
+  { path: `${NAMESPACES}/default/configmaps?labelSelector=none%3Dthere&pretty=1` },
+  { path: `${NAMESPACES}/default/configmaps?limit=x` },
+  { path: `${NAMESPACES}/default/configmaps`, headers: accept('text/html') },
+  { path: `${NAMESPACES}/default/configmaps`, method: 'POST', headers: JSON_BODY, body: '{' },
+  {
+    path: `${NAMESPACES}/default/configmaps?dryRun=All`,
+    method: 'POST',
+    headers: JSON_BODY,
+    body: '{"metadata":{"name":"wire"}}',
+  },
+  { path: `${NAMESPACES}/default/configmaps/nope`, method: 'DELETE' },
+  { path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions' },
+  {
+    path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+    method: 'POST',
+    headers: JSON_BODY,
+    body: '{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}',
+  },
+  { path: '/openapi/v2', contentDiffers: 'descriptions are our own', headersDiffer: 'upstream has two Vary headers' },
+  {
+    path: '/openapi/v3',
+    contentDiffers: 'hashes of documents with descriptions of our own',
+    headersDiffer: 'upstream says that it is plain text, and has no ETag',
+  },
+];
+
+/** Headers that must be the same. */
+const SAME_HEADERS = ['content-type', 'cache-control', 'vary', 'x-content-type-options', 'warning', 'allow', 'retry-after'];
+/** Headers that both must have, or none. */
+const PRESENT_HEADERS = ['audit-id', 'etag'];
+
+/** What differs, a line each; empty: nothing. */
+export function wireDifferences(shot: WireShot, ours: WireAnswer, theirs: WireAnswer): readonly string[] {
+  const found: string[] = [];
+  const say = (what: string, own: unknown, other: unknown): void => {
+    if (own !== other) found.push(`${what}: ${JSON.stringify(own) ?? 'none'}, reference ${JSON.stringify(other) ?? 'none'}`);
+  };
+  const compared = shot.headersDiffer === undefined;
+  for (const name of compared ? SAME_HEADERS : []) say(`header ${name}`, headerText(ours, name), headerText(theirs, name));
+  for (const name of compared ? PRESENT_HEADERS : [])
+    say(`header ${name} is there`, name in ours.headers, name in theirs.headers);
+  const auditId = shot.headers?.['audit-id'];
+  if (auditId !== undefined) say('header audit-id', headerText(ours, 'audit-id'), headerText(theirs, 'audit-id'));
+  say('newline at the end', ours.text.endsWith('\n'), theirs.text.endsWith('\n'));
+  say('indented', /^[{[]\n/.test(ours.text), /^[{[]\n/.test(theirs.text));
+  if (shot.contentDiffers !== undefined) say('code', ours.code, theirs.code);
+  else {
+    const answer = ({ code, text }: WireAnswer) => ({ code, body: parsed(text), warnings: [] });
+    found.push(...differences(answer(ours), answer(theirs)));
+    say('order of fields', fieldOrder(ours.text), fieldOrder(theirs.text));
+  }
+  return found;
+}
+
+function headerText({ headers }: WireAnswer, name: string): string | undefined {
+  const value = headers[name];
+  return value === undefined ? undefined : [value].flat().join(', ');
+}
+
+/** The names of a document's own fields, as they come. */
+function fieldOrder(text: string): string {
+  const body = parsed(text);
+  return typeof body === 'object' && body !== null && !Array.isArray(body) ? Object.keys(body).join(' ') : '';
+}

@@ -1,0 +1,253 @@
+// Every metric that upstream keeps stable, or nearly so, is published by the component that upstream names: with the same type,
+// labels, buckets and stability. upstream.tsv has the facts, absent.tsv what cannot be published and why.
+
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { endpoints, pods } from '../../../src/api/core/v1/index.ts';
+import { handle, send } from '../../../src/apiserver/testing/requests.ts';
+import { startTestServer } from '../../../src/apiserver/testing/server.ts';
+import { startCluster } from '../../../src/cluster/index.ts';
+import { systemClock, VirtualClock } from '../../../src/machinery/clock.ts';
+import { stabilityOf } from '../../../src/machinery/component-metrics.ts';
+import { silentLogger } from '../../../src/machinery/log.ts';
+import type { Pod } from '../../../src/scheduler/framework/objects.ts';
+import { podResourcesText } from '../../../src/scheduler/metrics/pod-resources.ts';
+import { openEmbeddedStorage } from '../../../src/storage/embedded/index.ts';
+
+interface Fact {
+  readonly name: string;
+  readonly type: string;
+  readonly stability: string;
+  readonly labels: string;
+  readonly buckets: string;
+}
+
+interface Published {
+  type: string;
+  stability: string;
+  /** Of all samples. More than one: they do not agree. */
+  readonly labels: Set<string>;
+  readonly bounds: Set<number>;
+  readonly seriesSeen: Set<string>;
+  readonly repeated: string[];
+}
+
+const rows = (file: string): string[][] =>
+  readFileSync(join(import.meta.dirname, file), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => line.split('\t'));
+
+const facts = rows('upstream.tsv').map(([name = '', type = '', stability = '', labels = '', buckets = '']): Fact => {
+  return { name, type, stability, labels, buckets };
+});
+const absent = new Map(rows('absent.tsv').map(([name = '', reason = '']) => [name, reason]));
+
+const families = new Map<string, Published>();
+/** Families whose heading came more than once in one text. */
+const headedTwice: string[] = [];
+
+/** Reads Prometheus' text form. */
+function read(text: string): void {
+  const headed = new Set<string>();
+  for (const line of text.split('\n')) {
+    const help = /^# HELP (\S+) (?:\[(\w+)\])?/.exec(line);
+    if (help !== null) {
+      const name = help[1] as string;
+      if (headed.has(name)) headedTwice.push(name);
+      headed.add(name);
+      const known = families.get(name);
+      if (known === undefined) {
+        families.set(name, {
+          type: '',
+          stability: help[2] ?? 'ALPHA',
+          labels: new Set(),
+          bounds: new Set(),
+          seriesSeen: new Set(),
+          repeated: [],
+        });
+      } else known.seriesSeen.clear();
+      continue;
+    }
+    const type = /^# TYPE (\S+) (\w+)$/.exec(line);
+    if (type !== null) {
+      (families.get(type[1] as string) as Published).type = type[2] as string;
+      continue;
+    }
+    const sample = /^([\w:]+)(?:\{(.*)\})? \S+$/.exec(line);
+    if (sample === null) continue;
+    const [, series = '', labelText = ''] = sample;
+    const family = families.get(series) ?? families.get(series.replace(/_(bucket|sum|count)$/, ''));
+    if (family === undefined) throw new Error(`a sample without a heading: ${line}`);
+    const id = line.slice(0, line.lastIndexOf(' '));
+    if (family.seriesSeen.has(id)) family.repeated.push(id);
+    family.seriesSeen.add(id);
+    const labels = [...labelText.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)];
+    const bound = labels.find(([, name]) => name === 'le')?.[2];
+    if (bound !== undefined && bound !== '+Inf') family.bounds.add(Number(bound));
+    const names = labels.map(([, name]) => name as string).filter((name) => name !== 'le');
+    family.labels.add(names.toSorted().join(','));
+  }
+}
+
+const JOB = (name: string) => ({
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name, namespace: 'default' },
+  spec: {
+    template: {
+      spec: {
+        restartPolicy: 'Never',
+        containers: [{ name: 'c', image: 'busybox', command: ['sh', '-c', 'sleep 1'] }],
+      },
+    },
+  },
+});
+
+const POLICY = [
+  {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicy',
+    metadata: { name: 'no-secrets' },
+    spec: {
+      matchConstraints: {
+        resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['configmaps'] }],
+      },
+      validations: [{ expression: "object.metadata.name != 'refused'" }],
+    },
+  },
+  {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata: { name: 'no-secrets' },
+    spec: { policyName: 'no-secrets', validationActions: ['Deny'] },
+  },
+];
+
+const DEPLOYMENT = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web', namespace: 'default' },
+  spec: {
+    replicas: 2,
+    selector: { matchLabels: { app: 'web' } },
+    template: {
+      metadata: { labels: { app: 'web' } },
+      spec: {
+        containers: [
+          {
+            name: 'c',
+            image: 'busybox',
+            command: ['sh', '-c', 'sleep 100000'],
+            resources: { requests: { cpu: '100m' }, limits: { memory: '64Mi' } },
+          },
+        ],
+      },
+    },
+  },
+};
+
+/** A cluster with enough work for every counter of its components. */
+async function clusterMetrics(): Promise<void> {
+  const cluster = await startCluster({ clock: 'virtual', nodes: 2 });
+  try {
+    const { client, clock } = cluster;
+    const { metadata, spec } = JOB('each-minute');
+    const cronJob = { schedule: '* * * * *', jobTemplate: { spec } };
+    await cluster.apply([
+      JOB('once'),
+      DEPLOYMENT,
+      ...POLICY,
+      { apiVersion: 'batch/v1', kind: 'CronJob', metadata, spec: cronJob },
+    ]);
+    await clock.advance('3m');
+    const refused = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'refused', namespace: 'default' } };
+    await expect(cluster.apply(refused)).rejects.toThrow('no-secrets');
+    // Deprecated.
+    await client.resource(endpoints).list();
+    await cluster.stopNode('node-2');
+    await clock.advance('15m');
+    read(await client.transport.text({ method: 'GET', path: '/metrics' }));
+    const { items } = await client.resource(pods).list();
+    read(podResourcesText(items as readonly Pod[]));
+  } finally {
+    await cluster.stop();
+  }
+}
+
+const WATCH_LIST = '/api/v1/namespaces?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+
+/** A server alone, asked as over a connection, on a store that has a file. */
+async function serverMetrics(): Promise<void> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'coxswain-metrics-'));
+  const storage = await openEmbeddedStorage({ clock: systemClock, logger: silentLogger, dataDir });
+  const t = await startTestServer({ clock: systemClock, storage });
+  try {
+    for (const path of ['/api/v1/namespaces', '/api/v1/namespaces/default', '/readyz']) await send(t.server, { path });
+    const { body } = await handle(t.server, { path: WATCH_LIST });
+    if (body.kind === 'watch') body.events.stop();
+    for (const path of ['/metrics', '/metrics/slis']) read((await send(t.server, { path })).text);
+  } finally {
+    await t.stop();
+    await storage.close();
+    await rm(dataDir, { recursive: true });
+  }
+}
+
+beforeAll(async () => {
+  await clusterMetrics();
+  await serverMetrics();
+}, 120_000);
+afterAll(() => families.clear());
+
+describe('metrics of upstream', () => {
+  test.each(facts.filter(({ name }) => !absent.has(name)).map((fact) => [fact.name, fact] as const))('%s', (name, fact) => {
+    const family = families.get(name);
+    if (family === undefined) throw new Error(`${name} is not published`);
+    expect([family.type, [...family.labels], family.stability]).toEqual([fact.type, [fact.labels], fact.stability]);
+    if (fact.buckets !== '') expect([...family.bounds]).toEqual(fact.buckets.split(' ').map(Number));
+    expect(family.repeated).toEqual([]);
+    expect(stabilityOf(name)).toBe(fact.stability);
+  });
+
+  test('those that are absent are absent, have a reason, and are upstream’s', () => {
+    for (const [name, reason] of absent) {
+      expect([name, families.has(name), reason !== '']).toEqual([name, false, true]);
+      expect(facts.map((fact) => fact.name)).toContain(name);
+    }
+  });
+
+  test('no other metric claims to be stable, none has two headings, and no series comes twice', () => {
+    const known = new Set(facts.map(({ name }) => name));
+    for (const [name, { stability, repeated }] of families) {
+      if (stability !== 'ALPHA') expect(known).toContain(name);
+      expect([name, repeated]).toEqual([name, []]);
+    }
+    expect(headedTwice).toEqual([]);
+  });
+});
+
+test('resources of pods: what they request and may use, without those that have ended', async () => {
+  const clock = new VirtualClock();
+  const container = (requests: object, limits: object) => ({ name: 'c', image: 'i', resources: { requests, limits } });
+  const pod = (name: string, phase: string, containers: readonly object[]): Pod =>
+    ({
+      metadata: { name, namespace: 'default', creationTimestamp: new Date(clock.now()).toISOString() },
+      spec: { nodeName: 'node-1', schedulerName: 'default-scheduler', priority: 7, containers, overhead: { memory: '1Mi' } },
+      status: { phase },
+    }) as unknown as Pod;
+  const text = podResourcesText([
+    pod('a', 'Running', [container({ cpu: '250m' }, { memory: '1Mi' }), container({ cpu: '1' }, { memory: '1Mi' })]),
+    pod('done', 'Succeeded', [container({ cpu: '1' }, {})]),
+  ]);
+  const of = 'namespace="default",pod="a",node="node-1",scheduler="default-scheduler",priority="7"';
+  expect(text.split('\n').filter((line) => line.startsWith('kube_'))).toEqual([
+    `kube_pod_resource_limit{${of},resource="memory",unit="bytes"} ${3 * 1024 * 1024}`,
+    `kube_pod_resource_request{${of},resource="cpu",unit="cores"} 1.25`,
+    `kube_pod_resource_request{${of},resource="memory",unit="bytes"} ${1024 * 1024}`,
+  ]);
+});
