@@ -236,7 +236,13 @@ export class ApiServer {
           };
     const otherPaths = [
       ...healthPaths.flatMap((path) => [path, ...this.#checks(path).map(({ name }) => `${path}/${name}`)]),
-      ...['/metrics', '/metrics/slis', '/openapi/v2', '/openapi/v3', '/openapi/v3/', '/statusz', '/version'],
+      '/metrics',
+      '/metrics/slis',
+      '/openapi/v2',
+      '/openapi/v3',
+      '/openapi/v3/',
+      '/statusz',
+      '/version',
       ...(config.flags === undefined ? [] : ['/flagz']),
       ...(openIdConfig === undefined ? [] : [OPENID_CONFIGURATION_PATH, JWKS_PATH]),
     ];

@@ -23,6 +23,11 @@ export class ControllerManagerMetrics {
     return metrics;
   }
 
+  /** Controllers that run now, by name. */
+  get running(): readonly string[] {
+    return [...this.#running].sort();
+  }
+
   started(controller: string): void {
     this.#running.add(controller);
   }

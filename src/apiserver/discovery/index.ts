@@ -3,7 +3,6 @@
 
 import { createHash } from 'node:crypto';
 import { PROTOBUF_CONTENT_TYPE } from '../../api/codec/protobuf/index.ts';
-import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { negotiate, parseAccept } from '../endpoints/negotiation.ts';
 import { notFound } from '../status-routes.ts';

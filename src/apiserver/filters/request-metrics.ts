@@ -2,8 +2,8 @@
 // authentication or authorization rejects, and paths that nothing serves, would make as many series as clients make up paths.
 
 import type { Clock } from '../../machinery/clock.ts';
-import { counterText, Family, gaugeText, Histogram, histogramsText } from '../../machinery/instruments.ts';
-import type { Counter, Description, Sample } from '../../machinery/instruments.ts';
+import { counterText, Family, gaugeText, histogramsText } from '../../machinery/instruments.ts';
+import type { Counter, Description, Histogram, Sample } from '../../machinery/instruments.ts';
 import type { Filter } from '../request.ts';
 import { EndpointMetrics } from './endpoint-metrics.ts';
 import type { EndpointLabels } from './endpoint-metrics.ts';

@@ -8,7 +8,7 @@ import { systemClock } from '../../machinery/clock.ts';
 import { systemRandom } from '../../machinery/random.ts';
 import { Pki } from '../pki.ts';
 import { type ComponentServer, startComponentServer } from './component-server.ts';
-import { refusalOf } from './delegated-access.ts';
+import { checkAccess } from './delegated-access.ts';
 
 let api: TestServer;
 let server: ComponentServer;
@@ -60,7 +60,7 @@ beforeAll(async () => {
       ],
     },
     metrics: { '/metrics': () => 'answers 42\n' },
-    access: (authorization, path) => refusalOf(component, authorization, path),
+    checkAccess: (authorization, path) => checkAccess(component, authorization, path),
   });
 });
 afterAll(async () => {
@@ -79,7 +79,7 @@ test('health is public, in all its forms', async () => {
     text: '[+]ping ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n',
   });
   expect((await ask('/readyz?exclude=shutdown')).code).toBe(200);
-  expect((await ask('/readyz/shutdown')).code).toBe(401);
+  expect((await ask('/readyz/shutdown')).code).toBe(403);
   expect(await ask('/readyz/shutdown', 'token-of-prometheus')).toMatchObject({
     code: 500,
     text: 'internal server error: process is shutting down\n',
@@ -97,9 +97,15 @@ test.each<[path: string, begin: string]>([
   await ask('/healthz');
   const { code, text } = await ask(path, 'token-of-prometheus');
   expect([code, text.slice(0, begin.length)]).toEqual([200, begin]);
-  expect((await ask(path, 'token-of-joe')).code).toBe(403);
-  expect((await ask(path, 'nonsense')).code).toBe(401);
-  expect((await ask(path)).code).toBe(401);
+  const reasonOf = async (token?: string) => {
+    const refused = await ask(path, token);
+    const { code, message } = JSON.parse(refused.text) as { code: number; message: string };
+    expect([refused.code, refused.type]).toEqual([code, 'application/json']);
+    return `${code} ${message}`;
+  };
+  expect(await reasonOf('token-of-joe')).toBe(`403 forbidden: User "joe" cannot get path "${path}"`);
+  expect(await reasonOf('nonsense')).toBe('401 Unauthorized');
+  expect(await reasonOf()).toBe(`403 forbidden: User "system:anonymous" cannot get path "${path}"`);
 });
 
 test('statusz as an object, and in no form that there is not', async () => {

@@ -15,7 +15,6 @@ import type { Logger } from '../../machinery/log.ts';
 import { TLS_SERVER_OPTIONS } from '../../machinery/serving/index.ts';
 import type { KeyPair } from '../pki.ts';
 import { UserError } from '../user-error.ts';
-import type { Refusal } from './delegated-access.ts';
 
 export interface ComponentServerConfig {
   /** 'kube-scheduler'. */
@@ -35,10 +34,10 @@ export interface ComponentServerConfig {
   /** By path, in the form that Prometheus reads. */
   readonly metrics: Readonly<Record<string, () => string | Promise<string>>>;
   /**
-   * Why a request for the path is rejected, from its header `authorization`; undefined: it is not. Not asked for the health
-   * endpoints themselves, which are public. Rejects if that cannot be found out.
+   * Resolves if a request for the path may be served, by its header `authorization`; rejects with StatusError if not. Not called for
+   * the health endpoints themselves, which are public.
    */
-  access(authorization: string | undefined, path: string): Promise<Refusal | undefined>;
+  checkAccess(authorization: string | undefined, path: string): Promise<void>;
 }
 
 export interface ComponentServer {
@@ -108,10 +107,7 @@ async function answer(served: Served, request: IncomingMessage, response: Server
     return send(response, { code: 405, contentType: TEXT, text: 'method not allowed\n' });
   }
   // Whether the component is healthy is public, why it is not is not.
-  if (!PUBLIC.has(path)) {
-    const refusal = await served.config.access(request.headers.authorization, path);
-    if (refusal !== undefined) return send(response, { code: refusal.code, contentType: TEXT, text: refusal.text });
-  }
+  if (!PUBLIC.has(path)) await served.config.checkAccess(request.headers.authorization, path);
   send(response, (await respond(served, path, target.searchParams, request.headers.accept)) ?? NOT_FOUND);
 }
 

@@ -13,7 +13,7 @@ import { KUBERNETES_VERSION } from '../version.ts';
 import { type KeyPair, Pki } from '../pki.ts';
 import { UserError } from '../user-error.ts';
 import { startComponentServer } from './component-server.ts';
-import { refusalOf } from './delegated-access.ts';
+import { checkAccess } from './delegated-access.ts';
 import { leading, type LeaderElectionSettings } from './leading.ts';
 import { clientFor, readFlagFile, readKubeconfig, supervised, type RoleConfig, type RunningRole } from './role.ts';
 
@@ -100,7 +100,7 @@ export async function startControlRole(config: ControlRoleConfig, work: Work): P
       '/metrics': async () => componentMetricsText(await metricsText(component, () => leads, work.metrics), version),
       ...work.otherMetrics,
     },
-    access: (authorization, path) => refusalOf(client, authorization, path),
+    checkAccess: (authorization, path) => checkAccess(client, authorization, path),
   });
   const running = supervised(component, (signal) =>
     leading(

@@ -9,6 +9,7 @@ import {
 } from '../../controllers/index.ts';
 import type { ControllerName, ControllerNeeds } from '../../controllers/index.ts';
 import { pingCheck } from '../../apiserver/health.ts';
+import type { HealthCheck } from '../../apiserver/health.ts';
 import { parseServiceRanges } from '../network-ranges.ts';
 import { UserError } from '../user-error.ts';
 import { startControlRole, type ControlRoleConfig, type RunningControlRole } from './control-role.ts';
@@ -62,7 +63,7 @@ export async function startControllerManagerRole(config: ControllerManagerRoleCo
       metrics: () => metrics.text(),
       // Upstream has /healthz alone; the others are for probes that ask every component alike.
       health: ({ leaderElection }) => ({
-        '/healthz': () => (leaderElection.length === 0 ? [pingCheck] : leaderElection),
+        '/healthz': () => [...leaderElection, ...runningChecks(metrics)],
         '/livez': () => [pingCheck],
         '/readyz': () => [pingCheck],
       }),
@@ -87,6 +88,12 @@ export async function startControllerManagerRole(config: ControllerManagerRoleCo
       },
     },
   );
+}
+
+/** Each controller that runs is a check that passes, as upstream lists them; without any, whether the process answers. */
+function runningChecks(metrics: ControllerManagerMetrics): readonly HealthCheck[] {
+  const { running } = metrics;
+  return running.length === 0 ? [pingCheck] : running.map((name) => ({ name, check: () => undefined }));
 }
 
 function readSigning({

@@ -1,31 +1,40 @@
-// Who may ask a role for more than its health: the API server is asked who shows a token, and whether he may.
+// Who may ask a role for more than its health: the API server is asked whose a token is, and whether that user may.
 
 import { tokenReviews } from '../../api/authentication/v1/index.ts';
 import { subjectAccessReviews } from '../../api/authorization/v1/index.ts';
 import type { Client } from '../../client/client.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
 
-/** What the asker is told, if not what he asked for. */
-export interface Refusal {
-  readonly code: 401 | 403;
-  readonly text: string;
+interface Asker {
+  readonly username?: string;
+  readonly uid?: string;
+  readonly groups?: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-const UNKNOWN: Refusal = { code: 401, text: 'Unauthorized\n' };
+/** As upstream, a request without a token is not refused: roles say what it may do, which is nothing unless somebody has bound one. */
+const ANONYMOUS: Asker = { username: 'system:anonymous', groups: ['system:unauthenticated'] };
 
 /**
- * undefined: he may get the path. `client`: of somebody who may review tokens and access. `authorization`: the header. Rejects if
- * the API server cannot be asked.
+ * Resolves if the asker may get the path; rejects with StatusError (401, 403) otherwise, and with other errors if the API server
+ * cannot be asked. `client`: of a user who may review tokens and access. `authorization`: the header of that name.
  */
-export async function refusalOf(client: Client, authorization: string | undefined, path: string): Promise<Refusal | undefined> {
-  const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
-  if (token === undefined) return UNKNOWN;
-  const { status } = await client.resource(tokenReviews).create({ metadata: {}, spec: { token } });
-  if (status.authenticated !== true || status.user === undefined) return UNKNOWN;
-  const { username = '', groups = [], uid, extra } = status.user;
+export async function checkAccess(client: Client, authorization: string | undefined, path: string): Promise<void> {
+  const { username = '', groups = [], uid, extra } = await askerOf(client, authorization);
   const review = await client.resource(subjectAccessReviews).create({
     metadata: {},
     spec: { user: username, groups: [...groups], uid, extra, nonResourceAttributes: { path, verb: 'get' } },
   });
-  if (review.status.allowed) return undefined;
-  return { code: 403, text: `Forbidden: user ${JSON.stringify(username)} cannot get path ${JSON.stringify(path)}\n` };
+  if (review.status.allowed) return;
+  const why = `User ${JSON.stringify(username)} cannot get path ${JSON.stringify(path)}`;
+  throw apierrors.forbidden({ group: '', resource: '' }, '', why);
+}
+
+async function askerOf(client: Client, authorization: string | undefined): Promise<Asker> {
+  if (authorization === undefined) return ANONYMOUS;
+  const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1];
+  if (token === undefined) throw apierrors.unauthorized('Unauthorized');
+  const { status } = await client.resource(tokenReviews).create({ metadata: {}, spec: { token } });
+  if (status.authenticated !== true || status.user === undefined) throw apierrors.unauthorized('Unauthorized');
+  return status.user;
 }

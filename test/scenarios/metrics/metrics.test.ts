@@ -173,7 +173,7 @@ async function clusterMetrics(): Promise<void> {
     await clock.advance('15m');
     read(await client.transport.text({ method: 'GET', path: '/metrics' }));
     const { items } = await client.resource(pods).list();
-    read(podResourcesText(items as readonly Pod[]));
+    read(podResourcesText(items));
   } finally {
     await cluster.stop();
   }
