@@ -13,6 +13,11 @@ import type { StreamTransport } from './stream.ts';
 
 /** How long the other side has to hang up after we did. */
 const LINGER_MS = 5_000;
+/**
+ * Replies (to pings, to new streams) that the other side has not read. More means that it asks without reading; the connection fails, or
+ * its memory would grow without bound.
+ */
+const MAX_UNSENT_REPLY_BYTES = 256 * 1024;
 
 export interface SpdyConnectionConfig {
   /** The stream beneath; the connection owns it from now on. */
@@ -54,6 +59,7 @@ export class SpdyConnection {
   #goneAway = false;
   #over = false;
   #error: Error | undefined;
+  #unsentReplyBytes = 0;
   #lastActivity: number;
   #idleTimer: Timer | undefined;
 
@@ -168,7 +174,7 @@ export class SpdyConnection {
         return;
       }
       case 'ping':
-        if (frame.id % 2 !== this.#parity) this.#send(frame);
+        if (frame.id % 2 !== this.#parity) this.#reply(frame);
         else {
           this.#pings.get(frame.id)?.();
           this.#pings.delete(frame.id);
@@ -200,13 +206,13 @@ export class SpdyConnection {
     }
     this.#lastAccepted = streamId;
     if (this.#goneAway || this.#onStream === undefined || this.#streams.size >= this.#maxStreams) {
-      this.#send({ type: 'rstStream', streamId, status: rstStatus.refusedStream });
+      this.#reply({ type: 'rstStream', streamId, status: rstStatus.refusedStream });
       return;
     }
     const stream = new SpdyStream(streamId, headers, this.#transport);
     this.#streams.set(streamId, stream);
     // Before anything else: the other side drops data of a stream that it has no reply for.
-    this.#send({ type: 'synReply', streamId, headers: {}, fin: false });
+    this.#reply({ type: 'synReply', streamId, headers: {}, fin: false });
     if (fin) stream.receive(Buffer.alloc(0), true);
     this.#onStream(stream);
   }
@@ -215,6 +221,16 @@ export class SpdyConnection {
     if (this.#over) return;
     this.#lastActivity = this.#clock.monotonic();
     this.#socket.write(this.#encoder.encode(frame));
+  }
+
+  /** Sends a frame that the other side has asked for. Throws SpdyProtocolError if it does not read its replies. */
+  #reply(frame: ControlFrame): void {
+    if (this.#over) return;
+    this.#lastActivity = this.#clock.monotonic();
+    const bytes = this.#encoder.encode(frame);
+    this.#unsentReplyBytes += bytes.length;
+    if (this.#unsentReplyBytes > MAX_UNSENT_REPLY_BYTES) throw new SpdyProtocolError('the other side does not read its replies');
+    this.#socket.write(bytes, () => (this.#unsentReplyBytes -= bytes.length));
   }
 
   #sendData(streamId: number, data: Buffer | undefined, fin: boolean, done: (err?: Error | null) => void): void {

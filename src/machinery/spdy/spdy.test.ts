@@ -329,3 +329,33 @@ describe('connection', () => {
     connection.close();
   });
 });
+
+test('a peer that sends pings and does not read the replies loses its connection', async () => {
+  const [near, far] = duplexPair();
+  const connection = new SpdyConnection({ socket: near, side: 'server', clock: new VirtualClock() });
+  far.on('error', () => undefined);
+  const encoder = new FrameEncoder();
+  const pings = Buffer.concat(Array.from({ length: 1000 }, () => encoder.encode({ type: 'ping', id: 1 })));
+  let sent = 0;
+  while (!near.destroyed && sent < 8 * 1024 * 1024) {
+    sent += pings.length;
+    await new Promise((resolve) => far.write(pings, resolve));
+  }
+  expect(near.destroyed).toBe(true);
+  expect(connection.error).toBeInstanceOf(SpdyProtocolError);
+  expect(sent).toBeLessThan(1024 * 1024);
+});
+
+test('a peer that reads gets a reply to each of its pings', async () => {
+  const [near, far] = duplexPair();
+  const connection = new SpdyConnection({ socket: near, side: 'server', clock: new VirtualClock() });
+  const encoder = new FrameEncoder();
+  let received = 0;
+  far.on('data', (chunk: Buffer) => (received += chunk.length));
+  const ping = encoder.encode({ type: 'ping', id: 1 });
+  const pings = Buffer.concat(Array.from({ length: 1000 }, () => ping));
+  for (let round = 0; round < 100; round++) await new Promise((resolve) => far.write(pings, resolve));
+  while (received < 100 * pings.length) await once(far, 'data');
+  expect(connection.error).toBeUndefined();
+  connection.close();
+});
