@@ -1,10 +1,11 @@
 // Requests to pods and services through the API server.
 
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { duplexPair } from 'node:stream';
+import { duplexPair, Readable } from 'node:stream';
 import type { Duplex } from 'node:stream';
-import { gzipSync } from 'node:zlib';
+import { createGzip, gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import type { KubeObject } from '../../client/client.ts';
@@ -18,7 +19,8 @@ import type { ApiResponse } from '../request.ts';
 import type { Location } from './locate.ts';
 import { splitTarget } from './locate.ts';
 import { podProxySubresource, serviceProxySubresource } from './proxy.ts';
-import { rewriteHtml, rewriteLocation } from './rewrite.ts';
+import { HtmlLinks } from './html-links.ts';
+import { rewriteLocation } from './rewrite.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 const PREFIX = `${PODS}/web/proxy`;
@@ -32,6 +34,8 @@ const dial = (location: Location): Promise<Duplex> => {
   dialed.push(location);
   if (location.port === 9) return Promise.reject(new Error('connect ECONNREFUSED'));
   const [near, far] = duplexPair();
+  // As the other end of a socket would see it.
+  near.once('close', () => far.destroy());
   backend.emit('connection', far);
   return Promise.resolve(near);
 };
@@ -66,6 +70,13 @@ const OBJECTS: Readonly<Record<string, object>> = {
   'pods/portless': pod('portless', '10.0.0.7', []),
   'pods/new': pod('new', ''),
   'pods/local': pod('local', '127.0.0.1'),
+  'pods/long': pod('long', '0:0:0:0:0:0:0:1'),
+  'pods/zeros': pod('zeros', '::0001'),
+  'pods/mapped': pod('mapped', '::ffff:127.0.0.1'),
+  'pods/hex': pod('hex', '::ffff:7f00:1'),
+  'pods/compatible': pod('compatible', '::127.0.0.1'),
+  'pods/nat64': pod('nat64', '64:ff9b::7f00:1'),
+  'pods/everyone': pod('everyone', 'FF02::1'),
   'pods/link': pod('link', '169.254.169.254'),
   'services/web': service,
   'endpoints/web': endpoints,
@@ -104,11 +115,15 @@ function request(resource: 'pods' | 'services', name: string, path: string, raw:
   return connect(state, name, '');
 }
 
-async function textOf({ body }: ApiResponse): Promise<string> {
+async function textOf(response: ApiResponse): Promise<string> {
+  return (await bytesOf(response)).toString();
+}
+
+async function bytesOf({ body }: ApiResponse): Promise<Buffer> {
   if (body.kind !== 'stream') throw new Error(body.kind);
   const chunks: Uint8Array[] = [];
   for await (const chunk of body.stream) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
+  return Buffer.concat(chunks);
 }
 
 beforeEach(() => {
@@ -158,6 +173,13 @@ describe('what is asked for', () => {
     ['new', 400, 'address not allowed'],
     ['local', 400, 'address not allowed'],
     ['link', 400, 'address not allowed'],
+    ['long', 400, 'address not allowed'],
+    ['zeros', 400, 'address not allowed'],
+    ['mapped', 400, 'address not allowed'],
+    ['hex', 400, 'address not allowed'],
+    ['compatible', 400, 'address not allowed'],
+    ['nat64', 400, 'address not allowed'],
+    ['everyone', 400, 'address not allowed'],
     ['web:9', 503, 'error trying to reach service: connect ECONNREFUSED'],
   ])('of the pod %s is refused', async (id, code, message) => {
     await expect(request('pods', id, '/')).rejects.toMatchObject({ message, status: { code } });
@@ -224,8 +246,8 @@ describe('what goes through', () => {
       response.end(gzipSync('<a href="/näxt">ä</a>'));
     };
     const page = await request('pods', 'web', '/x');
-    expect(page.headers).not.toHaveProperty('content-encoding');
-    expect(await textOf(page)).toBe(`<a href="${PREFIX}/näxt">ä</a>`);
+    expect(page.headers).toMatchObject({ 'content-encoding': 'gzip' });
+    expect(gunzipSync(await bytesOf(page)).toString()).toBe(`<a href="${PREFIX}/näxt">ä</a>`);
   });
 });
 
@@ -248,11 +270,95 @@ test.each([
   expect(rewriteLocation(location, place)).toBe(expected);
 });
 
-test('only the links of a page are changed', () => {
-  const page = `<p title="/a">/a</p><A HREF='/a' class="/a"><img src=/b alt="x > y"><script>if (a < b) "/c"</script><form action="http://10.0.0.7:8080/d">`;
-  expect(rewriteHtml(page, place)).toBe(
-    `<p title="/a">/a</p><A HREF='${PREFIX}/a' class="/a"><img src="${PREFIX}/b" alt="x > y"><script>if (a < b) "/c"</script><form action="https://api:6443${PREFIX}/d">`,
+/** Rewrites a page that comes in pieces of `size` characters. */
+function rewritten(page: string, size = page.length): string {
+  const links = new HtmlLinks((link) => rewriteLocation(link, place));
+  let out = '';
+  for (let at = 0; at < page.length; at += size) out += links.push(page.slice(at, at + size));
+  return out + links.end();
+}
+
+describe('the links of a page', () => {
+  test.each([
+    [`<p title="/a">/a</p>`, undefined],
+    [`<A HREF='/a' class="/a">`, `<A HREF='${PREFIX}/a' class="/a">`],
+    [`<img src=/b alt="x > y">`, `<img src="${PREFIX}/b" alt="x > y">`],
+    [`<img alt='a="b' src = "/b"/>`, `<img alt='a="b' src = "${PREFIX}/b"/>`],
+    [
+      '<script src="/s">if (a < b) "<a href=\'/c\'>"</script><a href=/c>',
+      `<script src="${PREFIX}/s">if (a < b) "<a href='/c'>"</script><a href="${PREFIX}/c">`,
+    ],
+    ['<form action="http://10.0.0.7:8080/d">', `<form action="https://api:6443${PREFIX}/d">`],
+    ['<!-- <a href="/x"> - -- --><a href="/y">', `<!-- <a href="/x"> - -- --><a href="${PREFIX}/y">`],
+    ['<!DOCTYPE html><html manifest="/m">', `<!DOCTYPE html><html manifest="${PREFIX}/m">`],
+    ['<title><a href="/x"></title><a href="/x">', `<title><a href="/x"></title><a href="${PREFIX}/x">`],
+    ['</a href="/x">', undefined],
+    ['a < b <<a href="/x">', `a < b <<a href="${PREFIX}/x">`],
+    ['<a href="/never closed', undefined],
+    ['<a href', undefined],
+    ['<a data-x href="/x"disabled>', `<a data-x href="${PREFIX}/x"disabled>`],
+  ])('%s', (page, expected = page) => {
+    expect(rewritten(page)).toBe(expected);
+    expect(rewritten(page, 1)).toBe(expected);
+    expect(rewritten(page, 7)).toBe(expected);
+  });
+
+  test('in tags that are too long stay as they are', () => {
+    const x = 'x'.repeat(100_000);
+    for (const [page, expected] of [
+      [`<a title="${x}" href="/x">b<a href="/x">`, `<a title="${x}" href="/x">b<a href="${PREFIX}/x">`],
+      [`<a href=${x} class='y'>`, `<a href=${x} class='y'>`],
+      [`<a ${'b '.repeat(70_000)} href='/y'><q cite=/y>`, `<a ${'b '.repeat(70_000)} href='/y'><q cite="${PREFIX}/y">`],
+    ] as const) {
+      for (const size of [page.length, 1, 4096]) expect(rewritten(page, size) === expected).toBe(true);
+    }
+  });
+
+  test.each(['<a ', '<a href=', '<a href="/', '<', '<!--', '</', "<a b='", '<script>', '<a href=/ ', '&lt;<'])(
+    'of megabytes of %s take time and memory in proportion',
+    (part) => {
+      const time = (length: number): number => {
+        const page = part.repeat(length / part.length);
+        const links = new HtmlLinks((link) => rewriteLocation(link, place));
+        const began = performance.now();
+        for (let at = 0; at < page.length; at += 65_536) links.push(page.slice(at, at + 65_536));
+        links.end();
+        return performance.now() - began;
+      };
+      time(100_000);
+      const [small, large] = [time(250_000), time(4_000_000)];
+      // 16 times as long: a quadratic tokenizer would take 256 times as long.
+      expect(large).toBeLessThan(Math.max(small, 10) * 100);
+    },
   );
+
+  test('of an endless page, and of one that is compressed a thousandfold, are rewritten as they pass', async () => {
+    for (const bomb of [false, true]) {
+      const chunk = Buffer.alloc(65_536, '<a href="/x">');
+      let produced = 0;
+      const endless = new Readable({
+        read() {
+          produced += chunk.length;
+          this.push(chunk);
+        },
+      });
+      answer = (_message, response) => {
+        response.writeHead(200, { 'content-type': 'text/html', ...(bomb && { 'content-encoding': 'gzip' }) });
+        (bomb ? endless.pipe(createGzip()) : endless).pipe(response);
+        response.on('close', () => endless.destroy());
+      };
+      const { body } = await request('pods', 'web', '/x');
+      if (body.kind !== 'stream') throw new Error(body.kind);
+      let read = 0;
+      for await (const piece of body.stream) {
+        read += piece.length;
+        if (read > (bomb ? 20_000 : 20_000_000)) break;
+      }
+      // The client has left: nothing is produced any more.
+      if (!endless.destroyed) await once(endless, 'close');
+      expect(produced).toBeLessThan(100_000_000);
+    }
+  });
 });
 
 test('the server serves both', async () => {

@@ -52,7 +52,7 @@ export class EndpointProxy {
     }
     const backend = hostAndPort(location);
     const place: ProxiedPlace = { scheme: 'https', host: hostOf(request) ?? backend, backend, prefix };
-    return rewriteResponse(await relay.forward(request, target), place);
+    return rewriteResponse(await relay.forward(request, target), place, request.method);
   }
 }
 

@@ -1,10 +1,12 @@
-// A page that comes through a proxy stands below a longer path than its server thinks. Redirects and the links of HTML pages
-// that go to the same server are given that path too, so that who follows them stays behind the proxy.
+// A page that comes through a proxy is below a longer path than its server knows. Redirects and links of HTML pages that lead to the same
+// server get that path, too, so that a client that follows them stays behind the proxy.
 
-import { Readable } from 'node:stream';
-import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
+import { pipeline, Readable, Transform } from 'node:stream';
+import type { Duplex } from 'node:stream';
+import { createDeflate, createGunzip, createGzip, createInflate } from 'node:zlib';
 
 import type { ApiResponse } from '../request.ts';
+import { HtmlLinks } from './html-links.ts';
 
 export interface ProxiedPlace {
   /** How the client reaches the server, 'https'. */
@@ -17,39 +19,7 @@ export interface ProxiedPlace {
   readonly prefix: string;
 }
 
-/** Of these elements, these attributes are links. */
-const LINKS: Readonly<Record<string, readonly string[]>> = {
-  a: ['href'],
-  applet: ['codebase'],
-  area: ['href'],
-  audio: ['src'],
-  base: ['href'],
-  blockquote: ['cite'],
-  body: ['background'],
-  button: ['formaction'],
-  command: ['icon'],
-  del: ['cite'],
-  embed: ['src'],
-  form: ['action'],
-  frame: ['longdesc', 'src'],
-  head: ['profile'],
-  html: ['manifest'],
-  iframe: ['longdesc', 'src'],
-  img: ['longdesc', 'src', 'usemap'],
-  input: ['src', 'usemap', 'formaction'],
-  ins: ['cite'],
-  link: ['href'],
-  object: ['classid', 'codebase', 'data', 'usemap'],
-  q: ['cite'],
-  script: ['src'],
-  source: ['src'],
-  video: ['poster', 'src'],
-};
-
-const TAG = /<([a-zA-Z]+)(\s(?:"[^"]*"|'[^']*'|[^'">])*)>/g;
-const ATTRIBUTE = /(\s)([a-zA-Z]+)(\s*=\s*)(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/g;
-
-/** As the client has to be told it. What goes to another server, or from where it stands, stays as it is. */
+/** Returns the link for the client. Links to another server, and relative ones, stay as they are. */
 export function rewriteLocation(location: string, place: ProxiedPlace): string {
   const match = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(.*)$/s.exec(location);
   const [, scheme, authority = '', path = '', rest = ''] = match ?? [];
@@ -60,49 +30,51 @@ export function rewriteLocation(location: string, place: ProxiedPlace): string {
   return `${origin}${below}${rest}`;
 }
 
-export function rewriteHtml(html: string, place: ProxiedPlace): string {
-  return html.replace(TAG, (tag: string, element: string, attributes: string) => {
-    const links = LINKS[element.toLowerCase()];
-    if (links === undefined) return tag;
-    const rewritten = attributes.replace(
-      ATTRIBUTE,
-      (whole: string, space: string, name: string, equals: string, double?: string, single?: string, bare?: string) => {
-        if (!links.includes(name.toLowerCase())) return whole;
-        const link = rewriteLocation(double ?? single ?? bare ?? '', place);
-        const mark = single === undefined ? '"' : "'";
-        return `${space}${name}${equals}${mark}${link}${mark}`;
-      },
-    );
-    return `<${element}${rewritten}>`;
+/** Returns a stream that rewrites the links of the page that is written to it. */
+export function rewriteHtml(place: ProxiedPlace): Transform {
+  const links = new HtmlLinks((link) => rewriteLocation(link, place));
+  return new Transform({
+    // Latin 1 keeps every byte; tags are ASCII in all encodings of pages.
+    transform: (chunk: Buffer, _encoding, callback) =>
+      callback(null, Buffer.from(links.push(chunk.toString('latin1')), 'latin1')),
+    flush: (callback) => callback(null, Buffer.from(links.end(), 'latin1')),
   });
 }
 
 const CORS = /^access-control-allow-(credentials|headers|methods|origin)$/;
 
-/** Who may read what is behind the proxy is not for what is behind it to say. */
-export async function rewriteResponse(response: ApiResponse, place: ProxiedPlace): Promise<ApiResponse> {
+/**
+ * Returns the response with its redirect, or the links of its page, leading back through the proxy. A page is rewritten while it passes,
+ * with back-pressure; one that is compressed is compressed again, as upstream does. CORS headers are left out: the backend does not decide
+ * which origins may read what the API server serves.
+ */
+export function rewriteResponse(response: ApiResponse, place: ProxiedPlace, method: string): ApiResponse {
   const headers = Object.fromEntries(Object.entries(response.headers ?? {}).filter(([name]) => !CORS.test(name)));
   const { location } = headers;
-  const { body } = response;
+  const { body, code } = response;
   if (location !== undefined) headers['location'] = rewriteLocation(location, place);
-  else if (body.kind === 'stream' && body.contentType.split(';')[0]?.trim() === 'text/html') {
-    const decode = DECODERS[headers['content-encoding'] ?? 'identity'];
-    if (decode !== undefined) {
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of body.stream) chunks.push(chunk);
-      delete headers['content-encoding'];
-      // Latin 1 keeps every byte; what is looked for is ASCII in all encodings of pages.
-      const page = Buffer.from(rewriteHtml(decode(Buffer.concat(chunks)).toString('latin1'), place), 'latin1');
-      return { ...response, headers, body: { ...body, stream: Readable.from([page]) } };
-    }
+  else if (body.kind === 'stream' && isPage(body.contentType) && mayHaveBody(method, code)) {
+    const coding = CODINGS[headers['content-encoding'] ?? ''];
+    // A page in another coding passes as it is.
+    if (coding !== undefined) return { ...response, headers, body: { ...body, stream: through(body.stream, coding(place)) } };
   }
   return { ...response, headers };
 }
 
-/** Of bodies, by their content encoding; pages in any other are passed on as they are. */
-const DECODERS: Readonly<Record<string, (body: Buffer) => Buffer>> = {
-  identity: (body) => body,
-  gzip: (body) => (body.length === 0 ? body : gunzipSync(body)),
-  deflate: (body) => (body.length === 0 ? body : inflateSync(body)),
-  br: (body) => (body.length === 0 ? body : brotliDecompressSync(body)),
+const isPage = (contentType: string): boolean => contentType.split(';')[0]?.trim().toLowerCase() === 'text/html';
+
+const mayHaveBody = (method: string, code: number): boolean => method !== 'HEAD' && code !== 204 && code !== 304;
+
+/** Joins streams. The result is destroyed with the first of them that fails; to destroy the result destroys all of them. */
+function through(source: AsyncIterable<Uint8Array>, transforms: readonly Duplex[]): Readable {
+  const first = source instanceof Readable ? source : Readable.from(source, { objectMode: false });
+  return pipeline([first, ...transforms], () => undefined) as unknown as Readable;
+}
+
+/** What rewrites a page, by its content encoding. Compression is as fast as it gets: the page is compressed for the way only. */
+const CODINGS: Readonly<Record<string, ((place: ProxiedPlace) => Duplex[]) | undefined>> = {
+  '': (place) => [rewriteHtml(place)],
+  identity: (place) => [rewriteHtml(place)],
+  gzip: (place) => [createGunzip(), rewriteHtml(place), createGzip({ level: 1 })],
+  deflate: (place) => [createInflate(), rewriteHtml(place), createDeflate({ level: 1 })],
 };
