@@ -53,7 +53,7 @@ export class CollectedMessage extends IncomingMessage {
   stream(): Readable {
     const body = new Readable({
       // Node's parser stopped the connection when the stream was full.
-      read: () => void this._read(0),
+      read: () => this._read(0),
       destroy: (error, callback) => {
         this.#stream = undefined;
         if (!this.#ended) this.#drop();
