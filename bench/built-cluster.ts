@@ -48,6 +48,7 @@ export class BuiltCluster {
     if (!existsSync(PROGRAM)) throw new Error('there is no dist/cox.js: run `npm run build` first');
     const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'coxswain-bench-'));
     const began = systemClock.monotonic();
+    // A later flag overrides an earlier one.
     const args = ['up', '--quiet', '--secure-port', '0', '--data-dir', dataDir, ...options.flags];
     const child = spawn(process.execPath, [...NODE_FLAGS, ...(options.nodeFlags ?? []), PROGRAM, ...args], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -64,7 +65,7 @@ export class BuiltCluster {
     this.pid = child.pid as number;
     this.wallMs = wallMs;
     this.readyMs = readyMs;
-    this.target = readKubeconfig(join(dataDir, 'kubeconfig'));
+    this.target = readKubeconfig(dataDir);
   }
 
   /** Resolves when the process has ended. */
@@ -101,7 +102,9 @@ interface Kubeconfig {
   }[];
 }
 
-function readKubeconfig(path: string): Target {
+/** The target that the kubeconfig in a data directory names. */
+export function readKubeconfig(dataDir: string): Target {
+  const path = join(dataDir, 'kubeconfig');
   const { clusters, users } = parseYaml(readFileSync(path, 'utf8')) as Kubeconfig;
   const [cluster] = clusters;
   const [user] = users;

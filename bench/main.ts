@@ -11,6 +11,9 @@ interface Options {
   readonly endToEnd: boolean;
   readonly continue: boolean;
   readonly scale: string;
+  readonly nodes: string;
+  readonly pods: string;
+  readonly dataDir?: string;
   readonly nodeFlag: string[];
 }
 
@@ -23,9 +26,12 @@ const program = new Command('npm run bench --')
   .option('--end-to-end', 'through `cox up` (scheduler)', false)
   .option('--continue', 'go on where it was interrupted (scheduler)', false)
   .option('--scale <number>', 'of the numbers of nodes and pods (scheduler)', '1')
+  .option('--nodes <number>', 'simulated nodes (restart)', '1000')
+  .option('--pods <number>', 'pods (restart)', '20000')
+  .option('--data-dir <dir>', 'fill this directory and keep it, for the next run to start from (restart)')
   .option(
     '--node-flag <flag>',
-    "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, scheduler)",
+    "of Node, to the cluster's process, as often as need be (load, replicaset, deployments, scheduler, restart)",
     collect,
     [],
   );
@@ -38,7 +44,10 @@ const OPTION_OF: Readonly<Record<keyof Options, readonly string[]>> = {
   endToEnd: ['scheduler'],
   continue: ['scheduler'],
   scale: ['scheduler'],
-  nodeFlag: ['load', 'replicaset', 'deployments', 'scheduler'],
+  nodes: ['restart'],
+  pods: ['restart'],
+  dataDir: ['restart'],
+  nodeFlag: ['load', 'replicaset', 'deployments', 'scheduler', 'restart'],
 };
 
 function collect(flag: string, flags: string[]): string[] {
@@ -93,6 +102,16 @@ const benchmarks: Readonly<Record<string, () => Promise<void>>> = {
       endToEnd: options.endToEnd,
       goOn: options.continue,
       scale: Number(options.scale),
+      nodeFlags: options.nodeFlag,
+    });
+  },
+  async restart() {
+    const { restart } = await import('./restart/bench.ts');
+    await restart({
+      nodes: Number(options.nodes),
+      pods: Number(options.pods),
+      rounds: Number(process.env.ROUNDS ?? 1),
+      dataDir: options.dataDir,
       nodeFlags: options.nodeFlag,
     });
   },

@@ -12,6 +12,13 @@ export function residentMB(pid: number): number {
   return (kib * 1024) / 1e6;
 }
 
+/** The most memory that was resident so far, in MB (10^6 bytes). NaN where there is no /proc. */
+export function peakResidentMB(pid: number): number {
+  const status = `/proc/${pid}/status`;
+  if (!existsSync(status)) return Number.NaN;
+  return (Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(status, 'utf8'))?.[1]) * 1024) / 1e6;
+}
+
 /** Processor time used so far, of all threads, in ms; good to 10 ms. NaN where there is no /proc. */
 export function cpuMs(pid: number): number {
   const path = `/proc/${pid}/stat`;

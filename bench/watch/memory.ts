@@ -54,6 +54,7 @@ async function cached(): Promise<Storage> {
   const far: Storage = {
     get: (key, options) => memory.get(key, options),
     list: async () => ({ items: listed(), revision, remaining: 0 }),
+    addIndex: (...args) => memory.addIndex(...args),
     count: async () => PODS,
     create: (...args) => memory.create(...args),
     guaranteedUpdate: (...args) => memory.guaranteedUpdate(...args),

@@ -5,6 +5,8 @@ import type { GroupVersionKind } from './descriptor.ts';
 interface FieldLabels {
   readonly gvk: GroupVersionKind;
   readonly labels: readonly string[];
+  /** Those of the labels by which objects are indexed: lists and watches of one value do not look at the objects of others. */
+  readonly indexed?: readonly string[];
   /** Old names. */
   readonly renamed?: Readonly<Record<string, string>>;
 }
@@ -27,6 +29,8 @@ export const fieldLabels: readonly FieldLabels[] = [
       'status.podIPs',
       'status.nominatedNodeName',
     ],
+    // One kubelet for each node follows the pods of that node.
+    indexed: ['spec.nodeName'],
     renamed: { 'spec.host': 'spec.nodeName' },
   },
   { gvk: { group: 'resource.k8s.io', version: 'v1', kind: 'ResourceSlice' }, labels: ['spec.nodeName', 'spec.driver'] },
@@ -70,6 +74,11 @@ export const fieldLabels: readonly FieldLabels[] = [
   { gvk: { group: 'batch', version: 'v1', kind: 'Job' }, labels: ['status.successful'] },
   { gvk: { group: 'certificates.k8s.io', version: 'v1', kind: 'CertificateSigningRequest' }, labels: ['spec.signerName'] },
 ];
+
+/** The labels by which objects of the kind are indexed, beside metadata.name and metadata.namespace. */
+export function indexedFieldLabels({ group, kind }: { readonly group: string; readonly kind: string }): readonly string[] {
+  return fieldLabels.find(({ gvk }) => gvk.group === group && gvk.kind === kind)?.indexed ?? [];
+}
 
 /** The label that a selector means, or undefined. */
 export function resolveFieldLabel(known: FieldLabels, label: string): string | undefined {

@@ -77,7 +77,7 @@ function command(build: Build | undefined): Command {
       'CRI socket of a runtime that is already there, such as unix:///run/containerd/containerd.sock',
     )
     .option('--nodes <count>', 'number of nodes; those after the first are simulated', nodeCount, 1)
-    .option('--pod-cidr <cidr>', 'addresses of pods', '10.244.0.0/16')
+    .option('--pod-cidr <cidr>', 'addresses of pods (default: 10.244.0.0/16, wider for more than 256 nodes)')
     .option(
       '--service-cidr <cidrs>',
       'cluster addresses of services: one range, or one of each family with a comma between them',

@@ -29,7 +29,7 @@ export interface UpOptions {
   readonly runtime: RuntimeChoice;
   readonly containerRuntimeEndpoint?: string;
   readonly nodes: number;
-  readonly podCidr: string;
+  readonly podCidr?: string;
   readonly serviceCidr: string;
   readonly runtimeConfig?: Readonly<Record<string, string>>;
   readonly controllers?: readonly string[];

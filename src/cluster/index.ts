@@ -23,7 +23,7 @@ import { createMemoryStorage } from '../storage/memory/index.ts';
 import { ADMIN_USER, Cluster } from './cluster.ts';
 import type { ClusterNode } from './components.ts';
 import { kubeconfigFor } from './kubeconfig.ts';
-import { nodeRange, parseRange } from './network-ranges.ts';
+import { defaultPodRange, nodeRange, parseRange } from './network-ranges.ts';
 import { Pki } from './pki.ts';
 
 /** For plugins of the scheduler. */
@@ -40,7 +40,7 @@ export interface StartClusterOptions {
   readonly seed?: string | number;
   /** Opens the API server's port on 127.0.0.1 (0: any that is free), for kubectl and other clients. Default: none. */
   readonly port?: number;
-  /** Default: '10.244.0.0/16'. */
+  /** Default: '10.244.0.0/16', or a wider range for more than 256 nodes. */
   readonly podCidr?: string;
   /** One range, or one of each family with a comma between them. Default: '10.96.0.0/16'. */
   readonly serviceCidr?: string;
@@ -91,12 +91,12 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
   const seed = options.seed ?? (virtual ? 'coxswain' : undefined);
   const random = seed === undefined ? systemRandom : new SeededRandom(seed);
   const logger = options.logger ?? silentLogger;
-  const podCidr = options.podCidr ?? '10.244.0.0/16';
   const serviceCidr = options.serviceCidr ?? '10.96.0.0/16';
   // Made when a container writes its first line; its name is nobody else's, whatever the seed.
   const logsDir = join(tmpdir(), `coxswain-${process.pid}-${systemRandom.nameSuffix(10)}`);
-  const podRange = parseRange('podCidr', podCidr, 28);
-  const nodes = Array.from({ length: options.nodes ?? 1 }, (_, index): ClusterNode => {
+  const nodeCount = options.nodes ?? 1;
+  const podRange = options.podCidr === undefined ? defaultPodRange(nodeCount) : parseRange('podCidr', options.podCidr, 28);
+  const nodes = Array.from({ length: nodeCount }, (_, index): ClusterNode => {
     const name = `node-${index + 1}`;
     const nodeCidr = nodeRange(podRange, index);
     return {
@@ -121,7 +121,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<E
     storage: createMemoryStorage({ clock, logger }),
     ...(pki !== undefined && { pki, listen: { bindAddress: '127.0.0.1', port: options.port as number } }),
     nodes,
-    podCidr,
+    podCidr: podRange.cidr,
     serviceCidr,
     schedulerConfiguration: options.schedulerConfiguration,
     ...(options.runtimeConfig !== undefined && { runtimeConfig: options.runtimeConfig }),

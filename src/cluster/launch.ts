@@ -15,7 +15,7 @@ import type { ClusterNode } from './components.ts';
 import { claimDataDir, dataDirLayout, type DataDirLayout } from './data-dir.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
-import { checkApart, nodeRange, parseRange, parseServiceRanges, type Range } from './network-ranges.ts';
+import { checkApart, defaultPodRange, nodeRange, parseRange, parseServiceRanges, type Range } from './network-ranges.ts';
 import { Pki } from './pki.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
@@ -43,7 +43,8 @@ export interface LaunchConfig {
   readonly containerRuntimeEndpoint?: string;
   /** The first runs on the runtime chosen, the others are simulated. */
   readonly nodes: number;
-  readonly podCidr: string;
+  /** Default: see defaultPodRange. */
+  readonly podCidr?: string;
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
   /** Which groups, versions and resources are served. Default: stable versions. */
@@ -80,8 +81,8 @@ const CONTEXT_NAME = 'coxswain';
 
 /** Throws UserError for everything that a user can mend. Nothing is left running when it throws. */
 export async function launch(config: LaunchConfig): Promise<LaunchedCluster> {
-  const podRange = parseRange('--pod-cidr', config.podCidr, 28);
-  checkApart(config.podCidr, parseServiceRanges('--service-cidr', config.serviceCidr));
+  const podRange = config.podCidr === undefined ? defaultPodRange(config.nodes) : parseRange('--pod-cidr', config.podCidr, 28);
+  checkApart(podRange.cidr, parseServiceRanges('--service-cidr', config.serviceCidr));
   nodeRange(podRange, config.nodes - 1);
   const layout = dataDirLayout(config.dataDir);
   const release = await claimDataDir(layout);
@@ -158,7 +159,7 @@ async function start(
     pki,
     listen: { bindAddress: config.bindAddress, port: config.securePort },
     ...nodesOf(config, layout, podRange, runtime, thread),
-    podCidr: config.podCidr,
+    podCidr: podRange.cidr,
     serviceCidr: config.serviceCidr,
     schedulerConfiguration,
     ...(controllers !== undefined && { controllers }),

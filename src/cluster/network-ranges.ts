@@ -10,6 +10,20 @@ export interface Range {
   /** The network's own address, as a number. */
   readonly base: number;
   readonly prefix: number;
+  /** Index, within the range, of the part that the first node gets; the parts before it follow those at the end. Default: 0. */
+  readonly firstPart?: number;
+}
+
+const DEFAULT_POD_BASE = 0x0a_f4_00_00;
+
+/**
+ * The range of pods of a cluster with so many nodes where none is given: 10.244.0.0/16, or as many bits shorter as are needed for a /24 for
+ * each node (/14 for 1,000). A node with a given index always gets the same /24, so that the number of nodes may change between starts.
+ */
+export function defaultPodRange(nodes: number): Range {
+  const prefix = Math.min(16, 24 - Math.ceil(Math.log2(nodes)));
+  const base = DEFAULT_POD_BASE - (DEFAULT_POD_BASE % 2 ** (32 - prefix));
+  return { cidr: `${formatAddress(base)}/${prefix}`, base, prefix, firstPart: (DEFAULT_POD_BASE - base) / 256 };
 }
 
 /** Throws UserError, which names the flag. `longest`: the most bits that the prefix may have. */
@@ -92,5 +106,6 @@ export function nodeRange(range: Range, index: number): string {
       `--pod-cidr ${range.cidr} has room for ${available} nodes (a /${prefix} each); take a larger range or fewer nodes`,
     );
   }
-  return `${formatAddress(range.base + index * 2 ** (32 - prefix))}/${prefix}`;
+  const part = ((range.firstPart ?? 0) + index) % available;
+  return `${formatAddress(range.base + part * 2 ** (32 - prefix))}/${prefix}`;
 }

@@ -20,7 +20,6 @@ export async function warmUp(): Promise<void> {
         store,
         runtime: 'simulated',
         nodes: 1,
-        podCidr: '10.244.0.0/16',
         serviceCidr: '10.96.0.0/16',
         install: false,
         logger: silentLogger,

@@ -3,8 +3,17 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { WatchStream } from '../machinery/watch.ts';
-import type { KeyValue, Revision, Storage, StorageErrorReason, StorageEvent, UpdateDecision } from './interface.ts';
+import type {
+  IndexListOptions,
+  KeyValue,
+  Revision,
+  Storage,
+  StorageErrorReason,
+  StorageEvent,
+  UpdateDecision,
+} from './interface.ts';
 import { StorageError } from './interface.ts';
+import { listByScan } from './list-by-scan.ts';
 
 export interface HarnessOptions {
   /** How many events may wait for a watcher before it is cut off. Absent: the engine's default. */
@@ -360,6 +369,127 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
         expect(paged).toEqual(everything.items);
         expect(paged.every((kv) => kv.modRevision <= revision)).toBe(true);
         expect(paged.length).toBeGreaterThan(0);
+      });
+    });
+
+    describe('indexes', () => {
+      const prefix = '/registry/indexed/';
+      /** What stands before the first colon; values without one cannot be read. */
+      const valueOf = ({ value }: KeyValue): string => {
+        const [before, after] = (text(value) ?? '').split(':');
+        if (after === undefined) throw new Error('unreadable');
+        return before as string;
+      };
+
+      it('list what a scan of everything lists, at every revision, page by page, whatever is written meanwhile', async () => {
+        const storage = await open();
+        const definition = { prefix, valueOf };
+        const scan = (value: string, options?: IndexListOptions) =>
+          listByScan((within, page) => storage.list(within, page), definition, value, options);
+        const name = fc.constantFrom('a', 'b', 'c/d', 'c/e', 'c\u{10ffff}', 'd', '\ufffd', '\u{1f600}');
+        const value = fc.constantFrom('x', 'y', '');
+        const step = fc.oneof(
+          {
+            weight: 6,
+            arbitrary: fc.record({
+              op: fc.constant('put'),
+              name,
+              value: fc.oneof({ weight: 9, arbitrary: value }, fc.constant('?')),
+            }),
+          },
+          { weight: 2, arbitrary: fc.record({ op: fc.constant('delete'), name }) },
+          { weight: 1, arbitrary: fc.record({ op: fc.constant('compact'), back: fc.nat(3) }) },
+          {
+            weight: 4,
+            arbitrary: fc.record({
+              op: fc.constant('list'),
+              value,
+              back: fc.nat(6),
+              limit: fc.nat(3),
+              within: fc.constantFrom(undefined, `${prefix}c/`),
+              startAfter: fc.option(name, { nil: undefined }),
+            }),
+          },
+        );
+        await fc.assert(
+          fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+            const index = storage.addIndex(definition);
+            let oldest = await storage.currentRevision();
+            for (const each of steps) {
+              const now = await storage.currentRevision();
+              if ('limit' in each) {
+                const revision = each.back === 0 ? 0 : Math.max(now - each.back, oldest);
+                const options = {
+                  revision,
+                  limit: each.limit,
+                  within: each.within,
+                  ...(each.startAfter !== undefined && { startAfter: prefix + each.startAfter }),
+                };
+                const [listed, expected] = [await index.list(each.value, options), await scan(each.value, options)];
+                expect(listed.items).toEqual(expected.items);
+                expect(listed.more).toBe(expected.more);
+                expect(listed.revision).toBe(revision || now);
+              } else if ('value' in each) {
+                const stored = each.value === '?' ? 'unreadable' : `${each.value}:${now}`;
+                await storage.guaranteedUpdate(prefix + each.name, () => ({ action: 'put', value: bytes(stored) }));
+              } else if ('back' in each) {
+                oldest = Math.max(oldest, now - each.back);
+                await storage.compact(oldest);
+              } else await storage.guaranteedUpdate(prefix + each.name, () => ({ action: 'delete' }));
+            }
+            index.close();
+          }),
+          { numRuns: 30 },
+        );
+      });
+
+      it('are built while writers run, and show each write that was acknowledged', async () => {
+        const storage = await open();
+        const keys = Array.from({ length: 1000 }, (_, i) => `${prefix}${String(i).padStart(4, '0')}`);
+        await Promise.all(keys.map((key, i) => storage.create(key, bytes(`${i % 3}:`))));
+        const index = storage.addIndex({ prefix, valueOf });
+        const before = index.list('1');
+        for (const [i, key] of keys.entries()) {
+          if (i % 50 === 0) await storage.guaranteedUpdate(key, () => ({ action: 'put', value: bytes('moved:') }));
+          if (i % 50 === 25) await storage.delete(key);
+          if (i % 100 === 0) expect((await index.list('moved')).items).toHaveLength(i / 50 + 1);
+        }
+        expect((await before).items.length).toBeGreaterThan(300);
+        const { items } = await index.list('1');
+        const expected = keys.filter((_, i) => i % 3 === 1 && i % 50 !== 0 && i % 50 !== 25);
+        expect(items.map(({ key }) => key)).toEqual(expected);
+      });
+
+      it('do not look at the values of what they do not list', async () => {
+        const storage = await open();
+        let looked = 0;
+        const index = storage.addIndex({
+          prefix,
+          valueOf: (kv) => {
+            looked++;
+            return valueOf(kv);
+          },
+        });
+        for (let i = 0; i < 200; i++) await storage.create(`${prefix}${i}`, bytes(i % 20 === 0 ? 'few:' : 'many:'));
+        const page = await index.list('few', { limit: 5 });
+        looked = 0;
+        expect((await index.list('few')).items).toHaveLength(10);
+        expect((await index.list('none')).items).toHaveLength(0);
+        expect((await index.list('few', { revision: page.revision, startAfter: page.items.at(-1)?.key })).items).toHaveLength(5);
+        expect(looked).toBe(0);
+        await storage.create(`${prefix}few-more`, bytes('few:'));
+        await storage.delete(`${prefix}0`);
+        const rest = await index.list('few', { revision: page.revision, startAfter: page.items.at(-1)?.key });
+        expect(rest.items).toHaveLength(5);
+        // One state was written.
+        expect(looked).toBeLessThanOrEqual(1);
+      });
+
+      it('end with the store', async () => {
+        const storage = await open();
+        const index = storage.addIndex({ prefix, valueOf });
+        await storage.close();
+        expect(await reasonOf(index.list('x'))).toBe('Closed');
       });
     });
 

@@ -43,6 +43,43 @@ export interface ListResult {
   readonly remaining: number;
 }
 
+/** How keys are found by something that their values say. */
+export interface IndexDefinition {
+  /** Only keys under this prefix are indexed; it ends in '/'. */
+  readonly prefix: string;
+  /**
+   * The value of a key in the index: a pure function of its state. If it throws, the key is listed under every value, so that whoever reads
+   * it learns what is wrong with it.
+   */
+  readonly valueOf: (kv: KeyValue) => string;
+}
+
+export interface IndexListOptions extends ListOptions {
+  /** Only keys under this prefix, which ends in '/'. Default: the prefix of the index. */
+  readonly within?: string;
+}
+
+export interface IndexListResult {
+  /** In ascending order of key (by UTF-8 bytes). */
+  readonly items: readonly KeyValue[];
+  /** The revision the list was read at. */
+  readonly revision: Revision;
+  /** There may be keys with this value after the last item. */
+  readonly more: boolean;
+}
+
+/**
+ * An index lists what `Storage.list` of its prefix would, without the keys of other values, and with the same promises. It is built when it
+ * is first used. The cost of a list does not depend on the keys of other values, except of a list at a revision from before the index was
+ * built, or one that the engine does not remember.
+ */
+export interface StorageIndex {
+  /** Throws Expired, FutureRevision, Closed. */
+  list(value: string, options?: IndexListOptions): Promise<IndexListResult>;
+  /** Writes do not update the index any more; a later list builds it again. Idempotent. */
+  close(): void;
+}
+
 export type StorageEvent =
   /** `previous` is absent exactly when the key was created. */
   | {
@@ -102,6 +139,8 @@ export interface Storage {
   get(key: string, options?: GetOptions): Promise<KeyValue | undefined>;
   /** Every key that starts with `prefix` (which ends in '/'). Throws Expired, FutureRevision. */
   list(prefix: string, options?: ListOptions): Promise<ListResult>;
+  addIndex(definition: IndexDefinition): StorageIndex;
+
   /** The number of keys under the prefix now. */
   count(prefix: string): Promise<number>;
   /** Throws KeyExists. `ttlMs`: the key goes by itself after that time. */

@@ -6,11 +6,13 @@ import { WatchQueue } from '../../src/machinery/watch.ts';
 import { StorageError } from '../../src/storage/interface.ts';
 import type {
   GetOptions,
+  IndexDefinition,
   KeyValue,
   ListOptions,
   ListResult,
   Storage,
   StorageEvent,
+  StorageIndex,
   UpdateDecision,
   UpdateResult,
   WatchOptions,
@@ -139,6 +141,9 @@ export class MutantStorage implements Storage {
     return mutant === this.#mutant && this.#random.int(RATE) === 0;
   }
 
+  addIndex(definition: IndexDefinition): StorageIndex {
+    return this.#storage.addIndex(definition);
+  }
   count(prefix: string): Promise<number> {
     return this.#storage.count(prefix);
   }

@@ -369,7 +369,7 @@ export class EventSource {
     const { namespaced, indexField } = this.#config;
     const namespace = namespaced ? requested || (selection.exact('metadata.namespace') ?? '') : '';
     const name = selection.exact('metadata.name') ?? '';
-    const value = indexField === undefined || name !== '' || namespace !== '' ? undefined : selection.exact(indexField);
+    const value = indexField === undefined || name !== '' ? undefined : selection.exact(indexField);
     return { namespace, name, value };
   }
 

@@ -3,11 +3,12 @@
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { GroupResource } from '../../machinery/apierrors.ts';
 import { StorageError } from '../../storage/interface.ts';
-import type { ListResult, Storage } from '../../storage/interface.ts';
+import type { KeyValue, ListOptions as StorageListOptions, Storage } from '../../storage/interface.ts';
 import { decodeContinue, encodeContinue, expiredContinue } from './continue-token.ts';
 import type { ContinueToken } from './continue-token.ts';
 import type { StoredObject } from './encoded-object.ts';
 import type { ObjectCache } from './object-cache.ts';
+import type { FieldIndexes } from './field-indexes.ts';
 import type { ListAnswer, ListOptions } from './rest.ts';
 import { parseResourceVersion } from './resource-version.ts';
 import type { SelectableFields, Selection } from './selection.ts';
@@ -20,6 +21,14 @@ export interface Listed {
   readonly prefix: string;
   readonly namespaced: boolean;
   readonly selectableFields: SelectableFields | undefined;
+  readonly indexes: FieldIndexes;
+}
+
+/** Where the objects are that a selection may leave: no other keys are read. */
+interface Scope {
+  /** '' for all. */
+  readonly namespace: string;
+  readonly selection: Selection;
 }
 
 /** With selectors most keys may be in vain, so pages of the storage grow up to this. */
@@ -36,11 +45,8 @@ export async function listObjects(listed: Listed, namespace: string, options: Li
   const exact = requested > 0 && isExact(options);
   const revision = token === undefined ? (exact ? requested : 0) : Math.max(token.revision, 0);
   try {
-    const single = keyOfSingle(listed, namespace, selection);
-    const answer =
-      single !== undefined && token === undefined
-        ? await listSingle(listed, single, selection, revision)
-        : await listPage(listed, namespace, options, token, revision);
+    const scope = scopeOf(listed, namespace, selection);
+    const answer = await listScope(listed, scope, options, token, revision);
     // The newest state answers 'not older than', if it is that new.
     if (requested > Number(answer.resourceVersion)) {
       throw apierrors.tooLargeResourceVersion(requested, answer.resourceVersion, 1);
@@ -57,8 +63,31 @@ function isExact(options: ListOptions): boolean {
   return options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && options.limit > 0);
 }
 
+/** Undefined: the selection contradicts the namespace, so that no object matches. */
+function scopeOf({ namespaced }: Listed, namespace: string, selection: Selection): Scope | undefined {
+  const selected = namespaced ? selection.exact('metadata.namespace') : undefined;
+  if (selected === undefined || selected === '' || selected === namespace) return { namespace, selection };
+  return namespace === '' && !selected.includes('/') ? { namespace: selected, selection } : undefined;
+}
+
+async function listScope(
+  listed: Listed,
+  scope: Scope | undefined,
+  options: ListOptions,
+  token: ContinueToken | undefined,
+  revision: number,
+): Promise<ListAnswer> {
+  if (scope === undefined) {
+    return { items: [], resourceVersion: String(revision > 0 ? revision : await listed.storage.currentRevision()) };
+  }
+  const single = token === undefined ? keyOfSingle(listed, scope) : undefined;
+  return single === undefined
+    ? await listPage(listed, scope, options, token, revision)
+    : await listSingle(listed, single, scope.selection, revision);
+}
+
 /** The key of the one object that the field selector names. */
-function keyOfSingle(listed: Listed, namespace: string, selection: Selection): string | undefined {
+function keyOfSingle(listed: Listed, { namespace, selection }: Scope): string | undefined {
   const name = selection.exact('metadata.name');
   if (name === undefined || name === '' || name.includes('/')) return undefined;
   if (!listed.namespaced) return listed.prefix + name;
@@ -75,22 +104,38 @@ async function listSingle(listed: Listed, key: string, selection: Selection, rev
   return { items, resourceVersion: String(Math.max(at, kv?.modRevision ?? 0)) };
 }
 
+interface StoragePage {
+  readonly items: readonly KeyValue[];
+  readonly revision: number;
+  /** Keys after the last item that may be selected; with an index, 1 stands for any number. */
+  readonly remaining: number;
+}
+
+/** The keys that may be selected: all in the namespace, or those that an index has of the value that the selection asks for. */
+async function readPage(listed: Listed, scope: Scope, options: StorageListOptions): Promise<StoragePage> {
+  const { storage, prefix, namespaced, indexes } = listed;
+  const within = namespaced && scope.namespace !== '' ? `${prefix}${scope.namespace}/` : prefix;
+  const indexed = indexes.listing(scope.selection);
+  if (indexed === undefined) return await storage.list(within, options);
+  const { items, revision, more } = await indexed.index.list(indexed.value, { ...options, within });
+  return { items, revision, remaining: more ? 1 : 0 };
+}
+
 async function listPage(
   listed: Listed,
-  namespace: string,
+  scope: Scope,
   options: ListOptions,
   token: ContinueToken | undefined,
   revision: number,
 ): Promise<ListAnswer> {
-  const { storage, cache, prefix, selectableFields } = listed;
+  const { cache, prefix, selectableFields } = listed;
   const { limit, selection } = options;
-  const within = listed.namespaced && namespace !== '' ? `${prefix}${namespace}/` : prefix;
   const items: StoredObject[] = [];
   let startAfter = token === undefined ? undefined : prefix + token.lastKey;
   let at = revision;
   let storagePage = limit;
   for (;;) {
-    const page: ListResult = await storage.list(within, { revision: at, limit: storagePage, startAfter });
+    const page = await readPage(listed, scope, { revision: at, limit: storagePage, startAfter });
     at = page.revision;
     if (selection.everything && items.length === 0) {
       const all = page.items.map((kv) => cache.of(kv));

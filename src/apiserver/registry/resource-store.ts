@@ -2,6 +2,7 @@
 // What differs per kind is its strategy. All errors are StatusError.
 
 import type { ResourceType } from '../../api/descriptor.ts';
+import { indexedFieldLabels } from '../../api/field-labels.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { andThen } from '../../machinery/awaitable.ts';
@@ -18,6 +19,7 @@ import { decideDeletion, finishesDeletion } from './deletion.ts';
 import { FreshObject, ObjectFormat, SharedWatchEvent } from './encoded-object.ts';
 import { deepEqual } from '../../machinery/deep.ts';
 import { EventSource } from './event-source.ts';
+import { FieldIndexes } from './field-indexes.ts';
 import { listObjects } from './listing.ts';
 import { desiredStateChanged, fillForCreate, inNamespace, keepForUpdate } from './metadata.ts';
 import { validateMetadata, validateMetadataUpdate } from './metadata-validation.ts';
@@ -60,8 +62,6 @@ export interface ResourceStoreConfig<T extends KubeObject> extends StoreServices
   /** In the version that is stored. */
   readonly type: ResourceType;
   readonly strategy: ResourceStrategy<T>;
-  /** A selectable field by whose value watchers are indexed, because many watch one value each (pods: spec.nodeName). */
-  readonly watchIndexField?: string;
   /** Stored bytes of the decoded objects that are kept for readers. Default: 16 MiB. */
   readonly cacheBytes?: number;
 }
@@ -85,6 +85,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   readonly #format: ObjectFormat;
   readonly #cache: ObjectCache;
   readonly #events: EventSource;
+  readonly #indexes: FieldIndexes;
   readonly #selectableFields: SelectableFields | undefined;
 
   constructor(config: ResourceStoreConfig<T>) {
@@ -103,6 +104,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     this.#format = new ObjectFormat(apiVersion, type.kind);
     this.#cache = new ObjectCache({ format: this.#format, limitBytes: config.cacheBytes, freeze: config.detectMutations });
     this.#selectableFields = strategy.selectableFields as SelectableFields | undefined;
+    const indexedFields = indexedFieldLabels(type);
     this.#events = new EventSource({
       storage: config.storage,
       clock: config.clock,
@@ -114,7 +116,15 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       kind: type.kind,
       selectableFields: this.#selectableFields,
       received: config.storageMetrics?.resource(type.group, type.resource, this.prefix),
-      indexField: config.watchIndexField,
+      indexField: indexedFields[0],
+    });
+    this.#indexes = new FieldIndexes({
+      storage: config.storage,
+      cache: this.#cache,
+      prefix: this.prefix,
+      namespaced: type.namespaced,
+      selectableFields: this.#selectableFields,
+      indexedFields,
     });
     config.onStop?.(() => this.close());
   }
@@ -122,6 +132,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   /** Ends all watches normally. Reads and writes go on as long as the storage does. */
   close(): void {
     this.#events.close();
+    this.#indexes.close();
   }
 
   async get(context: RequestContext, name: string, options: GetOptions): Promise<EncodedObject> {
@@ -476,6 +487,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
         prefix: this.prefix,
         namespaced: this.type.namespaced,
         selectableFields: this.#selectableFields,
+        indexes: this.#indexes,
       },
       namespace,
       options,

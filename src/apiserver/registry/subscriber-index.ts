@@ -1,13 +1,13 @@
 // Who watches what of a resource, so that a change is offered only to those whom it may concern, however many others there are: whoever
 // watches one object, one namespace or one value of a field is found by that.
 
-/** The narrowest place that covers what a subscriber may see. Of name and value at most one is given. */
+/** The narrowest place that covers what a subscriber may see. At most one of name and value is set. */
 export interface Place {
   /** '' for any, and for resources without namespaces. */
   readonly namespace: string;
   /** '' for any. */
   readonly name: string;
-  /** Of the field by which the resource is indexed; undefined for any. Only where the namespace is left open. */
+  /** The value of the field by which the resource is indexed; undefined for any. */
   readonly value: string | undefined;
 }
 
@@ -88,7 +88,13 @@ export class SubscriberIndex<S extends { readonly place: Place }> {
       this.#byName.get('')?.get(name)?.forEach(call);
       if (namespace !== '') this.#byName.get(namespace)?.get(name)?.forEach(call);
     }
-    if (this.#byValue.size > 0) for (const value of values) this.#byValue.get(value)?.forEach(call);
+    if (this.#byValue.size === 0) return;
+    for (const value of values) {
+      this.#byValue.get(value)?.forEach((subscriber) => {
+        const watched = subscriber.place.namespace;
+        if (watched === '' || watched === namespace) call(subscriber);
+      });
+    }
   }
 
   *[Symbol.iterator](): Generator<S, undefined> {

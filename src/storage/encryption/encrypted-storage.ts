@@ -6,12 +6,14 @@
 import type { WatchStream } from '../../machinery/watch.ts';
 import type {
   GetOptions,
+  IndexDefinition,
   KeyValue,
   ListOptions,
   ListResult,
   Revision,
   Storage,
   StorageEvent,
+  StorageIndex,
   UpdateDecision,
   UpdateResult,
   WatchOptions,
@@ -109,6 +111,17 @@ export class EncryptedStorage implements Storage {
       async *[Symbol.asyncIterator]() {
         for await (const event of stream) yield open(event);
       },
+    };
+  }
+
+  addIndex({ prefix, valueOf }: IndexDefinition): StorageIndex {
+    const index = this.#storage.addIndex({ prefix, valueOf: (stored) => valueOf(this.#open(stored)) });
+    return {
+      list: async (value, options) => {
+        const result = await index.list(value, options);
+        return { ...result, items: result.items.map((kv) => this.#open(kv)) };
+      },
+      close: () => index.close(),
     };
   }
 

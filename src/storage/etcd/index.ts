@@ -8,17 +8,20 @@ import { WatchQueue } from '../../machinery/watch.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
 import type {
   GetOptions,
+  IndexDefinition,
   KeyValue,
   ListOptions,
   ListResult,
   Revision,
   Storage,
   StorageEvent,
+  StorageIndex,
   UpdateDecision,
   UpdateResult,
   WatchOptions,
 } from '../interface.ts';
 import { StorageError } from '../interface.ts';
+import { listByScan } from '../list-by-scan.ts';
 import { assertKey, assertPrefix } from '../mvcc/key-order.ts';
 import { Compactor } from './compactor.ts';
 import { closedError, EtcdConnection } from './connection.ts';
@@ -140,6 +143,14 @@ class EtcdStorage implements Storage {
         if (!lost || attempt === RELIST_ATTEMPTS) throw error;
       }
     }
+  }
+
+  /** Without an index of its own: in front of it there is a watch cache. */
+  addIndex(definition: IndexDefinition): StorageIndex {
+    return {
+      list: (value, options) => listByScan((prefix, page) => this.list(prefix, page), definition, value, options),
+      close: () => undefined,
+    };
   }
 
   async count(prefix: string): Promise<number> {

@@ -15,23 +15,29 @@ import type { WatchStream } from '../../machinery/watch.ts';
 import { WatchQueue } from '../../machinery/watch.ts';
 import type {
   GetOptions,
+  IndexDefinition,
+  IndexListOptions,
+  IndexListResult,
   KeyValue,
   ListOptions,
   ListResult,
   Revision,
   Storage,
   StorageEvent,
+  StorageIndex,
   StorageNow,
   UpdateDecision,
   UpdateResult,
   WatchOptions,
 } from '../interface.ts';
 import { StorageError } from '../interface.ts';
+import { listByScan } from '../list-by-scan.ts';
 import type { CommitLog, CommitSink, PendingWrite } from './commit-log.ts';
 import { Expiry } from './expiry.ts';
 import type { Expiration } from './expiry.ts';
 import type { HistoryLimits } from './history-keeper.ts';
 import { DEFAULT_HISTORY_LIMITS, HistoryKeeper } from './history-keeper.ts';
+import type { KeyIndex } from './key-index.ts';
 import { assertKey, assertPrefix } from './key-order.ts';
 import type { ChangeEvent, MvccStore } from './store.ts';
 import { WatchHub } from './watch-hub.ts';
@@ -145,6 +151,39 @@ export class MvccEngine implements Storage {
     this.#checkOpen();
     assertPrefix(prefix);
     return this.#store.list(prefix, options);
+  }
+
+  addIndex(definition: IndexDefinition): StorageIndex {
+    assertPrefix(definition.prefix);
+    // Writes have nothing to do for an index that nobody has used.
+    let index: KeyIndex | undefined;
+    return {
+      list: async (value, options) => {
+        this.#checkOpen();
+        const used = (index ??= this.#store.addIndex(definition, yieldTurn));
+        const building = used.ready();
+        if (building !== undefined) {
+          await building;
+          this.#checkOpen();
+        }
+        return this.#listIndexed(used, definition, value, options);
+      },
+      close: () => {
+        if (index !== undefined) this.#store.removeIndex(index);
+        index = undefined;
+      },
+    };
+  }
+
+  #listIndexed(
+    index: KeyIndex,
+    definition: IndexDefinition,
+    value: string,
+    options: IndexListOptions = {},
+  ): IndexListResult | Promise<IndexListResult> {
+    const revision = options.revision || this.#store.revision;
+    if (revision < index.start) return listByScan((prefix, page) => this.list(prefix, page), definition, value, options);
+    return this.#store.listIndexed(index, value, { ...options, within: options.within ?? definition.prefix, revision });
   }
 
   async count(prefix: string): Promise<number> {
@@ -424,6 +463,10 @@ export class MvccEngine implements Storage {
       });
     }
   }
+}
+
+function yieldTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function closedError(): StorageError {

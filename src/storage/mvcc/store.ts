@@ -1,10 +1,19 @@
 // The readable state of an engine: every key's versions back to the compaction revision, and the log of events since then.
 // Purely a data structure: no time, no I/O, nobody is told. Everything that is in it is committed.
 
-import type { KeyValue, ListOptions, ListResult, Revision, StorageEvent } from '../interface.ts';
+import type {
+  IndexDefinition,
+  IndexListResult,
+  KeyValue,
+  ListOptions,
+  ListResult,
+  Revision,
+  StorageEvent,
+} from '../interface.ts';
 import { StorageError } from '../interface.ts';
 import { CountedTree } from './counted-tree.ts';
 import { Directories } from './directories.ts';
+import { KeyIndex, type KeyQuery } from './key-index.ts';
 import { endOfPrefix, lessFor, successor } from './key-order.ts';
 
 /** An event about a key: what a StorageEvent is, without progress. */
@@ -60,6 +69,7 @@ export class MvccStore {
   readonly #tree = new CountedTree<Entry>((entry) => entry.latest !== undefined);
   /** Of the keys in the tree. */
   readonly #directories = new Directories();
+  #indexes: KeyIndex[] = [];
   /** The events of revisions #compacted + 1 … #revision, one each, in order. */
   #log: ChangeEvent[] = [];
   /** The oldest readable revision. */
@@ -150,6 +160,40 @@ export class MvccStore {
     return { items, revision, remaining };
   }
 
+  /** `yieldTurn`: see KeyIndexConfig. */
+  addIndex({ prefix, valueOf }: IndexDefinition, yieldTurn: () => Promise<void>): KeyIndex {
+    const index = new KeyIndex({
+      prefix,
+      valueOf,
+      scan: (startAfter, limit) => this.list(prefix, { startAfter, limit }).items,
+      revision: () => this.#revision,
+      yieldTurn,
+    });
+    this.#indexes.push(index);
+    return index;
+  }
+
+  /** Idempotent. */
+  removeIndex(index: KeyIndex): void {
+    this.#indexes = this.#indexes.filter((each) => each !== index);
+  }
+
+  /** What the index, which is built and reaches back to the revision, has of the value. */
+  listIndexed(index: KeyIndex, value: string, query: KeyQuery & { readonly revision: Revision }): IndexListResult {
+    const { revision } = query;
+    this.#checkReadable(revision);
+    const latest = revision === this.#revision;
+    const { keys, more } = index.keys(value, latest ? { ...query, revision: undefined } : query);
+    const items: KeyValue[] = [];
+    for (const key of keys) {
+      const entry = this.#tree.get(key);
+      const kv = latest ? entry?.latest : entry?.at(revision);
+      if (kv === undefined) throw new Error(`mvcc: an index has ${key} at revision ${revision}, where it does not exist`);
+      items.push(kv);
+    }
+    return { items, revision, more };
+  }
+
   /**
    * Makes the next write: `kv` undefined deletes the key, which must exist; else `kv.modRevision` must be the next revision.
    * Answers the event to tell.
@@ -181,6 +225,7 @@ export class MvccStore {
       }
       event = previous === undefined ? { type: 'put', revision, kv } : { type: 'put', revision, kv, previous };
     }
+    for (const index of this.#indexes) index.apply(key, kv, revision);
     this.#revision = revision;
     this.#log.push(event);
     if (previous !== undefined) this.#historyBytes += previous.value.length;
@@ -240,6 +285,7 @@ export class MvccStore {
     }
     this.#log = this.#log.slice(count);
     this.#compacted = revision;
+    for (const index of this.#indexes) index.compact(revision);
     return dropped;
   }
 

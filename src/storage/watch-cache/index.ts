@@ -11,17 +11,22 @@ import { forEachEvent } from '../../machinery/watch.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
 import type {
   GetOptions,
+  IndexDefinition,
+  IndexListOptions,
+  IndexListResult,
   KeyValue,
   ListOptions,
   ListResult,
   Revision,
   Storage,
   StorageEvent,
+  StorageIndex,
   UpdateDecision,
   UpdateResult,
   WatchOptions,
 } from '../interface.ts';
 import { StorageError } from '../interface.ts';
+import { listByScan } from '../list-by-scan.ts';
 import { assertKey, assertPrefix } from '../mvcc/key-order.ts';
 import { WatchHub } from '../mvcc/watch-hub.ts';
 import { CacheState } from './state.ts';
@@ -138,6 +143,44 @@ export class WatchCache implements Storage {
       }
     }
     return await this.#storage.list(prefix, options);
+  }
+
+  addIndex(definition: IndexDefinition): StorageIndex {
+    assertPrefix(definition.prefix);
+    const index = this.#storage.addIndex(definition);
+    return {
+      list: async (value, options = {}) => {
+        this.#checkOpen();
+        return (await this.#listIndexed(definition, value, options)) ?? (await index.list(value, options));
+      },
+      close: () => {
+        index.close();
+        this.#state?.removeIndex(definition);
+      },
+    };
+  }
+
+  /** Undefined: the copy cannot answer. */
+  async #listIndexed(
+    definition: IndexDefinition,
+    value: string,
+    options: IndexListOptions,
+  ): Promise<IndexListResult | undefined> {
+    if (!definition.prefix.startsWith(this.#prefix)) return undefined;
+    const state = await this.#current();
+    if (state === undefined) return undefined;
+    const index = state.indexOf(definition);
+    await index.ready();
+    const revision = options.revision || state.revision;
+    if (revision > state.revision || revision < index.start) return undefined;
+    const { within = definition.prefix, startAfter, limit } = options;
+    const { keys, more } = index.keys(value, { within, startAfter, limit, revision });
+    const items = keys.map((key) => {
+      const kv = state.get(key);
+      // Written since: the store remembers what it was.
+      return kv !== undefined && kv.modRevision <= revision ? kv : this.#storage.get(key, { revision });
+    });
+    return { items: (await Promise.all(items)) as KeyValue[], revision, more };
   }
 
   async count(prefix: string): Promise<number> {

@@ -1,7 +1,8 @@
 // The latest values under a prefix, in order of key, and the last events: what the cache answers from. Purely a data structure.
 
-import type { KeyValue, ListOptions, Revision } from '../interface.ts';
+import type { IndexDefinition, KeyValue, ListOptions, Revision } from '../interface.ts';
 import { CountedTree } from '../mvcc/counted-tree.ts';
+import { KeyIndex } from '../mvcc/key-index.ts';
 import { endOfPrefix, lessFor, successor } from '../mvcc/key-order.ts';
 import type { ChangeEvent } from '../mvcc/store.ts';
 import { keyOf } from '../mvcc/store.ts';
@@ -21,6 +22,7 @@ interface Entry {
 export class CacheState {
   readonly #tree = new CountedTree<Entry>(() => true);
   readonly #limits: RingLimits;
+  readonly #indexes = new Map<IndexDefinition, KeyIndex>();
   /** #events[#first …]: the last events, in order of revision; several may share one. */
   #events: ChangeEvent[] = [];
   #first = 0;
@@ -28,11 +30,14 @@ export class CacheState {
   /** Every event after this revision is remembered. */
   #ringStart: Revision;
   #revision: Revision;
+  /** Some changes of this revision have come: #revision, or the next one. */
+  #newest: Revision;
 
   /** The state as it was listed at `revision`. */
   constructor(items: readonly KeyValue[], revision: Revision, limits: RingLimits) {
     this.#limits = limits;
     this.#revision = revision;
+    this.#newest = revision;
     this.#ringStart = revision;
     for (const kv of items) this.#tree.insert({ key: kv.key, kv: withValueOfItsOwn(kv) });
   }
@@ -75,6 +80,26 @@ export class CacheState {
     return { items, remaining: this.#tree.countBefore(endOfPrefix(prefix)) - this.#tree.countBefore(successor(last.key)) };
   }
 
+  /** The index of this definition, which is added if there is none. It reaches as far back as changes are remembered. */
+  indexOf(definition: IndexDefinition): KeyIndex {
+    const present = this.#indexes.get(definition);
+    if (present !== undefined) return present;
+    const { prefix, valueOf } = definition;
+    const index = new KeyIndex({
+      prefix,
+      valueOf,
+      scan: (startAfter, limit) => this.list(prefix, { startAfter, limit }).items,
+      revision: () => this.#newest,
+      yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
+    });
+    this.#indexes.set(definition, index);
+    return index;
+  }
+
+  removeIndex(definition: IndexDefinition): void {
+    this.#indexes.delete(definition);
+  }
+
   /** Takes over a change; the revision is reached once all changes of it have come. Answers the event to tell. */
   apply(told: ChangeEvent): ChangeEvent {
     const key = keyOf(told);
@@ -91,6 +116,8 @@ export class CacheState {
       else entry.kv = kv;
       event = previous === undefined ? { ...told, kv } : { ...told, kv, previous };
     }
+    for (const index of this.#indexes.values()) index.apply(key, event.type === 'put' ? event.kv : undefined, told.revision);
+    this.#newest = told.revision;
     this.#events.push(event);
     this.#bytes += previous?.value.length ?? 0;
     if (told.more !== true) this.reached(told.revision);
@@ -100,6 +127,7 @@ export class CacheState {
   /** Nothing up to this revision is still to come. */
   reached(revision: Revision): void {
     this.#revision = Math.max(this.#revision, revision);
+    this.#newest = Math.max(this.#newest, revision);
     this.#forget();
   }
 
@@ -126,6 +154,7 @@ export class CacheState {
   compact(revision: Revision): void {
     this.#forget(revision);
     this.#ringStart = Math.max(this.#ringStart, revision);
+    for (const index of this.#indexes.values()) index.compact(this.#ringStart);
   }
 
   #forget(upTo: Revision = 0): void {
@@ -141,6 +170,7 @@ export class CacheState {
     if (this.#first >= 1024 && this.#first * 2 >= this.#events.length) {
       this.#events = this.#events.slice(this.#first);
       this.#first = 0;
+      for (const index of this.#indexes.values()) index.compact(this.#ringStart);
     }
   }
 }

@@ -16,7 +16,7 @@ import { podStatusStrategy, podStrategy, type Pod } from './strategy.ts';
 const POD = { group: '', version: 'v1', kind: 'Pod' } as const;
 
 export function podResources(services: RegistryServices, budgets: ResourceStore<PodDisruptionBudget>): readonly ServedResource[] {
-  const store = new ResourceStore<Pod>({ ...services, type: pods, strategy: podStrategy, watchIndexField: 'spec.nodeName' });
+  const store = new ResourceStore<Pod>({ ...services, type: pods, strategy: podStrategy });
   const now = (): number => services.clock.now();
   const binding = bindingRest(store, now);
   return [
