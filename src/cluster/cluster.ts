@@ -54,7 +54,12 @@ export interface ClusterConfig {
    * A thread beside this one for the controllers, the scheduler and these nodes; it ends with the cluster. Default: all are in this
    * thread. Plugins of the scheduler cannot go there.
    */
-  readonly thread?: { readonly components: ComponentsThread; readonly nodes: readonly SimulatedNode[] };
+  readonly thread?: {
+    readonly components: ComponentsThread;
+    readonly nodes: readonly SimulatedNode[];
+    /** The file in which their containers are recorded. Absent: they end with the process. */
+    readonly journal?: string;
+  };
   readonly podCidr: string;
   /** One range, or one of each family with a comma between them. */
   readonly serviceCidr: string;
@@ -182,6 +187,7 @@ export class Cluster {
         control: this.#control(),
         nodes: thread.nodes,
         nodesInAll: this.#nodeNames().length,
+        ...(thread.journal !== undefined && { journal: thread.journal }),
       }),
     ]);
     this.#started = true;

@@ -3,7 +3,8 @@
 //   DIR/store/         the embedded store         DIR/pki/         certificates and keys (0700)
 //   DIR/kubeconfig     admin's kubeconfig         DIR/kubelet/     volumes and pod data
 //   DIR/containerd/    the private containerd     DIR/runtime/     state of the process runtime
-//   DIR/logs/          container and pod logs     DIR/cox.pid      the process that runs on it; DIR/cox.log when detached
+//   DIR/logs/          container and pod logs     DIR/simulated/   containers of simulated nodes
+//   DIR/cox.pid        the process that uses it   DIR/cox.log      its log when detached
 //   DIR/cox.tag        says that the directory is one of these
 
 import { linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -23,6 +24,7 @@ export interface DataDirLayout {
   readonly containerd: string;
   readonly runtime: string;
   readonly logs: string;
+  readonly simulated: string;
   readonly pidFile: string;
   readonly tagFile: string;
   readonly logFile: string;
@@ -39,6 +41,7 @@ export function dataDirLayout(dir: string): DataDirLayout {
     containerd: join(root, 'containerd'),
     runtime: join(root, 'runtime'),
     logs: join(root, 'logs'),
+    simulated: join(root, 'simulated'),
     pidFile: join(root, 'cox.pid'),
     tagFile: join(root, 'cox.tag'),
     logFile: join(root, 'cox.log'),

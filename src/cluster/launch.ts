@@ -2,9 +2,10 @@
 // can go wrong at a user's machine into errors that say what to do.
 
 import { availableParallelism, hostname } from 'node:os';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseYaml } from '../api/codec/index.ts';
 import { type RuntimeConfig, RuntimeConfigError } from '../apiserver/runtime-config.ts';
+import { SimulationJournal } from '../runtime/simulated/journal.ts';
 import { systemClock } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import { systemRandom } from '../machinery/random.ts';
@@ -140,6 +141,7 @@ async function start(
       ...(config.containerRuntimeEndpoint !== undefined && { endpoint: config.containerRuntimeEndpoint }),
       install: config.install,
       podCidr: nodeRange(podRange, 0),
+      ...(keepsSimulation(config) && { simulationJournal: join(layout.simulated, 'machine.jsonl') }),
       layout,
       clock,
       random,
@@ -151,6 +153,8 @@ async function start(
   const [pki, storage, runtime] = await settleAll(preparing, cleanup);
   signal.throwIfAborted();
   progress('starting the cluster');
+  // What has to be undone when the cluster has stopped.
+  const last: (() => void)[] = [];
   const starting = Cluster.start({
     clock,
     random,
@@ -158,7 +162,7 @@ async function start(
     storage,
     pki,
     listen: { bindAddress: config.bindAddress, port: config.securePort },
-    ...nodesOf(config, layout, podRange, runtime, thread),
+    ...nodesOf(config, layout, podRange, runtime, thread, last),
     podCidr: podRange.cidr,
     serviceCidr: config.serviceCidr,
     schedulerConfiguration,
@@ -176,6 +180,7 @@ async function start(
   // The cluster closes the store, the runtimes and the thread itself.
   cleanup.splice(1);
   cleanup.push(
+    ...last,
     () => runtime.stop(),
     () => cluster.stop(),
   );
@@ -258,6 +263,7 @@ function nodesOf(
   podRange: Range,
   first: PreparedRuntime,
   thread: ComponentsThread | undefined,
+  last: (() => void)[],
 ): Pick<ClusterConfig, 'nodes' | 'thread'> {
   const machine: ClusterNode = {
     name: machineName(),
@@ -270,8 +276,19 @@ function nodesOf(
   const others = Array.from({ length: config.nodes - 1 }, (_, index): SimulatedNode => {
     return { name: `simulated-${index + 2}`, podCidr: nodeRange(podRange, index + 1) };
   });
-  if (thread !== undefined) return { nodes: [machine], thread: { components: thread, nodes: others } };
-  return { nodes: [machine, ...others.map((node) => simulatedNode(node, systemClock, systemRandom))] };
+  const path = keepsSimulation(config) && others.length > 0 ? join(layout.simulated, 'nodes.jsonl') : undefined;
+  if (thread !== undefined) {
+    return { nodes: [machine], thread: { components: thread, nodes: others, ...(path !== undefined && { journal: path }) } };
+  }
+  const journal = path === undefined ? undefined : new SimulationJournal({ path, logger: config.logger });
+  last.push(() => journal?.close());
+  const simulation = { clock: systemClock, random: systemRandom, journal };
+  return { nodes: [machine, ...others.map((node) => simulatedNode(node, simulation))] };
+}
+
+/** Whether simulated containers survive a restart: where their pods do. */
+function keepsSimulation({ store }: LaunchConfig): boolean {
+  return store !== 'memory';
 }
 
 /** The machine's name, as a node's name must look. */

@@ -4,6 +4,7 @@ import type { Clock } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
 import type { Runtime } from '../cri/index.ts';
+import { SimulationJournal } from '../runtime/simulated/journal.ts';
 import { createSimulatedRuntime, realistic } from '../runtime/simulated/runtime.ts';
 import type { DataDirLayout } from './data-dir.ts';
 import { canInstall, installTools, isRoot, missingTools } from './install.ts';
@@ -19,6 +20,8 @@ export interface RuntimeRequest {
   readonly install: boolean;
   /** Of the first node. */
   readonly podCidr: string;
+  /** The file in which the simulated runtime records its containers. Absent: they end with the process. */
+  readonly simulationJournal?: string;
   readonly layout: DataDirLayout;
   readonly clock: Clock;
   readonly random: Random;
@@ -69,12 +72,19 @@ async function obstacleToContainerd({ install, progress }: RuntimeRequest): Prom
   return installTools(progress);
 }
 
-function simulated({ clock, random, podCidr }: RuntimeRequest): PreparedRuntime {
+function simulated({ clock, random, logger, podCidr, simulationJournal: path }: RuntimeRequest): PreparedRuntime {
+  const journal = path === undefined ? undefined : new SimulationJournal({ path, logger });
   return {
-    runtime: createSimulatedRuntime({ clock, random, podCidr, ...realistic }),
+    runtime: createSimulatedRuntime({
+      clock,
+      random,
+      podCidr,
+      ...(journal !== undefined && { journal: journal.node('') }),
+      ...realistic,
+    }),
     simulated: true,
     description: 'simulated: pods only pretend to run',
-    stop: nothing,
+    stop: async () => journal?.close(),
   };
 }
 

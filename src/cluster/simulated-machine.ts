@@ -3,6 +3,7 @@
 import type { MachineInfo } from '../kubelet/node/machine.ts';
 import type { Clock } from '../machinery/clock.ts';
 import type { Random } from '../machinery/random.ts';
+import type { SimulationJournal } from '../runtime/simulated/journal.ts';
 import { createSimulatedRuntime, realistic } from '../runtime/simulated/runtime.ts';
 import type { ClusterNode } from './components.ts';
 import type { SimulatedNode } from './thread/messages.ts';
@@ -20,7 +21,17 @@ export function simulatedMachine(name: string): MachineInfo {
   };
 }
 
-/** The node with a runtime that takes its time, as real ones do. */
-export function simulatedNode({ name, podCidr }: SimulatedNode, clock: Clock, random: Random): ClusterNode {
-  return { name, runtime: createSimulatedRuntime({ clock, random, podCidr, ...realistic }), simulated: true, podCidr };
+/** The node with a runtime that takes its time, as real ones do. With a journal its containers survive a restart of the process. */
+export function simulatedNode(
+  { name, podCidr }: SimulatedNode,
+  { clock, random, journal }: { readonly clock: Clock; readonly random: Random; readonly journal: SimulationJournal | undefined },
+): ClusterNode {
+  const runtime = createSimulatedRuntime({
+    clock,
+    random,
+    podCidr,
+    ...(journal !== undefined && { journal: journal.node(name) }),
+    ...realistic,
+  });
+  return { name, runtime, simulated: true, podCidr };
 }

@@ -73,6 +73,11 @@ export class AddressPool {
     throw new CriError('ResourceExhausted', 'no pod address is left');
   }
 
+  /** The address is in use: it is not handed out until it is released. One outside of the range, or '', has no effect. */
+  reserve(address: string): void {
+    if (address !== '') this.#used.add(address);
+  }
+
   /** Gives an address back; one that was not handed out is ignored. */
   release(address: string): void {
     this.#used.delete(address);

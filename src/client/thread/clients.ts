@@ -5,6 +5,7 @@ import * as apierrors from '../../machinery/apierrors.ts';
 import { TransientMap } from '../../machinery/transient-map.ts';
 import { WatchQueue, type WatchEventType } from '../../machinery/watch.ts';
 import type { InProcessHandler, InProcessRequest, InProcessResponse } from '../in-process.ts';
+import { FairGate, type Lane } from './fair-gate.ts';
 import { withoutManagedFields } from './managed-fields.ts';
 import {
   type Batch,
@@ -63,13 +64,19 @@ interface Call {
   chunks?: WatchQueue<Uint8Array>;
   /** No longer told when the caller gives up. */
   release: () => void;
+  /** The request is answered, or nobody waits for the answer any more: another one may be sent. Idempotent. */
+  leave: () => void;
 }
+
+/** Requests in flight, without watches. The API server works on 200 writes and 400 reads at a time, of all clients. */
+const MAX_IN_FLIGHT = 200;
 
 /** Objects of lists and watches come without metadata.managedFields (managed-fields.ts). */
 export class ThreadClients {
   readonly #port: MessagePort;
   readonly #outbox: Outbox<ToServer>;
   readonly #calls = new TransientMap<number, Call>();
+  readonly #gate = new FairGate(MAX_IN_FLIGHT);
   /** The latest objects of watches: number n is at n % KEPT_OBJECTS. */
   readonly #objects: ReceivedObject[] = [];
   #seen = 0;
@@ -89,7 +96,8 @@ export class ThreadClients {
   handlerOf(user: ThreadUser): InProcessHandler {
     const caller = this.#callers++;
     this.#outbox.send({ kind: 'caller', caller, user });
-    return (request) => this.#call(caller, request);
+    const lane: Lane = user.groups.includes('system:nodes') ? 'node' : 'control';
+    return (request) => this.#call(caller, lane, request);
   }
 
   /** What is under way fails, what is asked later too. Idempotent. */
@@ -100,20 +108,33 @@ export class ThreadClients {
     for (const id of this.#calls.keys()) this.#end(id, { message: 'the API server has gone' });
   }
 
-  #call(caller: number, { method, path, query, headers, body, call, warnings }: InProcessRequest): Promise<InProcessResponse> {
+  #call(caller: number, lane: Lane, request: InProcessRequest): Promise<InProcessResponse> {
     if (this.#closed) return Promise.reject(errorOf({ message: 'the API server has gone' }));
+    const { method, path, query, headers, body, call, warnings } = request;
     const id = this.#nextId++;
-    const promise = new Promise<InProcessResponse>((answered, failed) => {
-      const release = call.onAbort(() => {
+    // As it is now, although it may have to wait.
+    const text = body.object === undefined ? undefined : JSON.stringify(body.object);
+    return new Promise<InProcessResponse>((answered, failed) => {
+      let sent = false;
+      const entered: Call = { answered, failed, warnings, release: () => undefined, leave: () => undefined };
+      this.#calls.set(id, entered);
+      const withdraw = this.#gate.enter(lane, caller, () => {
+        sent = true;
+        if (!this.#closed) {
+          this.#outbox.send({ kind: 'request', id, caller, method, path, query: query.toString(), headers, body: text });
+        }
+      });
+      entered.leave = () => {
+        entered.leave = () => undefined;
+        if (!withdraw()) this.#gate.leave();
+      };
+      entered.release = call.onAbort(() => {
         this.#calls.delete(id);
-        this.#outbox.send({ kind: 'abort', id });
+        entered.leave();
+        if (sent) this.#outbox.send({ kind: 'abort', id });
         failed(call.reason);
       });
-      this.#calls.set(id, { answered, failed, warnings, release });
     });
-    const text = body.object === undefined ? undefined : JSON.stringify(body.object);
-    this.#outbox.send({ kind: 'request', id, caller, method, path, query: query.toString(), headers, body: text });
-    return promise;
   }
 
   #receive(batch: Batch<ToClients>): void {
@@ -132,6 +153,7 @@ export class ThreadClients {
         call.warnings.push(...message.warnings);
         call.answered?.({ code: message.code, body });
         call.answered = undefined;
+        call.leave();
         if (body.kind !== 'watch' && body.kind !== 'stream') this.#forget(message.id, call);
         break;
       }
@@ -203,6 +225,7 @@ export class ThreadClients {
 
   #forget(id: number, call: Call): void {
     this.#calls.delete(id);
+    call.leave();
     call.release();
   }
 }

@@ -27,6 +27,8 @@ export interface ComponentsThreadStart {
   readonly nodes: readonly SimulatedNode[];
   /** See ComponentsConfig. */
   readonly nodesInAll: number;
+  /** See ToThread. */
+  readonly journal?: string;
 }
 
 export class ComponentsThread implements RunningComponents {
@@ -65,12 +67,12 @@ export class ComponentsThread implements RunningComponents {
   }
 
   /** Once. Resolves when the kubelets have begun. Rejects with what Components.start() does. */
-  async start({ handlerOf, logger, control, nodes, nodesInAll }: ComponentsThreadStart): Promise<void> {
+  async start({ handlerOf, logger, control, nodes, nodesInAll, journal }: ComponentsThreadStart): Promise<void> {
     if (control.schedulerPlugins !== undefined) throw new TypeError('plugins of the scheduler cannot go to another thread');
     this.#nodes = new Set(nodes.map(({ name }) => name));
     new ThreadServer({ port: this.#port, handlerOf, logger }).start();
     const started = new Promise<Error | undefined>((resolve) => (this.#started = resolve));
-    this.#tell({ kind: 'start', control, nodes, nodesInAll });
+    this.#tell({ kind: 'start', control, nodes, nodesInAll, ...(journal !== undefined && { journal }) });
     const error = await Promise.race([started, this.failed]);
     if (error !== undefined) throw error;
   }

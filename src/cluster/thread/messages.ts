@@ -28,6 +28,8 @@ export type ToThread =
       readonly control: ControlConfig;
       readonly nodes: readonly SimulatedNode[];
       readonly nodesInAll: number;
+      /** The file in which the containers of the nodes are recorded. Absent: they end with the process. */
+      readonly journal?: string;
     }
   /** The other end of the port wants to talk to the node's kubelet. */
   | { readonly kind: 'connect'; readonly node: string; readonly port: MessagePort }

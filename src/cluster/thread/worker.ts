@@ -10,6 +10,7 @@ import { createLogger, type Logger, silentLogger } from '../../machinery/log.ts'
 import { portDuplex } from '../../machinery/port-duplex.ts';
 import { systemRandom } from '../../machinery/random.ts';
 import { type ClusterNode, Components } from '../components.ts';
+import { SimulationJournal } from '../../runtime/simulated/index.ts';
 import { simulatedNode } from '../simulated-machine.ts';
 import { type FromThread, sentError, type ThreadConfig, type ToThread } from './messages.ts';
 
@@ -25,10 +26,12 @@ export function runComponents(parent: MessagePort, { port, logging }: ThreadConf
   const clients = new ThreadClients(port);
   let components: Components | undefined;
   let nodes: readonly ClusterNode[] = [];
+  let journal: SimulationJournal | undefined;
   const tell = (message: FromThread): void => parent.postMessage(message, []);
 
   const start = async (message: Extract<ToThread, { kind: 'start' }>): Promise<void> => {
-    nodes = message.nodes.map((node) => simulatedNode(node, clock, random));
+    if (message.journal !== undefined) journal = new SimulationJournal({ path: message.journal, logger });
+    nodes = message.nodes.map((node) => simulatedNode(node, { clock, random, journal }));
     components = new Components({
       clock,
       random,
@@ -48,6 +51,7 @@ export function runComponents(parent: MessagePort, { port, logging }: ThreadConf
       if (result.status === 'fulfilled') return [];
       return result.reason instanceof AggregateError ? result.reason.errors : [result.reason];
     });
+    journal?.close();
     clients.close();
     onStopped?.(logger);
     tell({ kind: 'stopped', errors: problems.map(sentError) });

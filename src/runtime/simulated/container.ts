@@ -3,7 +3,7 @@
 
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { CriError, formatLogEntry, toNanoseconds } from '../../cri/index.ts';
+import { CriError, formatLogEntry, toMilliseconds, toNanoseconds } from '../../cri/index.ts';
 import type { LogStream } from '../../cri/index.ts';
 import type { Clock, Timer } from '../../machinery/clock.ts';
 import { exitReason } from '../records.ts';
@@ -15,6 +15,8 @@ import type { Program, ProgramContext } from './program.ts';
 /** The code of a process that was ended by a signal: 128 + its number. */
 const EXIT_SIGTERM = 143;
 const EXIT_SIGKILL = 137;
+/** Steps of a program that are gone through again when its container is taken over; a loop that has made more goes on from there. */
+const MAX_RESUMED_STEPS = 100_000;
 
 export interface SimulatedContainerConfig {
   readonly clock: Clock;
@@ -41,6 +43,9 @@ export class SimulatedContainer {
   #program: Program | undefined;
   #timer: Timer | undefined;
   #starting = false;
+  /** Of a container that is taken over: the time that its program has run already, as far as it has not been accounted for. */
+  #passedMs = 0;
+  #resuming = false;
   #stop: Promise<void> | undefined;
 
   constructor({ clock, record, simulation, hostname, defaultCommand, onExit }: SimulatedContainerConfig) {
@@ -79,9 +84,21 @@ export class SimulatedContainer {
     }
     this.record.state = 'CONTAINER_RUNNING';
     this.record.startedAt = toNanoseconds(this.#clock.now());
+    this.#run();
+  }
+
+  /** Goes on with a container that ran when its record was read: its program is where it would be had it never been left. */
+  resume(): void {
+    if (!this.running) return;
+    this.#passedMs = Math.max(0, this.#clock.now() - toMilliseconds(this.record.startedAt));
+    this.#resuming = true;
+    this.#run();
+  }
+
+  #run(): void {
     const { runDurationMs, exitCode } = this.simulation;
     if (runDurationMs !== undefined) {
-      this.#timer = this.#clock.setTimer(runDurationMs, () => this.#exit(exitCode ?? 0));
+      this.#timer = this.#clock.setTimer(Math.max(0, runDurationMs - this.#passedMs), () => this.#exit(exitCode ?? 0));
     } else if (exitCode !== undefined) {
       this.#timer = this.#clock.setTimer(0, () => this.#exit(exitCode));
     } else {
@@ -166,21 +183,36 @@ export class SimulatedContainer {
   /** Runs the program up to its next pause. */
   #advance(): void {
     this.#timer = undefined;
-    for (;;) {
+    for (let steps = 0; ; steps++) {
+      if (this.#resuming && steps === MAX_RESUMED_STEPS) {
+        this.#resuming = false;
+        this.#passedMs = 0;
+      }
       const next = this.#program?.next();
       if (next === undefined) return;
       if (next.done) {
         this.#program = undefined;
+        this.#resuming = false;
         const outcome = next.value;
         // Not in the same turn as the start: a process that ends at once has run for a moment all the same.
         if (outcome !== 'forever') this.#timer = this.#clock.setTimer(0, () => this.#exit(outcome));
         return;
       }
       if (next.value.kind === 'sleep') {
-        this.#timer = this.#clock.setTimer(next.value.ms, () => this.#advance());
+        if (this.#resuming && this.#passedMs >= next.value.ms) {
+          this.#passedMs -= next.value.ms;
+          continue;
+        }
+        const ms = next.value.ms - this.#passedMs;
+        this.#resuming = false;
+        this.#passedMs = 0;
+        this.#timer = this.#clock.setTimer(ms, () => this.#advance());
         return;
       }
-      if (next.value.kind === 'write') this.#write(next.value.stream, next.value.text);
+      if (next.value.kind === 'write') {
+        // What was written before is in the log.
+        if (!this.#resuming) this.#write(next.value.stream, next.value.text);
+      }
       // A first process with an open stdin waits for input that only an attach could bring; without one it reads the end.
       else if (this.record.config.stdin) return;
     }

@@ -1,5 +1,7 @@
 // The public face of the simulated runtime.
 
 export { annotationPrefix } from './annotations.ts';
+export { SimulationJournal } from './journal.ts';
+export type { NodeJournal } from './journal.ts';
 export { createSimulatedRuntime } from './runtime.ts';
 export type { SimulatedRuntimeConfig } from './runtime.ts';

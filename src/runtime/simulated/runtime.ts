@@ -1,5 +1,5 @@
 // The RuntimeService of pods that only pretend: sandboxes and containers are records in memory, time is the clock's, and
-// every change is told by an event, so that nobody has to poll.
+// every change is published as an event, so that no client has to poll. With a journal the records survive a restart of the process.
 
 import type { Duplex } from 'node:stream';
 import { PassThrough } from 'node:stream';
@@ -45,6 +45,7 @@ import { containerSimulation, imageSimulation } from './annotations.ts';
 import { SimulatedContainer } from './container.ts';
 import { entryPoint } from './entry-points.ts';
 import { runProgram } from './exec.ts';
+import type { NodeJournal } from './journal.ts';
 import { program } from './program.ts';
 
 export interface SimulatedRuntimeConfig {
@@ -64,6 +65,8 @@ export interface SimulatedRuntimeConfig {
    * false, they are servers, as most who write a test with whatever image mean it.
    */
   readonly entryPoints?: boolean;
+  /** What the node had before, and where its changes are recorded. Default: it begins with nothing, and nothing is recorded. */
+  readonly journal?: NodeJournal;
 }
 
 /** Of a simulated runtime beside real clients: processes end after about the time that containerd takes, base images run what they run. */
@@ -84,6 +87,7 @@ export class SimulatedRuntime implements RuntimeService {
   #podCidr: string;
   readonly #stopDurationMs: number;
   readonly #entryPoints: boolean;
+  readonly #journal: NodeJournal | undefined;
 
   constructor(config: SimulatedRuntimeConfig, images: NamedImages) {
     this.#clock = config.clock ?? systemClock;
@@ -94,6 +98,33 @@ export class SimulatedRuntime implements RuntimeService {
     this.#addresses = new AddressPool(this.#podCidr);
     this.#stopDurationMs = config.stopDurationMs ?? 0;
     this.#entryPoints = config.entryPoints ?? false;
+    this.#journal = config.journal;
+    if (this.#journal !== undefined) this.#restore(this.#journal);
+  }
+
+  #restore({ sandboxes, containers }: NodeJournal): void {
+    for (const record of sandboxes) {
+      this.#pods.addSandbox(record);
+      if (record.state === 'SANDBOX_READY') this.#addresses.reserve(record.ip);
+    }
+    for (const record of containers) {
+      const sandbox = this.#pods.findSandbox(record.podSandboxId);
+      // Its sandbox was removed: its own removal was not recorded any more.
+      if (sandbox === undefined) continue;
+      const container = this.#makeContainer(sandbox, record);
+      this.#pods.addContainer(container);
+      this.#noteImage(record);
+      container.resume();
+    }
+  }
+
+  /** The image of a container that is taken over is on the node, unless it has to be pulled in every life of the node. */
+  #noteImage({ config }: ContainerRecord): void {
+    try {
+      this.#images.use(config.image ?? {});
+    } catch (err) {
+      if (!isCriError(err)) throw err;
+    }
   }
 
   version(): Promise<VersionResponse> {
@@ -128,6 +159,7 @@ export class SimulatedRuntime implements RuntimeService {
     try {
       const id = this.#newId();
       sandbox = this.#pods.addSandbox({ id, config, runtimeHandler, createdAt: this.#pods.now(), ip, state: 'SANDBOX_READY' });
+      this.#journal?.sandboxAdded(sandbox.record);
     } catch (err) {
       this.#addresses.release(ip);
       throw err;
@@ -144,6 +176,7 @@ export class SimulatedRuntime implements RuntimeService {
     await Promise.all([...sandbox.containers.values()].map((container) => container.stop(0)));
     if (sandbox.record.state === 'SANDBOX_NOTREADY') return;
     sandbox.record.state = 'SANDBOX_NOTREADY';
+    this.#journal?.changed(sandbox.record);
     this.#addresses.release(sandbox.record.ip);
     this.#pods.publish(sandbox, podSandboxId, 'CONTAINER_STOPPED_EVENT');
   }
@@ -153,7 +186,9 @@ export class SimulatedRuntime implements RuntimeService {
     if (sandbox === undefined) return;
     await this.stopPodSandbox(podSandboxId);
     for (const id of sandbox.containers.keys()) this.#remove(sandbox, id);
-    if (this.#pods.removeSandbox(podSandboxId)) this.#pods.publish(sandbox, podSandboxId, 'CONTAINER_DELETED_EVENT');
+    if (!this.#pods.removeSandbox(podSandboxId)) return;
+    this.#journal?.removed(podSandboxId);
+    this.#pods.publish(sandbox, podSandboxId, 'CONTAINER_DELETED_EVENT');
   }
 
   async podSandboxStatus(podSandboxId: string): Promise<PodSandboxStatusResponse> {
@@ -175,23 +210,33 @@ export class SimulatedRuntime implements RuntimeService {
       createdAt: this.#pods.now(),
       ...notStarted,
     };
-    const container = new SimulatedContainer({
-      clock: this.#clock,
-      record,
-      simulation: containerSimulation(sandbox.record.config.annotations, config.metadata?.name ?? '', this.#stopDurationMs),
-      hostname: sandbox.record.config.hostname || 'localhost',
-      defaultCommand: this.#entryPoints ? entryPoint(record.imageRef) : [],
-      onExit: () => this.#pods.publish(sandbox, record.id, 'CONTAINER_STOPPED_EVENT'),
-    });
+    const container = this.#makeContainer(sandbox, record);
     this.#pods.addContainer(container);
+    this.#journal?.containerAdded(record);
     this.#pods.publish(sandbox, record.id, 'CONTAINER_CREATED_EVENT');
     return record.id;
+  }
+
+  #makeContainer(sandbox: Sandbox<SimulatedContainer>, record: ContainerRecord): SimulatedContainer {
+    const { annotations, hostname } = sandbox.record.config;
+    return new SimulatedContainer({
+      clock: this.#clock,
+      record,
+      simulation: containerSimulation(annotations, record.config.metadata?.name ?? '', this.#stopDurationMs),
+      hostname: hostname || 'localhost',
+      defaultCommand: this.#entryPoints ? entryPoint(record.imageRef) : [],
+      onExit: () => {
+        this.#journal?.changed(record);
+        this.#pods.publish(sandbox, record.id, 'CONTAINER_STOPPED_EVENT');
+      },
+    });
   }
 
   async startContainer(containerId: string, options?: CallOptions): Promise<void> {
     const container = this.#pods.container(containerId);
     const sandbox = this.#pods.readySandbox(container.record.podSandboxId);
     await container.start(options?.signal);
+    this.#journal?.changed(container.record);
     this.#pods.publish(sandbox, containerId, 'CONTAINER_STARTED_EVENT');
   }
 
@@ -219,6 +264,7 @@ export class SimulatedRuntime implements RuntimeService {
     const { record } = this.#pods.container(containerId);
     const linux = { ...record.config.linux, resources: { ...record.config.linux?.resources, ...resources } };
     Object.assign(record, { config: { ...record.config, linux } });
+    this.#journal?.changed(record);
   }
 
   async reopenContainerLog(containerId: string): Promise<void> {
@@ -317,6 +363,7 @@ export class SimulatedRuntime implements RuntimeService {
   close(): void {
     for (const container of this.#pods.containers()) container.freeze();
     this.#pods.close();
+    this.#journal?.flush();
   }
 
   #newId(): string {
@@ -324,7 +371,9 @@ export class SimulatedRuntime implements RuntimeService {
   }
 
   #remove(sandbox: Sandbox<SimulatedContainer>, containerId: string): void {
-    if (this.#pods.removeContainer(containerId)) this.#pods.publish(sandbox, containerId, 'CONTAINER_DELETED_EVENT');
+    if (!this.#pods.removeContainer(containerId)) return;
+    this.#journal?.removed(containerId);
+    this.#pods.publish(sandbox, containerId, 'CONTAINER_DELETED_EVENT');
   }
 
   #deadline(timeoutMs: number): { signal: AbortSignal; cancel: () => void } {
@@ -362,7 +411,7 @@ export class SimulatedRuntime implements RuntimeService {
   }
 }
 
-/** Pods that only pretend. Nothing outside memory is touched but the log files of containers that write something. */
+/** Pods that only pretend. Nothing outside memory is touched but the journal, if there is one, and the log files of containers that write something. */
 export function createSimulatedRuntime(config: SimulatedRuntimeConfig = {}): Runtime {
   const images = new NamedImages({ clock: config.clock ?? systemClock, simulation: imageSimulation });
   const runtime = new SimulatedRuntime(config, images);

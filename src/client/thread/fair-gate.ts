@@ -1,0 +1,76 @@
+// Limits how many requests of a thread are in flight. What waits is served in turn: one request of each caller, so that a caller with a
+// thousand requests does not delay the one request of another. Callers that are few (controllers, the scheduler) and callers that are many
+// (kubelets) take turns as groups.
+
+import { Fifo } from '../../machinery/fifo.ts';
+
+/** Which group a caller belongs to. */
+export type Lane = 'control' | 'node';
+
+interface Waiting {
+  readonly start: () => void;
+  cancelled: boolean;
+}
+
+export class FairGate {
+  readonly #limit: number;
+  #inFlight = 0;
+  /** Callers with waiting requests, in the order of their turns. */
+  readonly #lanes: Readonly<Record<Lane, Map<number, Fifo<Waiting>>>> = { control: new Map(), node: new Map() };
+  #next: Lane = 'control';
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /**
+   * Calls `start` when there is room: at once, or in the caller's turn. Whoever was started calls leave() once. Returns a function that
+   * withdraws a request that still waits; it returns false if the request was started.
+   */
+  enter(lane: Lane, caller: number, start: () => void): () => boolean {
+    if (this.#inFlight < this.#limit) {
+      this.#inFlight++;
+      start();
+      return () => false;
+    }
+    const callers = this.#lanes[lane];
+    let queue = callers.get(caller);
+    if (queue === undefined) callers.set(caller, (queue = new Fifo()));
+    const waiting: Waiting = { start, cancelled: false };
+    queue.push(waiting);
+    let withdrawn = false;
+    return () => {
+      if (waiting.cancelled) return withdrawn;
+      waiting.cancelled = true;
+      return (withdrawn = true);
+    };
+  }
+
+  /** A request that was started has ended. */
+  leave(): void {
+    const next = this.#take();
+    if (next === undefined) this.#inFlight--;
+    else next.start();
+  }
+
+  #take(): Waiting | undefined {
+    const first = this.#next;
+    const second: Lane = first === 'control' ? 'node' : 'control';
+    this.#next = second;
+    return this.#takeFrom(this.#lanes[first]) ?? this.#takeFrom(this.#lanes[second]);
+  }
+
+  #takeFrom(callers: Map<number, Fifo<Waiting>>): Waiting | undefined {
+    for (const [caller, queue] of callers) {
+      let waiting = queue.shift();
+      while (waiting?.cancelled === true) waiting = queue.shift();
+      callers.delete(caller);
+      if (waiting === undefined) continue;
+      // From now on it can not be withdrawn.
+      waiting.cancelled = true;
+      if (queue.length > 0) callers.set(caller, queue);
+      return waiting;
+    }
+    return undefined;
+  }
+}
