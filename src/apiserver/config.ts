@@ -8,8 +8,11 @@ import type { ConnectionLimits } from '../machinery/serving/index.ts';
 import type { Storage } from '../storage/interface.ts';
 import type { AdmissionPlugin } from './admission/plugin.ts';
 import type { PodSecurityConfig } from './admission/pod-security/index.ts';
+import type { DefaultTolerations } from './admission/default-toleration-seconds.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
+import type { AuthorizationMode } from './authorization/modes.ts';
+import type { AnonymousRequests } from './filters/authentication.ts';
 import type { MaxInFlightConfig } from './filters/max-in-flight.ts';
 import type { ComponentHealth } from './registry/core/component-status/index.ts';
 import type { NodeConnector } from './node-connector.ts';
@@ -21,8 +24,12 @@ export interface TlsConfig {
   readonly key: string;
   /** PEM: the server's certificate, then the chain to its authority. */
   readonly cert: string;
-  /** PEM: clients whose certificates this authority has signed are who the certificates say. */
-  readonly clientCa: string;
+  /** PEM: clients whose certificates this authority has signed are who the certificates say. Absent: certificates prove nothing. */
+  readonly clientCa?: string;
+  /** Default: 'TLSv1.2'. */
+  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
+  /** Names of OpenSSL, with colons between them. Default: Node's, the fastest first. */
+  readonly ciphers?: string;
 }
 
 export interface ServiceAccountKeyConfig {
@@ -73,8 +80,16 @@ export interface ApiServerConfig {
   readonly serviceAccounts?: ServiceAccountKeyConfig;
   /** Asked after client certificates and `tokens`. Default: none. */
   readonly authenticators?: readonly Authenticator[];
-  /** Default: system:masters and the components' own identities, each within its bounds. */
+  /** Default: system:masters, and then the `authorizationModes`. */
   readonly authorizer?: Authorizer;
+  /** Asked one after the other. Default: Node, RBAC. */
+  readonly authorizationModes?: readonly AuthorizationMode[];
+  /** Default: for health and version only. */
+  readonly anonymous?: AnonymousRequests;
+  /** How long events are kept. Default: an hour. */
+  readonly eventTtlMs?: number;
+  /** How long pods stay on a node that is not ready or unreachable if they do not say it, in seconds. Default: 300. */
+  readonly defaultTolerationSeconds?: DefaultTolerations;
   /** Run after the server's own. Default: none. */
   readonly admissionPlugins?: readonly AdmissionPlugin[];
   /** What other components of the process say at /metrics, in Prometheus' text form. Default: nothing. */

@@ -6,7 +6,7 @@ import type { Logger } from '../machinery/log.ts';
 import type { Authenticator } from './authentication/authenticator.ts';
 import type { Authorizer } from './authorization/authorizer.ts';
 import { audit } from './filters/audit.ts';
-import { authentication } from './filters/authentication.ts';
+import { authentication, type AnonymousRequests } from './filters/authentication.ts';
 import { authorization } from './filters/authorization.ts';
 import type { Deadlines } from './filters/deadline.ts';
 import { impersonation } from './filters/impersonation.ts';
@@ -23,6 +23,7 @@ export interface HandlerChainConfig {
   readonly metrics: RequestMetrics;
   readonly deadlines: Deadlines;
   readonly authenticators: readonly Authenticator[];
+  readonly anonymous?: AnonymousRequests;
   readonly authorizer: Authorizer;
   readonly maxInFlight?: MaxInFlightConfig;
 }
@@ -35,7 +36,7 @@ export function buildHandlerChain(config: HandlerChainConfig, registry: Handler)
   handler = maxInFlight(config.maxInFlight)(handler);
   handler = impersonation(config.authorizer)(handler);
   handler = audit(handler);
-  handler = authentication(config.authenticators)(handler);
+  handler = authentication(config.authenticators, config.anonymous)(handler);
   handler = config.deadlines.filter(handler);
   // Whether a request is long-running, and so without deadline, is said by its path.
   handler = requestInfo(handler);

@@ -21,6 +21,8 @@ import { LegacyServiceAccountTokens } from './authentication/legacy-service-acco
 import { keepTokenTracking, noteTokenUse } from './authentication/legacy-token-tracking.ts';
 import { DEFAULT_ISSUER, ServiceAccountTokens } from './authentication/service-account-tokens.ts';
 import { StaticTokenAuthenticator } from './authentication/static-tokens.ts';
+import type { Authorizer } from './authorization/authorizer.ts';
+import { alwaysAllow, alwaysDeny, type AuthorizationMode } from './authorization/modes.ts';
 import { NodeGraphFollower } from './authorization/node/graph-follower.ts';
 import { NodeAuthorizer } from './authorization/node/node-authorizer.ts';
 import { keepBootstrapPolicy } from './authorization/policy/reconcile.ts';
@@ -120,7 +122,7 @@ export class ApiServer {
   readonly #hooks = new StartHooks(START_HOOKS);
   #stopping: Promise<void> | undefined;
 
-  /** Throws RuntimeConfigError. */
+  /** Throws RuntimeConfigError, UnknownAdmissionPluginError, and TypeError for keys of accounts. */
   constructor(config: ApiServerConfig) {
     this.#config = config;
     const { clock, logger, random, storage } = config;
@@ -130,7 +132,10 @@ export class ApiServer {
     this.#nodeGraph = new NodeGraphFollower({ clock, logger, served: () => all });
     const authorizer =
       config.authorizer ??
-      new UnionAuthorizer([privilegedAuthorizer, new NodeAuthorizer(this.#nodeGraph.graph), new RbacAuthorizer(this.#roles)]);
+      new UnionAuthorizer([
+        privilegedAuthorizer,
+        ...(config.authorizationModes ?? ['Node', 'RBAC']).map((mode) => this.#authorizerOf(mode)),
+      ]);
     // What is being built is looked things up in only once it serves.
     let lookUp: Find | undefined;
     const find: Find = (...which) => (lookUp as Find)(...which);
@@ -180,6 +185,7 @@ export class ApiServer {
       find,
       serviceAccountTokens,
       tokenAuthenticators: [staticTokens, ...accountAuthenticators],
+      eventTtlMs: config.eventTtlMs,
       detectMutations: config.detectMutations,
       onStop: (callback) => this.#onStop.push(callback),
     };
@@ -212,6 +218,7 @@ export class ApiServer {
         random,
         authorizer,
         mountTokens,
+        defaultTolerationSeconds: config.defaultTolerationSeconds,
       },
       config.disableAdmissionPlugins ?? [],
     );
@@ -284,11 +291,25 @@ export class ApiServer {
           ...accountAuthenticators,
           ...(config.authenticators ?? []),
         ],
+        anonymous: config.anonymous,
         authorizer,
         maxInFlight: config.maxInFlight,
       },
       router.handle,
     );
+  }
+
+  #authorizerOf(mode: AuthorizationMode): Authorizer {
+    switch (mode) {
+      case 'Node':
+        return new NodeAuthorizer(this.#nodeGraph.graph);
+      case 'RBAC':
+        return new RbacAuthorizer(this.#roles);
+      case 'AlwaysAllow':
+        return alwaysAllow;
+      case 'AlwaysDeny':
+        return alwaysDeny;
+    }
   }
 
   /** Creates what every cluster begins with. To be called once, before others are let in; safe on a store that has it all. */

@@ -3,10 +3,11 @@
 
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Build } from './build.ts';
-import { UserError } from '../cluster/user-error.ts';
 import { COXSWAIN_VERSION } from '../cluster/version.ts';
-import { list, port, settings } from './flags.ts';
-import { addRoleCommands } from './role-commands.ts';
+import { address, list, port, settings } from './flags.ts';
+import { describeError } from './describe-error.ts';
+import { addRoleCommands, UPSTREAM_FLAGS } from './role-commands.ts';
+import { readArguments } from './upstream/arguments.ts';
 
 const nodeCount = (text: string): number => {
   const value = Number(text);
@@ -29,46 +30,79 @@ const BUFFER_POOL_BYTES = 32 * 1024;
 /** Runs what the process was asked for. Resolves when it is done; `cox up` ends the process itself. */
 export async function runCox(build?: Build): Promise<void> {
   Buffer.poolSize = BUFFER_POOL_BYTES;
+  process.on('uncaughtException', endUnlessHandled);
+  const status = await execute(process.argv.slice(2), build);
+  // Not when everything has ended: after a failure there may be what never does.
+  if (status !== 0) process.exit(status);
+}
+
+/** Runs a command line and returns its exit status. Errors go to stderr, as `describeError` writes them. */
+export async function execute(args: readonly string[], build?: Build): Promise<number> {
   try {
-    await command(build).parseAsync();
+    const program = createProgram(build);
+    await program.parseAsync([...upstreamArguments(program, args)], { from: 'user' });
+    return 0;
   } catch (err) {
-    if (!(err instanceof UserError)) throw err;
-    process.stderr.write(`cox: ${err.message}\n`);
-    // Not when everything has ended: after a failure there may be what never does.
-    process.exit(err.exitCode);
+    const { text, status } = describeError(err);
+    process.stderr.write(text);
+    return status;
   }
 }
 
-function command(build: Build | undefined): Command {
+/** Node would print the line of the program that threw, and the built program has lines of 100 KB. */
+function endUnlessHandled(err: unknown): void {
+  if (process.listenerCount('uncaughtException') > 1) return;
+  const { text, status } = describeError(err);
+  process.stderr.write(text);
+  process.exit(status);
+}
+
+/** The arguments of a command in place of an upstream component, in commander's form. Warnings go to stderr. */
+function upstreamArguments(program: Command, args: readonly string[]): readonly string[] {
+  const [name = '', ...rest] = args;
+  const flags = UPSTREAM_FLAGS.get(name);
+  const command = program.commands.find((each) => each.name() === name);
+  if (flags === undefined || command === undefined) return args;
+  const read = readArguments(rest, flags, command);
+  for (const warning of read.warnings) process.stderr.write(`cox: warning: ${warning}\n`);
+  return [name, ...read.args];
+}
+
+/** All commands with their flags. */
+export function createProgram(build?: Build): Command {
   const program = new Command('cox')
     .description('All of Kubernetes in one process.')
     .version(COXSWAIN_VERSION)
-    .showHelpAfterError('(cox --help shows what there is)');
+    // A flag after the name of a subcommand is the subcommand's: --version, above all.
+    .enablePositionalOptions()
+    // Errors are thrown, to be written in one place. The subcommands inherit it.
+    .exitOverride()
+    .configureOutput({ outputError: () => undefined });
 
   program
     .command('up')
     .description('start a cluster and keep it running until Ctrl-C (or in the background with --detach)')
     .option('--data-dir <dir>', 'where the cluster keeps its data, certificates and logs', '.coxswain')
     .option('--secure-port <port>', 'port of the API server; 0 picks a free one', port, 6443)
-    .option('--bind <address>', 'address that the API server listens on', '127.0.0.1')
+    .option('--bind <address>', 'address that the API server listens on', address, '127.0.0.1')
     .option('--kubeconfig <path>', 'where to write the kubeconfig (default: DATA-DIR/kubeconfig)')
     .option('--merge-kubeconfig', "also add the cluster to the user's own kubeconfig (KUBECONFIG or ~/.kube/config)")
     .addOption(
-      new Option('--store <engine>', 'durable on disk, gone with the process, or on an etcd cluster (3.4 or later)')
+      new Option(
+        '--store <engine>',
+        'where objects are kept: on disk, in memory (gone with the process), or on an etcd cluster (3.4 or later)',
+      )
         .choices(['embedded', 'memory', 'etcd'])
         .default('embedded'),
     )
-    .option('--etcd-servers <urls>', 'members of the etcd cluster, with commas between them', (text: string) => text.split(','))
+    .option('--etcd-servers <urls>', 'members of the etcd cluster, separated by commas', (text: string) => text.split(','))
     .option('--etcd-cafile <file>', "certificate authority of etcd's certificates (PEM)")
-    .option('--etcd-certfile <file>', 'certificate to show to etcd (PEM)')
-    .option('--etcd-keyfile <file>', "that certificate's key (PEM)")
-    .option('--etcd-prefix <prefix>', 'what the keys in etcd begin with (default: /registry)')
-    .option(
-      '--encryption-provider-config <file>',
-      'an EncryptionConfiguration: what is encrypted in the store, and with which keys',
-    )
+    .option('--etcd-certfile <file>', 'client certificate for etcd (PEM)')
+    .option('--etcd-keyfile <file>', 'key of the client certificate for etcd (PEM)')
+    .option('--etcd-prefix <prefix>', 'beginning of all keys in etcd (default: /registry)')
+    .option('--encryption-provider-config <file>', 'an EncryptionConfiguration: what is encrypted in the store, and the keys')
     .addOption(
-      new Option('--runtime <runtime>', 'what runs the containers; auto: containerd where it can be had, else host processes')
+      new Option('--runtime <runtime>', 'what runs the containers; auto: containerd where possible, else host processes')
         .choices(['auto', 'containerd', 'process', 'simulated'])
         .default('auto'),
     )
@@ -80,7 +114,7 @@ function command(build: Build | undefined): Command {
     .option('--pod-cidr <cidr>', 'addresses of pods (default: 10.244.0.0/16, wider for more than 256 nodes)')
     .option(
       '--service-cidr <cidrs>',
-      'cluster addresses of services: one range, or one of each family with a comma between them',
+      'addresses of services: one range, or one of each IP family, separated by a comma',
       '10.96.0.0/16',
     )
     .option(
@@ -93,7 +127,7 @@ function command(build: Build | undefined): Command {
     .option('--scheduler-config <file>', 'a KubeSchedulerConfiguration (v1) in YAML')
     .option('--no-install', 'never install containerd, runc and the CNI plugins with apt-get')
     .option('--detach', 'leave the cluster running in the background once it is ready')
-    .option('--quiet', 'print nothing but the line that says it is ready')
+    .option('--quiet', 'print only the line that says that the cluster is ready')
     .addOption(new Option('--log-format <format>', 'form of the log').choices(['text', 'json']).default('text'))
     .option('-v, --verbose', 'log what the components do', false)
     .addHelpText(
@@ -143,7 +177,7 @@ Examples:
 
   const snapshot = program
     .command('snapshot')
-    .description('the state of a cluster with an embedded store in one file: save it, look at it, put it back')
+    .description('save, check and restore the state of a cluster with an embedded store, in one file')
     .addHelpText(
       'after',
       `
@@ -158,33 +192,26 @@ Examples:
 
   snapshot
     .command('save <file>')
-    .description('write a snapshot to FILE, which is there only once all of it is on the disk')
+    .description('write a snapshot to FILE, which appears only once all of it is on the disk')
     .option('--data-dir <dir>', 'the data directory of the cluster', '.coxswain')
     .action(async (file, options) => (await import('./snapshot.ts')).save(file, options));
 
   snapshot
     .command('status <file>')
-    .description('read all of FILE, and say what is in it; status 1 if it is damaged')
-    .addOption(new Option('-o, --output <format>', 'form of the answer').choices(['json']))
+    .description('read all of FILE and print what is in it; exit status 1 if it is damaged')
+    .addOption(new Option('-o, --output <format>', 'form of the output').choices(['json']))
     .action(async (file, options) => (await import('./snapshot.ts')).status(file, options));
 
   snapshot
     .command('restore <file>')
-    .description('make FILE the store of a cluster that does not run; the store that it has is moved aside, not removed')
-    .option('--data-dir <dir>', 'the data directory of the cluster; made if it does not exist', '.coxswain')
-    .option(
-      '--bump-revision <count>',
-      'begin so many revisions after the snapshot, for clients that go on with what they know',
-      revisions,
-      0,
-    )
+    .description('make FILE the store of a stopped cluster; its present store is moved aside, not removed')
+    .option('--data-dir <dir>', 'the data directory of the cluster; created if it does not exist', '.coxswain')
+    .option('--bump-revision <count>', 'number of revisions to add, so that clients with newer ones notice', revisions, 0)
     .action(async (file, options) => (await import('./snapshot.ts')).restore(file, options));
 
   program
     .command('compile')
-    .description(
-      'compile the program ahead of time, for this Node and the flags that it runs with: it starts sooner from then on',
-    )
+    .description('compile the program ahead of time, for this version and these flags of Node, so that it starts faster')
     .addHelpText(
       'after',
       `

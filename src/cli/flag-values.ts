@@ -10,7 +10,9 @@ export function flagValues(options: object): Readonly<Record<string, string>> {
 }
 
 function textOf(name: string, value: unknown): string {
-  if (typeof value === 'number' && /(Duration|Deadline|Period|Timeout)$/.test(name)) return `${value / 1000}s`;
+  // Upstream's --min-request-timeout is a number of seconds, no duration.
+  const isDuration = /(Duration|Deadline|Period|Timeout|Ttl)$/.test(name) && name !== 'minRequestTimeout';
+  if (typeof value === 'number' && isDuration) return `${value / 1000}s`;
   if (Array.isArray(value)) return value.join(',');
   if (typeof value === 'object' && value !== null) {
     return Object.entries(value)

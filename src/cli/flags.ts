@@ -1,5 +1,6 @@
 // Values of flags that more than one command takes.
 
+import { isIP } from 'node:net';
 import { InvalidArgumentError } from 'commander';
 import { DurationError, parseDuration } from '../machinery/duration.ts';
 
@@ -50,3 +51,33 @@ export const labels = (text: string): Record<string, string> =>
       return [key, value];
     }),
   );
+
+/** One value of a flag that may be repeated. Values may contain commas. */
+export const repeated = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
+
+export const wholeNumber = (text: string): number => {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('a whole number, 0 or more.');
+  return Number(text);
+};
+
+export const integer = (text: string): number => {
+  if (!/^-?\d{1,9}$/.test(text)) throw new InvalidArgumentError('a whole number.');
+  return Number(text);
+};
+
+/** Upstream's number of log verbosity. */
+export const logLevel = (text: string): number => {
+  if (!/^-?\d{1,9}$/.test(text)) throw new InvalidArgumentError('a whole number.');
+  return Number(text);
+};
+
+/** As upstream, which knows no names here. */
+export const ipAddress = (text: string): string => {
+  if (isIP(text) === 0) throw new InvalidArgumentError('an IP address, such as 10.0.0.1.');
+  return text;
+};
+
+export const address = (text: string): string => {
+  if (isIP(text) === 0 && text !== 'localhost') throw new InvalidArgumentError('an IP address, such as 127.0.0.1.');
+  return text;
+};

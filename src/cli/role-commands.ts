@@ -1,7 +1,34 @@
-// The commands of roles that run apart, with their flags: named as those of the field's components are.
+// The commands of roles that run apart. Their flags have the names of upstream's components; upstream/ says what becomes of each.
 
 import { type Command, Option } from 'commander';
-import { count, duration, labels, list, port, settings, yesOrNo } from './flags.ts';
+import { KUBERNETES_VERSION } from '../cluster/version.ts';
+import {
+  count,
+  duration,
+  integer,
+  ipAddress,
+  labels,
+  list,
+  logLevel,
+  port,
+  repeated,
+  settings,
+  wholeNumber,
+  yesOrNo,
+} from './flags.ts';
+import type { UpstreamFlag } from './upstream/flag.ts';
+import { KUBE_APISERVER_FLAGS } from './upstream/kube-apiserver.ts';
+import { KUBE_CONTROLLER_MANAGER_FLAGS } from './upstream/kube-controller-manager.ts';
+import { KUBE_SCHEDULER_FLAGS } from './upstream/kube-scheduler.ts';
+import { KUBELET_FLAGS } from './upstream/kubelet.ts';
+
+/** The flags of the upstream component whose place a command takes. */
+export const UPSTREAM_FLAGS: ReadonlyMap<string, readonly UpstreamFlag[]> = new Map([
+  ['apiserver', KUBE_APISERVER_FLAGS],
+  ['controller-manager', KUBE_CONTROLLER_MANAGER_FLAGS],
+  ['scheduler', KUBE_SCHEDULER_FLAGS],
+  ['kubelet', KUBELET_FLAGS],
+]);
 
 export function addRoleCommands(program: Command): void {
   addApiServer(program);
@@ -11,124 +38,233 @@ export function addRoleCommands(program: Command): void {
   addCerts(program);
 }
 
-function withLogging(command: Command): Command {
+/** Flags that every role has. */
+function withCommonFlags(command: Command): Command {
   return command
     .addOption(new Option('--log-format <format>', 'form of the log').choices(['text', 'json']).default('text'))
-    .option('-v, --verbose', 'log what it does', false);
+    .addOption(new Option('--logging-format <format>', 'the same').choices(['text', 'json']))
+    .option('--verbose', 'log what it does, as -v 4', false)
+    .option(
+      '-v, --v <level>',
+      'how much is logged: 0 warnings and errors, 1 to 3 also what it does, 4 and more everything',
+      logLevel,
+      0,
+    )
+    .option('--feature-gates <settings>', 'gates of Kubernetes: those with their default values are accepted, others warned of')
+    .version(`Kubernetes ${KUBERNETES_VERSION.gitVersion}`, '--version', 'print the version of Kubernetes that it speaks')
+    .addHelpText(
+      'after',
+      `
+Other flags of Kubernetes' component are accepted, too: with a warning if they change nothing, with an error if leaving them
+out would be wrong.`,
+    );
 }
 
 function addApiServer(program: Command): void {
-  withLogging(
+  withCommonFlags(
     program
       .command('apiserver')
-      .description('an API server alone, on an etcd that several may share')
-      .requiredOption('--etcd-servers <urls>', 'members of the etcd cluster, with commas between them', list)
+      .description('run an API server alone, on an etcd that several may share or with a store in memory')
+      .addOption(
+        new Option('--store <engine>', 'where objects are kept; memory: gone with the process')
+          .choices(['etcd', 'memory'])
+          .default('etcd'),
+      )
+      .option('--etcd-servers <urls>', 'members of the etcd cluster, separated by commas', list)
       .option('--etcd-cafile <file>', "certificate authority of etcd's certificates (PEM)")
-      .option('--etcd-certfile <file>', 'certificate to show to etcd (PEM)')
-      .option('--etcd-keyfile <file>', "that certificate's key (PEM)")
-      .option('--etcd-prefix <prefix>', 'what the keys in etcd begin with (default: /registry)')
-      .option('--bind-address <address>', 'address that it listens on', '0.0.0.0')
-      .option('--secure-port <port>', 'port that it listens on; 0 picks a free one', port, 6443)
-      .option('--advertise-address <address>', "by which pods and nodes reach it (default: the bind address, or the machine's)")
-      .option('--service-cluster-ip-range <cidrs>', 'addresses of services: one range, or one of each family', '10.96.0.0/16')
-      .option('--service-node-port-range <ports>', 'ports of nodes that services get', '30000-32767')
-      .option('--cert-dir <dir>', "where the files are that no flag names: those of 'cox certs init'")
-      .option('--tls-cert-file <file>', 'its certificate (default: CERT-DIR/apiserver.crt)')
-      .option('--tls-private-key-file <file>', "that certificate's key (default: CERT-DIR/apiserver.key)")
-      .option('--client-ca-file <file>', 'who signs the certificates of clients (default: CERT-DIR/ca.crt)')
-      .option('--kubelet-client-certificate <file>', 'to show to kubelets (default: CERT-DIR/apiserver-kubelet-client.crt)')
-      .option('--kubelet-client-key <file>', "that certificate's key (default: CERT-DIR/apiserver-kubelet-client.key)")
-      .option('--kubelet-certificate-authority <file>', "who signs the kubelets' certificates (default: as for clients)")
-      .option('--service-account-signing-key-file <file>', 'signs tokens of ServiceAccounts (default: CERT-DIR/sa.key)')
-      .option('--service-account-issuer <url>', 'who their issuer is (default: https://kubernetes.default.svc.cluster.local)')
+      .option('--etcd-certfile <file>', 'client certificate for etcd (PEM)')
+      .option('--etcd-keyfile <file>', 'key of the client certificate for etcd (PEM)')
+      .option('--etcd-prefix <prefix>', 'beginning of all keys in etcd (default: /registry)')
+      .option('--bind-address <address>', 'address to listen on', ipAddress, '0.0.0.0')
+      .option('--secure-port <port>', 'port to listen on; 0 picks a free one', port, 6443)
+      .option(
+        '--advertise-address <address>',
+        "address by which pods and nodes reach the server (default: the bind address, or the machine's)",
+        ipAddress,
+      )
+      .option('--service-cluster-ip-range <cidrs>', 'addresses of services: one range, or one of each IP family', '10.96.0.0/16')
+      .option('--service-node-port-range <ports>', 'node ports of services', '30000-32767')
+      .option(
+        '--cert-dir <dir>',
+        "directory of files that no flag names, as 'cox certs init' makes them; without apiserver.crt in it, one is made",
+      )
+      .option('--tls-cert-file <file>', 'serving certificate (default: CERT-DIR/apiserver.crt)')
+      .option('--tls-private-key-file <file>', 'key of the serving certificate (default: CERT-DIR/apiserver.key)')
+      .option('--tls-min-version <version>', 'lowest version of TLS: VersionTLS12 or VersionTLS13 (default: VersionTLS12)')
+      .option('--tls-cipher-suites <names>', "cipher suites of TLS 1.2, by Go's names (default: Node's)", list)
+      .option('--client-ca-file <file>', 'authority of client certificates (default: CERT-DIR/ca.crt; without, none is accepted)')
+      .option('--token-auth-file <file>', 'static bearer tokens: lines of token,user,uid,"group1,group2"')
+      .option(
+        '--anonymous-auth [bool]',
+        'authorize requests without credentials as system:anonymous (default: those for health and version)',
+        yesOrNo,
+      )
+      .option(
+        '--authorization-mode <modes>',
+        'authorizers, in their order: Node, RBAC, AlwaysAllow, AlwaysDeny (default: Node,RBAC)',
+        list,
+      )
+      .option(
+        '--kubelet-client-certificate <file>',
+        'client certificate for kubelets (default: CERT-DIR/apiserver-kubelet-client.crt; without, no logs and exec)',
+      )
+      .option(
+        '--kubelet-client-key <file>',
+        'key of the client certificate for kubelets (default: CERT-DIR/apiserver-kubelet-client.key)',
+      )
+      .option('--kubelet-certificate-authority <file>', "authority of kubelets' certificates (default: that of clients)")
+      .option(
+        '--service-account-signing-key-file <file>',
+        'RSA or EC key that signs tokens of ServiceAccounts (default: CERT-DIR/sa.key)',
+      )
+      .option(
+        '--service-account-key-file <file>',
+        'public keys or certificates whose tokens are accepted, beside the signing key; may be repeated',
+        repeated,
+      )
+      .option(
+        '--service-account-issuer <url>',
+        'issuer of tokens; may be repeated: the others are accepted (default: https://kubernetes.default.svc.cluster.local)',
+        repeated,
+      )
+      .option(
+        '--service-account-jwks-uri <url>',
+        'address at which the public keys are published (default: /openid/v1/jwks of the server)',
+      )
+      .option('--service-account-max-token-expiration <duration>', 'longest lifetime of tokens; 0 is no limit', duration, 0)
+      .option('--api-audiences <names>', 'audiences of tokens for this server (default: the issuers)', list)
+      .option('--max-requests-inflight <count>', 'reads at a time; more wait, 0 is no limit', wholeNumber, 400)
+      .option('--max-mutating-requests-inflight <count>', 'writes at a time; more wait, 0 is no limit', wholeNumber, 200)
+      .option('--request-timeout <duration>', 'deadline of requests that are not long-running', duration, 60_000)
+      .option('--min-request-timeout <seconds>', 'seconds that a watch lasts at least', wholeNumber, 1800)
+      .option('--event-ttl <duration>', 'how long events are kept', duration, 3_600_000)
+      .option('--default-not-ready-toleration-seconds <seconds>', 'how long pods stay on a node that is not ready', integer, 300)
+      .option('--default-unreachable-toleration-seconds <seconds>', 'how long pods stay on an unreachable node', integer, 300)
       .option(
         '--runtime-config <settings>',
         "what is served: 'api/all=true', 'group/version=false', 'group/version/resource=true' … (default: stable versions)",
         settings,
       )
       .option('--encryption-provider-config <file>', 'an EncryptionConfiguration: what is encrypted in the store')
-      .option('--disable-admission-plugins <names>', 'admission plugins that are left out', list),
+      .option('--enable-admission-plugins <names>', 'admission plugins to run beside those that run by default', list)
+      .option('--disable-admission-plugins <names>', 'admission plugins to leave out', list)
+      .addHelpText(
+        'after',
+        `
+Examples:
+  $ cox certs init --cert-dir pki
+  $ cox apiserver --store memory --cert-dir pki --bind-address 127.0.0.1
+  $ cox apiserver --etcd-servers http://127.0.0.1:2379 --cert-dir pki`,
+      ),
   ).action(async (options) => (await import('./roles.ts')).apiServer(options));
 }
 
 function withLeaderElection(command: Command, name: string): Command {
   return command
-    .option('--leader-elect [bool]', 'work only while it holds the lease, so that several may run', yesOrNo, true)
+    .option('--leader-elect [bool]', 'work only while holding the lease, so that several may run', yesOrNo, true)
     .option('--leader-elect-lease-duration <duration>', 'how long others wait after the last renewal', duration, 15_000)
-    .option('--leader-elect-renew-deadline <duration>', 'how long the leader tries to renew before it gives up', duration, 10_000)
-    .option('--leader-elect-retry-period <duration>', 'between two tries', duration, 2000)
+    .option(
+      '--leader-elect-renew-deadline <duration>',
+      'how long the leader tries to renew before it stops working',
+      duration,
+      10_000,
+    )
+    .option('--leader-elect-retry-period <duration>', 'time between two tries', duration, 2000)
     .option('--leader-elect-resource-name <name>', 'name of the lease', name)
-    .option('--leader-elect-resource-namespace <namespace>', 'its namespace', 'kube-system');
+    .option('--leader-elect-resource-namespace <namespace>', 'namespace of the lease', 'kube-system');
 }
 
 function withServing(command: Command, defaultPort: number): Command {
   return command
-    .requiredOption('--kubeconfig <file>', 'who it is, and where the API server is')
-    .option('--bind-address <address>', 'address that it says at whether it is well', '0.0.0.0')
-    .option('--secure-port <port>', 'port of that', port, defaultPort)
-    .option('--tls-cert-file <file>', 'its certificate (default: one that nobody has signed)')
-    .option('--tls-private-key-file <file>', "that certificate's key");
+    .requiredOption('--kubeconfig <file>', 'identity of the component, and address of the API server')
+    .option('--bind-address <address>', 'address that serves health and metrics', ipAddress, '127.0.0.1')
+    .option('--secure-port <port>', 'port that serves health and metrics', port, defaultPort)
+    .option('--tls-cert-file <file>', 'certificate of that port (default: one that is made at each start)')
+    .option('--tls-private-key-file <file>', 'key of that certificate');
 }
 
 function addControllerManager(program: Command): void {
-  const command = withServing(program.command('controller-manager').description('the controllers alone'), 10_257);
-  withLogging(withLeaderElection(command, 'kube-controller-manager'))
-    .option('--controllers <names>', "which run: '*' all, 'foo' this one, '-foo' not this one", list, ['*'])
-    .option('--use-service-account-credentials [bool]', 'each controller as an account of its own', yesOrNo, true)
+  const command = withServing(program.command('controller-manager').description('run the controllers alone'), 10_257);
+  withCommonFlags(withLeaderElection(command, 'kube-controller-manager'))
+    .option('--controllers <names>', "which controllers run: '*' all, 'foo' this one, '-foo' not this one", list, ['*'])
+    .option('--use-service-account-credentials [bool]', 'let each controller work as an account of its own', yesOrNo, true)
     .option('--cluster-cidr <cidrs>', 'addresses of pods, of which each node gets a part (default: nodes get none)')
-    .option('--service-cluster-ip-range <cidrs>', 'addresses of services, of which nodes get none')
-    .option('--cert-dir <dir>', "where the files are that no flag names: those of 'cox certs init'")
-    .option('--root-ca-file <file>', 'published in every namespace (default: CERT-DIR/ca.crt)')
-    .option('--cluster-signing-cert-file <file>', 'the authority that signs approved certificate requests (default: nobody does)')
-    .option('--cluster-signing-key-file <file>', "that authority's key")
-    .option('--cluster-signing-duration <duration>', 'for how long it signs at most (default: 8760h)', duration)
-    .option('--service-account-private-key-file <file>', 'signs tokens in Secrets (default: CERT-DIR/sa.key)')
+    .option('--service-cluster-ip-range <cidrs>', 'addresses of services, which nodes do not get')
+    .option('--cert-dir <dir>', "directory of files that no flag names, as 'cox certs init' makes them")
+    .option('--root-ca-file <file>', 'authority to publish in every namespace (default: CERT-DIR/ca.crt)')
+    .option('--cluster-signing-cert-file <file>', 'authority that signs approved certificate requests (default: none are signed)')
+    .option('--cluster-signing-key-file <file>', 'key of that authority')
+    .option('--cluster-signing-duration <duration>', 'longest validity of signed certificates (default: 8760h)', duration)
+    .option('--service-account-private-key-file <file>', 'key that signs tokens in Secrets (default: CERT-DIR/sa.key)')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ cox certs kubeconfig controller-manager --cert-dir pki --server https://127.0.0.1:6443
+  $ cox controller-manager --kubeconfig controller-manager.conf --cert-dir pki --cluster-cidr 10.244.0.0/16`,
+    )
     .action(async (options) => (await import('./roles.ts')).controllerManager(options));
 }
 
 function addScheduler(program: Command): void {
-  const command = withServing(program.command('scheduler').description('the scheduler alone'), 10_259);
-  withLogging(withLeaderElection(command, 'kube-scheduler'))
+  const command = withServing(program.command('scheduler').description('run the scheduler alone'), 10_259);
+  withCommonFlags(withLeaderElection(command, 'kube-scheduler'))
     .option('--config <file>', 'a KubeSchedulerConfiguration (v1) in YAML')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ cox certs kubeconfig scheduler --cert-dir pki --server https://127.0.0.1:6443
+  $ cox scheduler --kubeconfig scheduler.conf`,
+    )
     .action(async (options) => (await import('./roles.ts')).scheduler(options));
 }
 
 function addKubelet(program: Command): void {
-  withLogging(
+  withCommonFlags(
     program
       .command('kubelet')
-      .description('this machine as a node of a cluster')
-      .requiredOption('--kubeconfig <file>', 'who it is (system:node:NAME), and where the API server is')
-      .option('--hostname-override <name>', "the node's name (default: the machine's)")
+      .description('run this machine as a node of a cluster')
+      .requiredOption('--kubeconfig <file>', 'identity of the node (system:node:NAME), and address of the API server')
+      .option('--config <file>', 'a KubeletConfiguration (v1beta1) in YAML; flags have precedence')
+      .option('--hostname-override <name>', "name of the node (default: the machine's)")
       .option('--data-dir <dir>', 'where the runtime keeps its state', '.coxswain-node')
       .option('--root-dir <dir>', 'volumes and pod data (default: DATA-DIR/kubelet)')
       .addOption(
-        new Option('--runtime <runtime>', 'what runs the containers; auto: containerd where it can be had, else host processes')
+        new Option('--runtime <runtime>', 'what runs the containers; auto: containerd where possible, else host processes')
           .choices(['auto', 'containerd', 'process', 'simulated'])
           .default('auto'),
       )
       .option('--container-runtime-endpoint <socket>', 'CRI socket of a runtime that is already there')
-      .option('--address <address>', "address that the kubelet's own server listens on", '0.0.0.0')
-      .option('--port <port>', 'port of that', port, 10_250)
-      .option('--cert-dir <dir>', "where the files are that no flag names: those of 'cox certs node'")
-      .option('--tls-cert-file <file>', 'its certificate (default: CERT-DIR/kubelet-NAME.crt)')
-      .option('--tls-private-key-file <file>', "that certificate's key (default: CERT-DIR/kubelet-NAME.key)")
-      .option('--client-ca-file <file>', 'who signs the certificates of API servers (default: CERT-DIR/ca.crt)')
-      .option('--pod-cidr <cidr>', 'addresses of its pods (default: what the node has already)')
-      .option('--node-ip <address>', "the node's address (default: the machine's)")
+      .option('--address <address>', "address that the kubelet's own server listens on (default: 0.0.0.0)", ipAddress)
+      .option('--port <port>', "port of the kubelet's own server (default: 10250)", port)
+      .option('--cert-dir <dir>', "directory of files that no flag names, as 'cox certs node' makes them")
+      .option('--tls-cert-file <file>', 'serving certificate (default: CERT-DIR/kubelet-NAME.crt)')
+      .option('--tls-private-key-file <file>', 'key of the serving certificate (default: CERT-DIR/kubelet-NAME.key)')
+      .option('--client-ca-file <file>', "authority of API servers' certificates (default: CERT-DIR/ca.crt)")
+      .option('--pod-cidr <cidr>', 'addresses of its pods (default: those that the node has already)')
+      .option('--node-ip <address>', "address of the node (default: the machine's)", ipAddress)
       .option('--node-labels <labels>', 'labels of the node: a=b,c=d', labels)
-      .option('--max-pods <number>', 'so many pods run on it (default: 110)', count)
-      .option('--pod-manifest-path <dir>', 'manifests of pods that run here whatever the API says')
+      .option('--max-pods <number>', 'number of pods that may run on it (default: 110)', count)
+      .option('--pod-manifest-path <dir>', 'manifests of pods that run here without the API')
       .option('--cluster-dns <addresses>', "addresses of the cluster's DNS", list)
-      .option('--cluster-domain <domain>', "the cluster's domain (default: cluster.local)")
-      .option('--no-install', 'never install containerd, runc and the CNI plugins with apt-get'),
+      .option('--cluster-domain <domain>', 'domain of the cluster (default: cluster.local)')
+      .option('--no-install', 'never install containerd, runc and the CNI plugins with apt-get')
+      .addHelpText(
+        'after',
+        `
+Examples:
+  $ cox certs kubeconfig kubelet --node worker-1 --cert-dir pki --server https://127.0.0.1:6443 -o worker-1.conf
+  $ cox certs node worker-1 --cert-dir pki --hosts 127.0.0.1
+  $ cox kubelet --kubeconfig worker-1.conf --cert-dir pki --hostname-override worker-1 --pod-cidr 10.244.1.0/24 --runtime simulated`,
+      ),
   ).action(async (options) => (await import('./roles.ts')).kubelet(options));
 }
 
 function addCerts(program: Command): void {
   const certs = program
     .command('certs')
-    .description('certificates and kubeconfigs of roles that run apart')
+    .description('make certificates and kubeconfigs of roles that run apart')
     .addHelpText(
       'after',
       `
@@ -139,25 +275,25 @@ Examples:
     );
   certs
     .command('init')
-    .description('the authority, and what API servers need; what is there and still serves stays')
-    .option('--cert-dir <dir>', 'where the files are', 'pki')
+    .description('make the authority and the files of API servers; files that are there and still valid stay')
+    .option('--cert-dir <dir>', 'directory of the files', 'pki')
     .option('--hosts <hosts>', 'names and addresses by which the API servers are reached', list, [])
     .option('--service-cluster-ip-range <cidrs>', 'addresses of services', '10.96.0.0/16')
     .action(async (options) => (await import('./certs.ts')).init(options));
   certs
     .command('kubeconfig')
-    .description('a kubeconfig with a certificate of its own, for one role')
+    .description('make a kubeconfig with a certificate of its own, for one role')
     .argument('<role>', 'admin, controller-manager, scheduler or kubelet')
-    .requiredOption('--server <url>', 'the API server, such as https://10.0.0.5:6443')
-    .option('--cert-dir <dir>', "the authority's directory", 'pki')
-    .option('--node <name>', 'the node, for the role kubelet')
+    .requiredOption('--server <url>', 'address of the API server, such as https://10.0.0.5:6443')
+    .option('--cert-dir <dir>', 'directory of the authority', 'pki')
+    .option('--node <name>', 'name of the node, for the role kubelet')
     .option('-o, --output <file>', 'the file to write (default: ROLE.conf)')
     .action(async (role, options) => (await import('./certs.ts')).kubeconfig(role, options));
   certs
     .command('node')
-    .description('what the kubelet of a node serves with')
-    .argument('<name>', 'of the node')
-    .option('--cert-dir <dir>', "the authority's directory", 'pki')
+    .description("make the serving certificate of a node's kubelet")
+    .argument('<name>', 'name of the node')
+    .option('--cert-dir <dir>', 'directory of the authority', 'pki')
     .option('--hosts <hosts>', 'names and addresses by which the API servers reach it', list, [])
     .action(async (name, options) => (await import('./certs.ts')).node(name, options));
 }

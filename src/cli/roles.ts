@@ -1,28 +1,34 @@
 // The roles as processes: started from their flags, until a signal or until something ends that should not.
 
-import { createLogger, type Logger } from '../machinery/log.ts';
+import { createLogger, type Logger, type LogLevel } from '../machinery/log.ts';
 import { systemClock } from '../machinery/clock.ts';
 import { systemRandom } from '../machinery/random.ts';
 import { startApiServerRole, type ApiServerRoleConfig } from '../cluster/roles/api-server.ts';
 import { startControllerManagerRole, type ControllerManagerRoleConfig } from '../cluster/roles/controller-manager.ts';
 import type { LeaderElectionSettings } from '../cluster/roles/leading.ts';
 import { startKubeletRole, type KubeletRoleConfig } from '../cluster/roles/kubelet.ts';
+import { type KubeletConfiguration, readKubeletConfiguration } from '../cluster/roles/kubelet-configuration.ts';
 import type { RoleConfig, RunningRole } from '../cluster/roles/role.ts';
 import { startSchedulerRole, type SchedulerRoleConfig } from '../cluster/roles/scheduler.ts';
 import { UserError } from '../cluster/user-error.ts';
 import { flagValues } from './flag-values.ts';
+import { checkFeatureGates } from './upstream/feature-gates.ts';
 import { progressLine, stopSignal } from './terminal.ts';
 
 /** What is being started has so long to undo itself. */
 const GIVE_UP_MS = 5000;
 
-interface LogOptions {
+/** Flags that every role has. */
+interface CommonOptions {
   readonly logFormat: 'text' | 'json';
+  readonly loggingFormat?: 'text' | 'json';
   readonly verbose: boolean;
+  readonly v: number;
+  readonly featureGates?: string;
 }
 
 interface EtcdOptions {
-  readonly etcdServers: readonly string[];
+  readonly etcdServers?: readonly string[];
   readonly etcdCafile?: string;
   readonly etcdCertfile?: string;
   readonly etcdKeyfile?: string;
@@ -40,31 +46,45 @@ interface ElectionOptions {
 
 type Given<T> = Omit<T, keyof RoleConfig>;
 
-export async function apiServer(options: LogOptions & EtcdOptions & Omit<Given<ApiServerRoleConfig>, 'etcd'>): Promise<void> {
-  const { etcdServers: servers, etcdCafile: caFile, etcdCertfile: certFile, etcdKeyfile: keyFile, etcdPrefix: prefix } = options;
+export async function apiServer(options: CommonOptions & EtcdOptions & Omit<Given<ApiServerRoleConfig>, 'etcd'>): Promise<void> {
+  const {
+    etcdServers: servers = [],
+    etcdCafile: caFile,
+    etcdCertfile: certFile,
+    etcdKeyfile: keyFile,
+    etcdPrefix: prefix,
+  } = options;
   const etcd = { servers, caFile, certFile, keyFile, prefix };
   await run(options, (role, progress) => {
-    progress(`connecting to etcd at ${servers.join(', ')}`);
+    if (options.store !== 'memory') progress(`connecting to etcd at ${servers.join(', ')}`);
     return startApiServerRole({ ...options, ...role, etcd, flags: flagValues(options) });
   });
 }
 
 export async function controllerManager(
-  options: LogOptions & ElectionOptions & Given<ControllerManagerRoleConfig>,
+  options: CommonOptions & ElectionOptions & Given<ControllerManagerRoleConfig>,
 ): Promise<void> {
   await run(options, (role) =>
     startControllerManagerRole({ ...options, ...role, leaderElection: electionOf(options), flags: flagValues(options) }),
   );
 }
 
-export async function scheduler(options: LogOptions & ElectionOptions & Given<SchedulerRoleConfig>): Promise<void> {
+export async function scheduler(options: CommonOptions & ElectionOptions & Given<SchedulerRoleConfig>): Promise<void> {
   await run(options, (role) =>
     startSchedulerRole({ ...options, ...role, leaderElection: electionOf(options), flags: flagValues(options) }),
   );
 }
 
-export async function kubelet(options: LogOptions & Omit<Given<KubeletRoleConfig>, 'progress' | 'signal'>): Promise<void> {
-  await run(options, (role, progress, signal) => startKubeletRole({ ...options, ...role, progress, signal }));
+export async function kubelet(
+  options: CommonOptions & Omit<Given<KubeletRoleConfig>, 'progress' | 'signal'> & { readonly config?: string },
+): Promise<void> {
+  const { options: inFile, warnings }: KubeletConfiguration =
+    options.config === undefined ? { options: {}, warnings: [] } : readKubeletConfiguration(options.config);
+  for (const warning of warnings) process.stderr.write(`cox: warning: ${warning}\n`);
+  const { featureGates = {}, ...others } = inFile;
+  const gates = [...Object.entries(featureGates).map(([name, on]) => `${name}=${on}`), options.featureGates ?? ''].join(',');
+  const merged = { ...others, ...options, featureGates: gates };
+  await run(merged, (role, progress, signal) => startKubeletRole({ ...merged, ...role, progress, signal }));
 }
 
 function electionOf(options: ElectionOptions): LeaderElectionSettings {
@@ -91,10 +111,17 @@ async function stoppedWhile(starting: Promise<RunningRole>, signal: AbortSignal)
   throw signal.reason;
 }
 
+/** From this level on, Kubernetes' components log details of their work. */
+const DEBUG_LEVEL = 4;
+
+const levelOf = (v: number): LogLevel => (v >= DEBUG_LEVEL ? 'debug' : v > 0 ? 'info' : 'warn');
+
 type Start = (role: RoleConfig, progress: (text: string) => void, signal: AbortSignal) => Promise<RunningRole>;
 
-async function run({ logFormat, verbose }: LogOptions, start: Start): Promise<void> {
-  const logger: Logger = createLogger({ format: logFormat, level: verbose ? 'debug' : 'warn', destination: process.stderr });
+async function run(options: CommonOptions, start: Start): Promise<void> {
+  for (const warning of checkFeatureGates(options.featureGates ?? '')) process.stderr.write(`cox: warning: ${warning}\n`);
+  const { logFormat, loggingFormat = logFormat, verbose, v } = options;
+  const logger: Logger = createLogger({ format: loggingFormat, level: levelOf(verbose ? 4 : v), destination: process.stderr });
   const progress = progressLine(false);
   const stop = stopSignal();
   let role: RunningRole;

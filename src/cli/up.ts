@@ -159,8 +159,11 @@ function readSchedulerConfig(path: string): string {
   return readFileSync(path, 'utf8');
 }
 
+/** Set for the process that runs the cluster in the background. Other parents may have a channel to this process, too. */
+const DETACHED_VARIABLE = 'COXSWAIN_DETACHED';
+
 async function tellParent(message: DetachMessage): Promise<void> {
-  if (process.send === undefined) return;
+  if (process.send === undefined || process.env[DETACHED_VARIABLE] === undefined) return;
   await new Promise<void>((sent) => process.send?.(message, () => sent()));
   process.disconnect();
 }
@@ -174,7 +177,7 @@ async function detach(options: UpOptions): Promise<void> {
   const child = spawn(process.execPath, [...process.execArgv, resolve(args[0] as string), ...args.slice(1)], {
     detached: true,
     stdio: ['ignore', log, log, 'ipc'],
-    env: { ...process.env, NO_COLOR: '1' },
+    env: { ...process.env, NO_COLOR: '1', [DETACHED_VARIABLE]: '1' },
   });
   closeSync(log);
   const message = await new Promise<DetachMessage>((resolveMessage) => {

@@ -3,7 +3,6 @@
 
 import { availableParallelism, hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { parseYaml } from '../api/codec/index.ts';
 import { type RuntimeConfig, RuntimeConfigError } from '../apiserver/runtime-config.ts';
 import { SimulationJournal } from '../runtime/simulated/journal.ts';
 import { systemClock } from '../machinery/clock.ts';
@@ -20,6 +19,7 @@ import { checkApart, defaultPodRange, nodeRange, parseRange, parseServiceRanges,
 import { Pki } from './pki.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
 import { encryptStorage, readEncryptionFile } from './encryption.ts';
+import { parseFlagYaml } from './roles/role.ts';
 import { selectedControllers } from './roles/controller-manager.ts';
 import { type EtcdConfig, openStorage, type StoreChoice } from './stores.ts';
 import { ComponentsThread, type Logging, type SimulatedNode } from './thread/index.ts';
@@ -110,7 +110,8 @@ async function start(
   const { logger, progress, signal } = config;
   const clock = systemClock;
   const random = systemRandom;
-  const schedulerConfiguration = config.schedulerConfig === undefined ? undefined : parseYaml(config.schedulerConfig);
+  const schedulerConfiguration =
+    config.schedulerConfig === undefined ? undefined : parseFlagYaml('--scheduler-config', config.schedulerConfig);
   const controllers = config.controllers === undefined ? undefined : selectedControllers(config.controllers);
   const encryption =
     config.encryptionProviderConfig === undefined ? undefined : readEncryptionFile(resolve(config.encryptionProviderConfig));

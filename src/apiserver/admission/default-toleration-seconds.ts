@@ -1,17 +1,30 @@
-// A pod that says nothing about it stays five minutes on a node that is not ready or cannot be reached.
+// Gives pods that say nothing about it a toleration for nodes that are not ready or unreachable: of five minutes, by default.
 
 import type { KubeObject } from '../../client/client.ts';
 import type { AdmissionAttributes, AdmissionPlugin, AdmissionTarget } from './plugin.ts';
 import { isPodWrite } from './pod-defaults.ts';
 import type { ImmutablePod } from './pod-defaults.ts';
 
+/** In seconds. Default: 300. */
+export interface DefaultTolerations {
+  readonly notReady?: number;
+  readonly unreachable?: number;
+}
+
 const DEFAULT_SECONDS = 300;
-const TAINTS = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'] as const;
 
 type Toleration = NonNullable<ImmutablePod['spec']['tolerations']>[number];
 
 export class DefaultTolerationSeconds implements AdmissionPlugin {
   readonly name = 'DefaultTolerationSeconds';
+  readonly #seconds: ReadonlyMap<string, number>;
+
+  constructor({ notReady = DEFAULT_SECONDS, unreachable = DEFAULT_SECONDS }: DefaultTolerations = {}) {
+    this.#seconds = new Map([
+      ['node.kubernetes.io/not-ready', notReady],
+      ['node.kubernetes.io/unreachable', unreachable],
+    ]);
+  }
 
   concerns(target: AdmissionTarget): boolean {
     return isPodWrite(target);
@@ -20,9 +33,9 @@ export class DefaultTolerationSeconds implements AdmissionPlugin {
   admit({ object }: AdmissionAttributes & { readonly object: KubeObject }): KubeObject {
     const pod = object as ImmutablePod;
     const tolerations = pod.spec.tolerations ?? [];
-    const added = TAINTS.filter((key) => !tolerations.some((toleration) => tolerates(toleration, key))).map(
-      (key): Toleration => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: DEFAULT_SECONDS }),
-    );
+    const added = [...this.#seconds]
+      .filter(([key]) => !tolerations.some((toleration) => tolerates(toleration, key)))
+      .map(([key, tolerationSeconds]): Toleration => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds }));
     if (added.length === 0) return object;
     const changed: ImmutablePod = { ...pod, spec: { ...pod.spec, tolerations: [...tolerations, ...added] } };
     return changed;

@@ -7,7 +7,7 @@ import type { Authorizer } from '../authorization/authorizer.ts';
 import { CertificateApproval, CertificateSigning, CertificateSubjectRestriction } from './certificates/index.ts';
 import { DefaultIngressClass } from './default-ingress-class.ts';
 import { DefaultStorageClass } from './default-storage-class.ts';
-import { DefaultTolerationSeconds } from './default-toleration-seconds.ts';
+import { DefaultTolerationSeconds, type DefaultTolerations } from './default-toleration-seconds.ts';
 import { LimitRanger } from './limit-ranger.ts';
 import { NamespaceLifecycle } from './namespace-lifecycle.ts';
 import { NodeRestriction } from './node-restriction/index.ts';
@@ -39,15 +39,50 @@ export interface AdmissionServices extends PolicyServices, PodSecurityServices {
   readonly authorizer: Authorizer;
   /** Pods get a volume with a token of their ServiceAccount. */
   readonly mountTokens: boolean;
+  readonly defaultTolerationSeconds?: DefaultTolerations;
 }
 
+/** The names of the server's plugins, in their order. */
+export const ADMISSION_PLUGIN_NAMES: readonly string[] = [
+  'NamespaceLifecycle',
+  'LimitRanger',
+  'ServiceAccount',
+  'Priority',
+  'DefaultTolerationSeconds',
+  'NodeRestriction',
+  'TaintNodesByCondition',
+  'PodSecurity',
+  'DefaultStorageClass',
+  'StorageObjectInUseProtection',
+  'PersistentVolumeClaimResize',
+  'RuntimeClass',
+  'CertificateApproval',
+  'CertificateSigning',
+  'CertificateSubjectRestriction',
+  'DefaultIngressClass',
+  'PodTopologyLabels',
+  'PodResizeValidator',
+  'MutatingAdmissionPolicy',
+  'ValidatingAdmissionPolicy',
+  'ResourceQuota',
+];
+
+/** Names that are no plugins of the server, in a list of those to leave out. */
+export class UnknownAdmissionPluginError extends Error {
+  constructor(name: string) {
+    super(`admission plugin ${JSON.stringify(name)} is unknown`);
+    this.name = 'UnknownAdmissionPluginError';
+  }
+}
+
+/** Throws UnknownAdmissionPluginError. */
 export function defaultAdmissionPlugins(services: AdmissionServices, disabled: readonly string[]): readonly AdmissionPlugin[] {
   const plugins: readonly AdmissionPlugin[] = [
     new NamespaceLifecycle(services),
     new LimitRanger(services),
     new ServiceAccount(services),
     new Priority(services),
-    new DefaultTolerationSeconds(),
+    new DefaultTolerationSeconds(services.defaultTolerationSeconds),
     new NodeRestriction(services),
     new TaintNodesByCondition(),
     new PodSecurity(services),
@@ -66,7 +101,7 @@ export function defaultAdmissionPlugins(services: AdmissionServices, disabled: r
     // The last: whatever is refused for another reason is not charged.
     new ResourceQuotaAdmission(services),
   ];
-  const unknown = disabled.find((name) => !plugins.some((plugin) => plugin.name === name));
-  if (unknown !== undefined) throw new Error(`there is no admission plugin ${JSON.stringify(unknown)} to disable`);
+  const unknown = disabled.find((name) => !ADMISSION_PLUGIN_NAMES.includes(name));
+  if (unknown !== undefined) throw new UnknownAdmissionPluginError(unknown);
   return plugins.filter((plugin) => !disabled.includes(plugin.name));
 }

@@ -1,5 +1,5 @@
-// Who asks? The first authenticator that knows the credentials says so; credentials that nobody knows are refused. Without
-// any, only health and version are answered.
+// Finds the user of a request: the first authenticator that knows the credentials decides, and unknown credentials are rejected.
+// Requests without credentials are anonymous where that is allowed, by default for health and version only.
 
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Awaitable } from '../../machinery/awaitable.ts';
@@ -9,7 +9,13 @@ import type { ApiRequest, ApiResponse, Filter, UserInfo } from '../request.ts';
 
 const ANONYMOUS_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz', '/version']);
 
-export function authentication(authenticators: readonly Authenticator[]): Filter {
+/** Which requests without credentials are let through, as system:anonymous: for authorization they are like others. */
+export type AnonymousRequests = 'none' | 'health and version' | 'all';
+
+export function authentication(
+  authenticators: readonly Authenticator[],
+  anonymous: AnonymousRequests = 'health and version',
+): Filter {
   return (next) => {
     const proceed = (request: ApiRequest, user: UserInfo): Promise<ApiResponse> => {
       request.user = user;
@@ -19,7 +25,7 @@ export function authentication(authenticators: readonly Authenticator[]): Filter
       // In-process requests bring their user.
       if (request.user !== undefined) return next(request);
       try {
-        const user = authenticate(request, authenticators, 0);
+        const user = authenticate(request, authenticators, anonymous, 0);
         return user instanceof Promise ? user.then((known) => proceed(request, known)) : proceed(request, user);
       } catch (error) {
         return Promise.reject(error);
@@ -29,18 +35,24 @@ export function authentication(authenticators: readonly Authenticator[]): Filter
 }
 
 /** Asks the authenticators from the one at `from` on. Answers at once as long as those asked do. */
-function authenticate(request: ApiRequest, authenticators: readonly Authenticator[], from: number): Awaitable<UserInfo> {
+function authenticate(
+  request: ApiRequest,
+  authenticators: readonly Authenticator[],
+  anonymous: AnonymousRequests,
+  from: number,
+): Awaitable<UserInfo> {
   for (let n = from; n < authenticators.length; n++) {
     const user = (authenticators[n] as Authenticator).authenticate(request);
     if (user instanceof Promise) {
       return user.then((found) =>
-        found === undefined ? authenticate(request, authenticators, n + 1) : withAuthenticatedGroup(found),
+        found === undefined ? authenticate(request, authenticators, anonymous, n + 1) : withAuthenticatedGroup(found),
       );
     }
     if (user !== undefined) return withAuthenticatedGroup(user);
   }
   const hasCredentials = request.headers['authorization'] !== undefined;
-  if (!hasCredentials && isAnonymousPath(request.path)) return ANONYMOUS;
+  const allowed = anonymous === 'all' || (anonymous === 'health and version' && isAnonymousPath(request.path));
+  if (!hasCredentials && allowed) return ANONYMOUS;
   throw apierrors.unauthorized('Unauthorized');
 }
 

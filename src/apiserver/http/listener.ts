@@ -40,8 +40,12 @@ export interface ListenerConfig {
   readonly key: string;
   /** PEM, the chain. */
   readonly cert: string;
-  /** PEM: certificates of clients are believed if it has signed them. */
-  readonly clientCa: string;
+  /** PEM: certificates of clients are accepted if it has signed them. Absent: clients are not asked for certificates. */
+  readonly clientCa?: string;
+  /** Default: 'TLSv1.2'. */
+  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
+  /** Names of OpenSSL, with colons between them. Default: those of TLS_SERVER_OPTIONS. */
+  readonly ciphers?: string;
   /** Default: those of kube-apiserver. */
   readonly limits?: Partial<ConnectionLimits>;
 }
@@ -77,7 +81,8 @@ export class Listener {
     this.#connections = new ConnectionTable({ clock, logger, limits });
     this.#server = createSecureServer({
       ...this.#secureContext(config),
-      requestCert: true,
+      // Without authorities of its own, Node would accept certificates of all public ones.
+      requestCert: config.clientCa !== undefined,
       // Clients without a certificate may have a token.
       rejectUnauthorized: false,
       allowHTTP1: true,
@@ -96,7 +101,15 @@ export class Listener {
   }
 
   #secureContext({ cert, key }: { readonly cert: string; readonly key: string }): SecureContextOptions {
-    return { key, cert, ca: this.#config.clientCa, ...TLS_SERVER_OPTIONS };
+    const { clientCa, minVersion, ciphers } = this.#config;
+    return {
+      ...TLS_SERVER_OPTIONS,
+      key,
+      cert,
+      ca: clientCa,
+      ...(minVersion !== undefined && { minVersion }),
+      ...(ciphers !== undefined && { ciphers }),
+    };
   }
 
   /** Resolves with the port. Rejects if it cannot be had (in use, no permission). */

@@ -24,4 +24,6 @@ export interface RegistryServices extends StoreServices {
   readonly serviceAccountTokens?: ServiceAccountTokens;
   /** For TokenReview. */
   readonly tokenAuthenticators: readonly TokenAuthenticator[];
+  /** How long events are kept. Default: an hour. */
+  readonly eventTtlMs?: number;
 }

@@ -75,7 +75,11 @@ export class UncaughtErrors {
       try {
         callback();
       } catch (error) {
-        this.#handle(error, name, [...this.#components].find((component) => component.name === name));
+        this.#handle(
+          error,
+          name,
+          [...this.#components].find((component) => component.name === name),
+        );
       }
     };
     return {

@@ -1,21 +1,31 @@
-// The role `cox apiserver`: an API server on an etcd that others may share.
+// The role `cox apiserver`: an API server on an etcd that others may share, or on a store in memory.
 
 import { hostname } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
+import { ADMISSION_PLUGIN_NAMES } from '../../apiserver/admission/defaults.ts';
+import { tokenSigner } from '../../machinery/token-keys.ts';
+import { AUTHORIZATION_MODES, type AuthorizationMode } from '../../apiserver/authorization/modes.ts';
 import { createTlsNodeConnector } from '../../apiserver/node-connector.ts';
+import type { AnonymousRequests } from '../../apiserver/filters/authentication.ts';
+import { advertisedAddress } from '../../apiserver/own-endpoints.ts';
 import { type RuntimeConfig, RuntimeConfigError } from '../../apiserver/runtime-config.ts';
 import { ApiServer } from '../../apiserver/server.ts';
 import { keepRenewed } from '../certificate-renewal.ts';
 import { localComponentHealth } from '../component-health.ts';
 import { encryptStorage, readEncryptionFile } from '../encryption.ts';
-import { parseServiceRanges } from '../network-ranges.ts';
+import { firstServiceAddress, parseServiceRanges } from '../network-ranges.ts';
 import type { KeyPair } from '../pki.ts';
 import { type EtcdConfig, openStorage } from '../stores.ts';
 import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
-import { readFlagFile, type RoleConfig, type RunningRole } from './role.ts';
+import { selectAdmissionPlugins } from './admission-plugins.ts';
+import { CertificateFiles, checkKeys, readAccountKeys, readTokenFile } from './api-server-files.ts';
+import { checkAuthority, checkKeyPair, readFlagFile, type RoleConfig, type RunningRole } from './role.ts';
+import { tlsSettings } from './tls-flags.ts';
 
 export interface ApiServerRoleConfig extends RoleConfig {
+  /** Default: 'etcd'. */
+  readonly store?: 'etcd' | 'memory';
   readonly etcd: EtcdConfig;
   /** Default: '0.0.0.0'. */
   readonly bindAddress?: string;
@@ -37,13 +47,39 @@ export interface ApiServerRoleConfig extends RoleConfig {
   /** Default: the clients' authority. */
   readonly kubeletCertificateAuthority?: string;
   readonly serviceAccountSigningKeyFile?: string;
-  /** Default: 'https://kubernetes.default.svc.cluster.local'. */
-  readonly serviceAccountIssuer?: string;
-  /** The longest lifetime of a token: between one hour and 2^32 seconds. A request for more gets this. Default: no limit. */
-  readonly serviceAccountMaxTokenExpirationMs?: number;
+  /** Public keys or certificates. Their tokens are accepted, and those of the signing key. */
+  readonly serviceAccountKeyFile?: readonly string[];
+  /** The first issues tokens, those of all are accepted. Default: 'https://kubernetes.default.svc.cluster.local'. */
+  readonly serviceAccountIssuer?: readonly string[];
+  /** Milliseconds: between one hour and 2^32 seconds, or 0. A token requested for longer gets this. Default: no limit. */
+  readonly serviceAccountMaxTokenExpiration?: number;
+  /** Default: the issuers. */
+  readonly apiAudiences?: readonly string[];
+  /** Where the public keys are published. Default: /openid/v1/jwks of this server. */
+  readonly serviceAccountJwksUri?: string;
+  readonly tokenAuthFile?: string;
+  /** Whether requests without credentials are authorized as system:anonymous. Default: those for health and version are. */
+  readonly anonymousAuth?: boolean;
+  /** Default: Node, RBAC. */
+  readonly authorizationMode?: readonly string[];
+  readonly tlsMinVersion?: string;
+  readonly tlsCipherSuites?: readonly string[];
+  /** 0: no limit. Default: 400. */
+  readonly maxRequestsInflight?: number;
+  /** 0: no limit. Default: 200. */
+  readonly maxMutatingRequestsInflight?: number;
+  /** Milliseconds. Default: a minute. */
+  readonly requestTimeout?: number;
+  /** Seconds that a watch lasts at least. Default: 1800. */
+  readonly minRequestTimeout?: number;
+  /** Milliseconds. Default: an hour. */
+  readonly eventTtl?: number;
+  readonly defaultNotReadyTolerationSeconds?: number;
+  readonly defaultUnreachableTolerationSeconds?: number;
   readonly encryptionProviderConfig?: string;
   /** Which groups, versions and resources are served. Default: stable versions. */
   readonly runtimeConfig?: RuntimeConfig;
+  readonly enableAdmissionPlugins?: readonly string[];
   readonly disableAdmissionPlugins?: readonly string[];
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;
@@ -58,37 +94,67 @@ export interface RunningApiServer extends RunningRole {
 
 /** Rejects with UserError for what can be mended; nothing is left running then. */
 export async function startApiServerRole(config: ApiServerRoleConfig): Promise<RunningApiServer> {
-  const { clock, random, logger, certDir } = config;
+  const { clock, random, logger, store = 'etcd' } = config;
   const serviceCidr = config.serviceClusterIpRange ?? '10.96.0.0/16';
-  parseServiceRanges('--service-cluster-ip-range', serviceCidr);
-  if (config.etcd.servers.length === 0) {
-    throw new UserError('an API server needs --etcd-servers, such as https://10.0.0.1:2379,https://10.0.0.2:2379');
+  const ranges = parseServiceRanges('--service-cluster-ip-range', serviceCidr);
+  checkPortRange(config.serviceNodePortRange);
+  if (store === 'etcd' && config.etcd.servers.length === 0) {
+    throw new UserError(
+      'an API server needs --etcd-servers, such as https://10.0.0.1:2379,https://10.0.0.2:2379, or --store memory',
+    );
   }
-  const file = (flag: string, given: string | undefined, name: string): string => {
-    const path = given ?? (certDir === undefined ? undefined : join(certDir, name));
-    if (path === undefined) throw new UserError(`--${flag} is needed, or --cert-dir with the files of 'cox certs init' in it`);
-    return readFlagFile(given === undefined ? `--cert-dir (for --${flag})` : `--${flag}`, resolve(path));
-  };
-  const tls = {
-    cert: file('tls-cert-file', config.tlsCertFile, 'apiserver.crt'),
-    key: file('tls-private-key-file', config.tlsPrivateKeyFile, 'apiserver.key'),
-    clientCa: file('client-ca-file', config.clientCaFile, 'ca.crt'),
-  };
-  const nodeConnector = createTlsNodeConnector({
-    clock,
-    cert: file('kubelet-client-certificate', config.kubeletClientCertificate, 'apiserver-kubelet-client.crt'),
-    key: file('kubelet-client-key', config.kubeletClientKey, 'apiserver-kubelet-client.key'),
-    ca:
-      config.kubeletCertificateAuthority === undefined
-        ? tls.clientCa
-        : readFlagFile('--kubelet-certificate-authority', config.kubeletCertificateAuthority),
-  });
-  const maxExpirationSeconds = maxTokenExpiration(config.serviceAccountMaxTokenExpirationMs);
-  const signingKey = file('service-account-signing-key-file', config.serviceAccountSigningKeyFile, 'sa.key');
+  if (store === 'memory' && config.etcd.servers.length > 0) {
+    logger.warn('--etcd-servers is not applied: the store is in memory');
+  }
+  const authorizationModes = parseModes(config.authorizationMode);
+  if (authorizationModes?.includes('AlwaysAllow')) logger.warn('--authorization-mode=AlwaysAllow: every user may do everything');
+  const admission = selectAdmissionPlugins(
+    config.enableAdmissionPlugins ?? [],
+    config.disableAdmissionPlugins ?? [],
+    new Set(ADMISSION_PLUGIN_NAMES),
+  );
+  for (const warning of admission.warnings) logger.warn(warning);
+  const files = new CertificateFiles(config.certDir);
+  const clientCa = files.optional('client-ca-file', config.clientCaFile, 'ca.crt');
+  if (clientCa !== undefined) checkAuthority('--client-ca-file', clientCa);
+  const readServing = (): KeyPair | undefined =>
+    files.pair(
+      { cert: 'tls-cert-file', key: 'tls-private-key-file' },
+      { cert: config.tlsCertFile, key: config.tlsPrivateKeyFile },
+      'apiserver',
+    );
+  const hosts = servingHosts(config, firstServiceAddress(ranges));
+  const serving = readServing() ?? (await files.makeServing(hosts, clock, random));
+  checkKeyPair('--tls-cert-file, --tls-private-key-file', serving);
+  const tls = { ...serving, clientCa, ...tlsSettings(config.tlsMinVersion, config.tlsCipherSuites) };
+  const kubeletClient = files.pair(
+    { cert: 'kubelet-client-certificate', key: 'kubelet-client-key' },
+    { cert: config.kubeletClientCertificate, key: config.kubeletClientKey },
+    'apiserver-kubelet-client',
+  );
+  const kubeletCa =
+    config.kubeletCertificateAuthority === undefined
+      ? clientCa
+      : readFlagFile('--kubelet-certificate-authority', config.kubeletCertificateAuthority);
+  if (kubeletClient !== undefined) checkKeyPair('--kubelet-client-certificate, --kubelet-client-key', kubeletClient);
+  if (kubeletCa !== undefined) checkAuthority('--kubelet-certificate-authority', kubeletCa);
+  if (kubeletClient !== undefined && kubeletCa === undefined) {
+    throw new UserError('--kubelet-client-certificate needs --kubelet-certificate-authority or --client-ca-file');
+  }
+  const nodeConnector =
+    kubeletClient === undefined || kubeletCa === undefined
+      ? undefined
+      : createTlsNodeConnector({ clock, ...kubeletClient, ca: kubeletCa });
+  const maxExpirationSeconds = maxTokenExpiration(config.serviceAccountMaxTokenExpiration);
+  const signingKey = files.required('service-account-signing-key-file', config.serviceAccountSigningKeyFile, 'sa.key');
+  checkKeys('--service-account-signing-key-file', () => tokenSigner(signingKey));
+  const otherKeys = readAccountKeys(config.serviceAccountKeyFile ?? []);
+  const [issuer, ...acceptedIssuers] = config.serviceAccountIssuer ?? [];
+  const tokens = config.tokenAuthFile === undefined ? undefined : readTokenFile(config.tokenAuthFile);
   const { encryptionProviderConfig } = config;
   const encryption = encryptionProviderConfig === undefined ? undefined : readEncryptionFile(resolve(encryptionProviderConfig));
 
-  const opened = await openStorage({ choice: 'etcd', etcd: config.etcd, dir: '', clock, random, logger });
+  const opened = await openStorage({ choice: store, etcd: config.etcd, dir: '', clock, random, logger });
   const storage = encryption === undefined ? opened : encryptStorage(opened, encryption, random);
   let server: ApiServer | undefined;
   const reloading = new AbortController();
@@ -110,28 +176,42 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       version: KUBERNETES_VERSION.gitVersion,
       serviceAccounts: {
         signingKey,
-        issuer: config.serviceAccountIssuer,
+        publicKeys: [signingKey, ...otherKeys],
+        issuer,
+        acceptedIssuers,
+        jwksUri: config.serviceAccountJwksUri,
+        audiences: config.apiAudiences,
         mountTokens: true,
         ...(maxExpirationSeconds !== undefined && { maxExpirationSeconds }),
       },
+      tokens,
+      anonymous: anonymousRequests(config.anonymousAuth, authorizationModes),
+      authorizationModes,
       tls,
-      sharesStorage: true,
+      sharesStorage: store === 'etcd',
+      maxInFlight: {
+        maxReads: limitOf(config.maxRequestsInflight),
+        maxWrites: limitOf(config.maxMutatingRequestsInflight),
+      },
+      requestTimeoutMs: config.requestTimeout,
+      minWatchTimeoutMs: config.minRequestTimeout === undefined ? undefined : config.minRequestTimeout * 1000,
+      eventTtlMs: config.eventTtl,
+      defaultTolerationSeconds: {
+        notReady: config.defaultNotReadyTolerationSeconds,
+        unreachable: config.defaultUnreachableTolerationSeconds,
+      },
       bindAddress: config.bindAddress ?? '0.0.0.0',
       port: config.securePort,
       advertiseAddress: config.advertiseAddress,
-      disableAdmissionPlugins: config.disableAdmissionPlugins,
+      disableAdmissionPlugins: admission.disabled,
       runtimeConfig: config.runtimeConfig,
       flags: config.flags,
     });
     const { url } = await server.listen();
     await server.start();
-    const pair = (): KeyPair => ({
-      cert: file('tls-cert-file', config.tlsCertFile, 'apiserver.crt'),
-      key: file('tls-private-key-file', config.tlsPrivateKeyFile, 'apiserver.key'),
-    });
     const use = (renewed: KeyPair): void => server?.setServingCertificate(renewed);
     const renewing = keepRenewed(
-      { clock, logger, name: 'apiserver', current: tls, periodMs: RELOAD_PERIOD_MS, latest: pair, use },
+      { clock, logger, name: 'apiserver', current: tls, periodMs: RELOAD_PERIOD_MS, latest: () => readServing() ?? serving, use },
       reloading.signal,
     );
     renewing.catch((err: unknown) => {
@@ -158,6 +238,57 @@ function maxTokenExpiration(ms: number | undefined): number | undefined {
   }
   return seconds;
 }
+
+/** Names and addresses of a certificate that the server makes for itself. */
+function servingHosts({ bindAddress, advertiseAddress }: ApiServerRoleConfig, serviceAddress: string): readonly string[] {
+  const addresses = [bindAddress, advertiseAddress, advertisedAddress(bindAddress ?? '0.0.0.0'), serviceAddress];
+  const names = [
+    'kubernetes',
+    'kubernetes.default',
+    'kubernetes.default.svc',
+    'kubernetes.default.svc.cluster.local',
+    hostname(),
+  ];
+  const usable = addresses.flatMap((address) => (address === undefined || /^(0\.0\.0\.0|::)$/.test(address) ? [] : [address]));
+  return ['localhost', '127.0.0.1', ...names, ...usable];
+}
+
+function checkPortRange(range: string | undefined): void {
+  if (range === undefined) return;
+  const [, first = '', last = first] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(range) ?? [];
+  if (first !== '' && Number(first) > 0 && Number(first) <= Number(last) && Number(last) <= 65_535) return;
+  throw new UserError(
+    `--service-node-port-range takes a range of ports, such as 30000-32767, not ${JSON.stringify(shortened(range))}`,
+  );
+}
+
+function parseModes(names: readonly string[] | undefined): readonly AuthorizationMode[] | undefined {
+  if (names === undefined || names.length === 0) return undefined;
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined)
+    throw new UserError(`--authorization-mode: ${JSON.stringify(shortened(twice))} is there more than once`);
+  return names.map((name) => {
+    const mode = AUTHORIZATION_MODES.find((known) => known === name);
+    if (mode !== undefined) return mode;
+    const known = name === 'ABAC' || name === 'Webhook' ? 'is not supported' : 'is no authorization mode';
+    throw new UserError(
+      `--authorization-mode: ${JSON.stringify(shortened(name))} ${known}: modes are ${AUTHORIZATION_MODES.join(', ')}`,
+    );
+  });
+}
+
+/** Where everyone may do everything, requests without credentials are rejected, as upstream does. */
+function anonymousRequests(
+  allowed: boolean | undefined,
+  modes: readonly AuthorizationMode[] | undefined,
+): AnonymousRequests | undefined {
+  if (allowed === false) return 'none';
+  return allowed === true && !modes?.includes('AlwaysAllow') ? 'all' : undefined;
+}
+
+const limitOf = (flag: number | undefined): number | undefined => (flag === 0 ? Number.POSITIVE_INFINITY : flag);
+
+const shortened = (text: string): string => (text.length <= 80 ? text : `${text.slice(0, 80)}…`);
 
 function asUserError(err: unknown, { securePort = 6443, bindAddress = '0.0.0.0' }: ApiServerRoleConfig): unknown {
   const { code, message } = err as NodeJS.ErrnoException;

@@ -10,10 +10,13 @@ import {
 import type { ControllerName, ControllerNeeds } from '../../controllers/index.ts';
 import { pingCheck } from '../../apiserver/health.ts';
 import type { HealthCheck } from '../../apiserver/health.ts';
+import { parseCidr } from '../../machinery/ip.ts';
+import { tokenSigner } from '../../machinery/token-keys.ts';
 import { parseServiceRanges } from '../network-ranges.ts';
 import { UserError } from '../user-error.ts';
 import { startControlRole, type ControlRoleConfig, type RunningControlRole } from './control-role.ts';
-import { readFlagFile } from './role.ts';
+import { checkKeys } from './api-server-files.ts';
+import { checkAuthority, readFlagFile } from './role.ts';
 import { serviceAccountClients } from './service-account-clients.ts';
 
 const COMPONENT = 'kube-controller-manager';
@@ -51,7 +54,17 @@ export async function startControllerManagerRole(config: ControllerManagerRoleCo
     return certDir === undefined ? undefined : readFlagFile(`--cert-dir (for --${flag})`, join(certDir, name));
   };
   const serviceAccountKey = file('service-account-private-key-file', config.serviceAccountPrivateKeyFile, 'sa.key');
+  if (serviceAccountKey !== undefined) {
+    checkKeys('--service-account-private-key-file', () => tokenSigner(serviceAccountKey));
+  }
   const rootCa = file('root-ca-file', config.rootCaFile, 'ca.crt');
+  if (rootCa !== undefined) checkAuthority('--root-ca-file', rootCa);
+  for (const cidr of clusterCidr?.split(',') ?? []) {
+    if (parseCidr(cidr) !== undefined) continue;
+    throw new UserError(
+      `--cluster-cidr takes a range, such as 10.244.0.0/16, or one of each IP family, not '${cidr.slice(0, 80)}'`,
+    );
+  }
   const signing = readSigning(config);
   const logger = config.logger.with({ component: 'controller-manager' });
   const metrics = new ControllerManagerMetrics({ clock });

@@ -13,7 +13,15 @@ import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from '../run
 import { simulatedMachine } from '../simulated-machine.ts';
 import { UserError } from '../user-error.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
-import { clientFor, readFlagFile, readKubeconfig, type RoleConfig, type RunningRole } from './role.ts';
+import {
+  checkAuthority,
+  checkKeyPair,
+  clientFor,
+  readFlagFile,
+  readKubeconfig,
+  type RoleConfig,
+  type RunningRole,
+} from './role.ts';
 
 const COMPONENT = 'kubelet';
 const PORT = 10_250;
@@ -80,6 +88,8 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     key: file('tls-private-key-file', config.tlsPrivateKeyFile, `kubelet-${nodeName}.key`),
     clientCA: file('client-ca-file', config.clientCaFile, 'ca.crt'),
   };
+  checkKeyPair('--tls-cert-file, --tls-private-key-file', tls);
+  checkAuthority('--client-ca-file', tls.clientCA);
   const client = clientFor(await readKubeconfig('--kubeconfig', config.kubeconfig), COMPONENT, config);
   const layout = dataDirLayout(config.dataDir);
   const release = await claimDataDir(layout);

@@ -1,6 +1,9 @@
 // What every role that runs by itself is made of and looks like.
 
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { parseYaml, YamlError } from '../../api/codec/index.ts';
 import type { Client } from '../../client/client.ts';
 import { createClient } from '../../client/create-client.ts';
 import { createHttpTransport, type ServerAccess } from '../../client/http/index.ts';
@@ -32,6 +35,34 @@ export function readFlagFile(flag: string, path: string): string {
     return readFileSync(path, 'utf8');
   } catch (err) {
     throw new UserError(`${flag}: ${(err as Error).message}`, { cause: err });
+  }
+}
+
+/** Parses the YAML of a file that a flag names. Throws UserError. */
+export function parseFlagYaml(flag: string, text: string): unknown {
+  try {
+    return parseYaml(text);
+  } catch (err) {
+    if (err instanceof YamlError) throw new UserError(`${flag}: ${err.message}`, { cause: err });
+    throw err;
+  }
+}
+
+/** Throws UserError if a text has no certificate (PEM) in it. */
+export function checkAuthority(flag: string, pem: string): void {
+  try {
+    new X509Certificate(pem);
+  } catch (err) {
+    throw new UserError(`${flag}: the certificate cannot be read: ${(err as Error).message}`, { cause: err });
+  }
+}
+
+/** Throws UserError if the two are no certificate and its key. */
+export function checkKeyPair(flag: string, { cert, key }: { readonly cert: string; readonly key: string }): void {
+  try {
+    createSecureContext({ cert, key });
+  } catch (err) {
+    throw new UserError(`${flag}: the certificate and its key cannot be used: ${(err as Error).message}`, { cause: err });
   }
 }
 

@@ -1,13 +1,12 @@
 // The role `cox scheduler`.
 
-import { parseYaml } from '../../api/codec/index.ts';
 import { pingCheck } from '../../apiserver/health.ts';
 import { SharedInformerFactory } from '../../client/informers/index.ts';
 import type { Client } from '../../client/client.ts';
 import { SchedulerMetrics } from '../../scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '../../scheduler/scheduler.ts';
 import { UserError } from '../user-error.ts';
-import { clientFor, readFlagFile, readKubeconfig } from './role.ts';
+import { clientFor, parseFlagYaml, readFlagFile, readKubeconfig } from './role.ts';
 import { startControlRole, type ControlRoleConfig, type RunningControlRole } from './control-role.ts';
 
 const COMPONENT = 'kube-scheduler';
@@ -21,7 +20,7 @@ export interface SchedulerRoleConfig extends ControlRoleConfig {
 export async function startSchedulerRole(role: SchedulerRoleConfig): Promise<RunningControlRole> {
   const { clock, random } = role;
   const logger = role.logger.with({ component: 'scheduler' });
-  const configuration = role.config === undefined ? undefined : parseYaml(readFlagFile('--config', role.config));
+  const configuration = role.config === undefined ? undefined : parseFlagYaml('--config', readFlagFile('--config', role.config));
   const metrics = new SchedulerMetrics({ clock });
   const make = (client: Client): Scheduler =>
     new Scheduler({

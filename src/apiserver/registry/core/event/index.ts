@@ -1,4 +1,4 @@
-// The resources events of two groups: one storage, two forms. Events go by themselves after an hour.
+// The resource events of two groups: one storage, two forms. Events are removed after an hour, or as --event-ttl says.
 
 import type * as core from '../../../../api/core/v1/index.ts';
 import { events } from '../../../../api/core/v1/index.ts';
@@ -18,7 +18,7 @@ import { versionView } from '../../version-view.ts';
 
 type Event = Immutable<core.Event>;
 
-const TTL_MS = 60 * 60 * 1000;
+const DEFAULT_TTL_MS = 60 * 60 * 1000;
 
 /** Fields that the newer form names otherwise, and how it names them. */
 const NEWER_NAMES: readonly (readonly [newer: string, stored: string])[] = [
@@ -34,7 +34,7 @@ export const eventStrategy: ResourceStrategy<Event> = {
   defaultGarbageCollection: 'unsupported',
   validateName: pathSegmentName,
   anyFinalizer: true,
-  ttlMs: () => TTL_MS,
+  ttlMs: () => DEFAULT_TTL_MS,
   validate: (event) => validateEvent(event),
   validateUpdate: (event) => validateEvent(event),
   selectableFieldNames: [
@@ -75,7 +75,9 @@ const NEWER = { group: 'events.k8s.io', version: 'v1', kind: 'Event' } as const;
 
 /** The same events are served in two groups. */
 export function eventResources(services: RegistryServices): readonly ServedResource[] {
-  const store = new ResourceStore<Event>({ ...services, type: events, strategy: eventStrategy });
+  const { eventTtlMs = DEFAULT_TTL_MS } = services;
+  const strategy = { ...eventStrategy, ttlMs: () => eventTtlMs };
+  const store = new ResourceStore<Event>({ ...services, type: events, strategy });
   const newer = versionView(store, {
     kind: NEWER,
     stored: CORE,

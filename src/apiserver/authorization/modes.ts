@@ -1,0 +1,24 @@
+// The authorization modes that --authorization-mode names.
+
+import type { UserInfo } from '../request.ts';
+import type { Authorizer, RulesAnswer } from './authorizer.ts';
+import { ALLOW } from './authorizer.ts';
+
+export const AUTHORIZATION_MODES = ['Node', 'RBAC', 'AlwaysAllow', 'AlwaysDeny'] as const;
+export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
+
+/** Allows everything to everyone: for tests. */
+export const alwaysAllow: Authorizer = {
+  authorize: () => ALLOW,
+  rulesFor: (_user: UserInfo): RulesAnswer => ({
+    resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }],
+    nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }],
+    incomplete: false,
+  }),
+};
+
+/** Allows nothing, as upstream's mode of this name: an authorizer after it may still allow. */
+export const alwaysDeny: Authorizer = {
+  authorize: () => ({ decision: 'noOpinion', reason: 'Everything is forbidden.' }),
+  rulesFor: (): RulesAnswer => ({ resourceRules: [], nonResourceRules: [], incomplete: false }),
+};

@@ -1,0 +1,175 @@
+// Bad values of flags: for every flag of every command one line that names it, whatever the command has to do to find out.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Command, Option } from 'commander';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createProgram, execute } from '../../src/cli/cox.ts';
+import { describeError } from '../../src/cli/describe-error.ts';
+import { initCertificates, nodeCertificate, roleKubeconfig } from '../../src/cluster/certificates.ts';
+
+let dir: string;
+beforeAll(async () => {
+  // Each command that begins to start listens for signals.
+  process.setMaxListeners(0);
+  dir = mkdtempSync(join(tmpdir(), 'cox-flags-'));
+  writeFileSync(join(dir, 'bad'), 'neither: [YAML nor PEM');
+  const certDir = join(dir, 'pki');
+  await initCertificates({ certDir, hosts: [], serviceClusterIpRange: '10.96.0.0/16' });
+  await nodeCertificate({ certDir, node: 'worker', hosts: [] });
+  await roleKubeconfig({ certDir, role: 'scheduler', server: 'https://127.0.0.1:1', path: join(dir, 'kubeconfig') });
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+/** What a command needs beside the flag that is tried. */
+const baseArguments = (): Readonly<Record<string, readonly string[]>> => ({
+  up: ['--data-dir', join(dir, 'data'), '--store', 'memory', '--runtime', 'simulated', '--secure-port', '0', '--quiet'],
+  apiserver: ['--store=memory', `--cert-dir=${join(dir, 'pki')}`, '--bind-address=127.0.0.1', '--secure-port=0'],
+  'controller-manager': [`--kubeconfig=${join(dir, 'kubeconfig')}`, '--secure-port=0'],
+  scheduler: [`--kubeconfig=${join(dir, 'kubeconfig')}`, '--secure-port=0'],
+  kubelet: [
+    `--kubeconfig=${join(dir, 'kubeconfig')}`,
+    `--cert-dir=${join(dir, 'pki')}`,
+    `--data-dir=${join(dir, 'node')}`,
+    '--runtime=simulated',
+    '--hostname-override=worker',
+    '--pod-cidr=10.244.1.0/24',
+    '--port=0',
+  ],
+});
+
+const missing = '/dev/null/missing';
+/** Bad values by what the help calls the value. */
+const badValues: Readonly<Record<string, readonly string[]>> = {
+  '<file>': [missing, 'BAD'],
+  '<dir>': [missing],
+  '<port>': ['-1', '65536', 'x', '1e3', ''],
+  '<ports>': ['x', '5-1', '0-70000'],
+  '<address>': ['x', '1.2.3', ''],
+  '<cidr>': ['x', '10.0.0.0/33'],
+  '<cidrs>': ['x', '10.96.0.0', '10.96.0.0/16,10.97.0.0/16'],
+  '<count>': ['x', '-1', '1.5'],
+  '<number>': ['x', '-1', '0'],
+  '<seconds>': ['x', '1.5'],
+  '<level>': ['x'],
+  '<duration>': ['x', '15', '-'],
+  '[bool]': ['yes', ''],
+  '<labels>': ['x', 'a=b=c'],
+  '<engine>': ['x', ''],
+  '<runtime>': ['x'],
+  '<format>': ['x'],
+  '<version>': ['VersionTLS10', 'x'],
+  '<modes>': ['x', 'ABAC', 'Node,Node'],
+};
+/** Flags whose values are arbitrary text, or are checked by somebody else: the reason. */
+const unchecked: Readonly<Record<string, string>> = {
+  '<prefix>': 'any text',
+  '<url>': 'any text',
+  '<path>': 'is written when the cluster is there',
+  '<socket>': 'is tried by the runtime',
+  '<namespace>': 'any text',
+  '<settings>': 'tests of runtime-config and of feature gates',
+  '<names>': 'below',
+  '<name>': 'any text',
+  '<urls>': 'needs an etcd',
+  '<addresses>': 'any text',
+  '<domain>': 'any text',
+  '<hosts>': 'any text',
+};
+/** Files and directories that are made, or may be missing. */
+const lenient = new Set([
+  '--cert-dir',
+  '--data-dir',
+  '--root-dir',
+  '--pod-manifest-path',
+  '--etcd-cafile',
+  '--etcd-certfile',
+  '--etcd-keyfile',
+]);
+/** Values that are good for a flag although they are bad for others of its kind. */
+const good: Readonly<Record<string, readonly string[]>> = {
+  '--default-not-ready-toleration-seconds': ['-1'],
+  '--default-unreachable-toleration-seconds': ['-1'],
+  '--cluster-cidr': ['10.96.0.0/16,10.97.0.0/16'],
+};
+
+async function stderrOf(args: readonly string[]): Promise<{ status: number; text: string }> {
+  let text = '';
+  const err = vi.spyOn(process.stderr, 'write').mockImplementation((chunk) => {
+    text += String(chunk);
+    return true;
+  });
+  let started!: (value: number) => void;
+  const running = new Promise<number>((resolve) => (started = resolve));
+  const out = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
+    if (/^(ready:|cluster ready)/.test(String(chunk))) started(0);
+    return true;
+  });
+  try {
+    const status = await Promise.race([execute(args), running]);
+    return { status, text };
+  } finally {
+    err.mockRestore();
+    out.mockRestore();
+  }
+}
+
+const commands = createProgram().commands.filter((command) =>
+  ['up', 'apiserver', 'controller-manager', 'scheduler', 'kubelet'].includes(command.name()),
+);
+const cases = commands.flatMap((command: Command) =>
+  command.options.flatMap((option: Option) => {
+    const placeholder = /[<[].*[>\]]/.exec(option.flags)?.[0];
+    return placeholder === undefined ? [] : [{ command: command.name(), flag: option.long as string, placeholder }];
+  }),
+);
+
+test('every kind of value has bad ones, or a reason', () => {
+  const kinds = new Set(cases.map(({ placeholder }) => placeholder));
+  expect([...kinds].filter((kind) => badValues[kind] === undefined && unchecked[kind] === undefined)).toEqual([]);
+});
+
+describe.each(cases.filter(({ flag, placeholder }) => badValues[placeholder] !== undefined && !lenient.has(flag)))(
+  'cox $command $flag',
+  ({ command, flag, placeholder }) => {
+    const values = (badValues[placeholder] as readonly string[]).filter((value) => !good[flag]?.includes(value));
+    test.each(values)('%j', async (value) => {
+      const bad = value === 'BAD' ? join(dir, 'bad') : value;
+      const base = baseArguments()[command] as readonly string[];
+      const { status, text } = await stderrOf([command, ...base, `${flag}=${bad}`]);
+      const lines = text.split('\n').filter((line) => line !== '' && !/^(preparing|starting|connecting|registering)/.test(line));
+      expect(lines.filter((line) => !line.startsWith('cox: warning: '))).toHaveLength(1);
+      expect(lines.at(-1)).toMatch(/^cox: (?!internal)/);
+      expect(lines.at(-1)).toContain(flag);
+      expect(lines.at(-1)?.length).toBeLessThan(600);
+      expect(status).toBe(1);
+    });
+  },
+);
+
+test.each([
+  ['up', '--no-such-flag', "unknown option '--no-such-flag'"],
+  ['apiserver', '--secure-prt=1', "unknown option '--secure-prt=1'"],
+  ['apiserver', '--disable-admission-plugins=Foo', 'admission plugin "Foo" is unknown'],
+  ['apiserver', '--enable-admission-plugins=AlwaysPullImages', 'AlwaysPullImages is not built in'],
+  ['apiserver', '--feature-gates=Foo=true', 'unrecognized feature gate: Foo'],
+  ['apiserver', '--runtime-config=foo/v1=maybe', '--runtime-config'],
+  ['apiserver', '--audit-policy-file=x', 'there is no audit log'],
+  ['controller-manager', '--controllers=nope', 'nope'],
+  ['scheduler', '--kubeconfig', 'flag needs an argument: --kubeconfig'],
+])('cox %s %s', async (command, flag, message) => {
+  const { status, text } = await stderrOf([command, ...(baseArguments()[command] as readonly string[]), flag]);
+  expect(text).toMatch(/^cox: .*\n$/);
+  expect(text).toContain(message);
+  expect(status).toBe(1);
+});
+
+test('an error that nobody expected shows no line of the program', () => {
+  const error = new Error(`broken${'x'.repeat(100_000)}`);
+  error.stack = `${'y'.repeat(100_000)}\n${error.stack}`;
+  const { text, status } = describeError(error);
+  expect(text).toMatch(/^cox: internal error: Error: brokenx+…\n +at /);
+  expect(text.length).toBeLessThan(5000);
+  expect(status).toBe(1);
+});
