@@ -244,7 +244,9 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
       return stderr;
     };
     const config = join(dir.path, 'admin-0.conf');
-    expect(await refused('apiserver', '--etcd-servers', etcd.endpoint)).toMatch(/--service-account-signing-key-file is needed, or --cert-dir/);
+    expect(await refused('apiserver', '--etcd-servers', etcd.endpoint)).toMatch(
+      /--service-account-signing-key-file is needed, or --cert-dir/,
+    );
     expect(await refused('scheduler', '--kubeconfig', join(dir.path, 'none'))).toMatch(/cox: --kubeconfig: cannot read/);
     expect(await refused('controller-manager', '--kubeconfig', config, '--controllers', 'nonsense')).toMatch(
       /--controllers: "nonsense" is not in the list of known controllers/,

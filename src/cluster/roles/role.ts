@@ -48,10 +48,10 @@ export function parseFlagYaml(flag: string, text: string): unknown {
   }
 }
 
-/** Throws UserError if a text has no certificate (PEM) in it. */
-export function checkAuthority(flag: string, pem: string): void {
+/** Returns the first certificate of a PEM text. Throws UserError if there is none. */
+export function checkAuthority(flag: string, pem: string): X509Certificate {
   try {
-    new X509Certificate(pem);
+    return new X509Certificate(pem);
   } catch (err) {
     throw new UserError(`${flag}: the certificate cannot be read: ${(err as Error).message}`, { cause: err });
   }
