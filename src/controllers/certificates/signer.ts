@@ -1,4 +1,4 @@
-// Signs what is approved, with the cluster's authority, for the signers that Kubernetes itself has.
+// Signs approved certificate requests with the cluster's authority, for the built-in signers of Kubernetes.
 
 import { X509Certificate } from 'node:crypto';
 import { certificateSigningRequests } from '../../api/certificates/v1/index.ts';

@@ -1,5 +1,5 @@
-// Makes X.509 certificates (RFC 5280) from requests for them. Written out here because a certificate is a handful of nested
-// lists, and because the signature has to be made at once: what is made by other threads is not done when a virtual clock says.
+// Makes X.509 certificates (RFC 5280) from certificate requests. It uses no library: a certificate is a few nested lists, and the
+// signature must be made synchronously, since work of other threads takes no time of a virtual clock.
 
 import { createPrivateKey, sign, X509Certificate } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -7,7 +7,7 @@ import { isIPv4 } from 'node:net';
 import { childrenOf, readDer } from '../../api/certificates/v1/der.ts';
 import type { CertificateRequest } from '../../api/certificates/v1/request.ts';
 
-/** Who signs: PEM. */
+/** The certificate authority: certificate and private key as PEM. */
 export interface Authority {
   readonly cert: string;
   readonly key: string;
@@ -52,7 +52,7 @@ const EXTENDED_USAGES: Readonly<Record<string, string>> = {
   'netscape sgc': '2.16.840.1.113730.4.1',
 };
 
-/** The certificate, PEM. Throws Error for a usage that certificates cannot say. */
+/** Returns the certificate as PEM. Throws Error for an unknown usage. */
 export function makeCertificate(authority: Authority, template: CertificateTemplate): string {
   const key = createPrivateKey(authority.key);
   const { algorithm, hash } = signatureAlgorithm(key);
@@ -92,14 +92,14 @@ function extensionsOf({ request, usages }: CertificateTemplate, keyIdentifier: B
   return [
     ...(bits.includes(true) ? [extension('2.5.29.15', flags(bits), true)] : []),
     ...(extended.length > 0 ? [extension('2.5.29.37', sequence(...extended.map(objectId)))] : []),
-    // It is none of those who sign.
+    // Not a certificate authority.
     extension('2.5.29.19', sequence(), true),
     ...(keyIdentifier !== undefined ? [extension('2.5.29.35', sequence(tagged(0x80, keyIdentifier)))] : []),
     ...(names.length > 0 ? [extension('2.5.29.17', sequence(...names))] : []),
   ];
 }
 
-/** The name of whoever the certificate is for, and the identifier of its key if it says one. */
+/** Returns the subject of a certificate, and the identifier of its key if it has one. */
 function issuerParts(certificate: ReturnType<typeof readDer>): { subject: Buffer; keyIdentifier: Buffer | undefined } {
   const fields = childrenOf(firstChild(certificate));
   // Version (there since version 2), number, algorithm, issuer, validity, subject.
@@ -185,6 +185,6 @@ function time(ms: number): Buffer {
 
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
-  // As it is told by the request: eight groups, none left out.
+  // The reader of requests writes eight groups and omits none.
   return Buffer.concat(address.split(':').map((group) => Buffer.from(group.padStart(4, '0'), 'hex')));
 }

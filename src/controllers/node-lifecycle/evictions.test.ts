@@ -79,9 +79,9 @@ class Fleet {
 
   /** Lets time pass. All kubelets that are not silent renew their leases. */
   async pass(seconds: number): Promise<void> {
-    for (let left = seconds; left > 0; left -= 5) {
+    for (let left = seconds; left > 0; left -= 10) {
       for (const [name, report] of this.#reports) if (report !== 'silent') await this.#renew(name);
-      await this.#cluster.clock.advance('5s');
+      await this.#cluster.clock.advance(Math.min(left, 10) * 1000);
     }
   }
 
@@ -231,6 +231,7 @@ describe('nodes that fail and come back in random order', () => {
     const wrong: string[] = [];
     const state = new Map<string, ReadNode>();
     const starts = new Map<string, number[]>();
+    const tainted = new Set<string>();
     const stop = new AbortController();
     const watch = await cluster.client.resource(nodes).watch({ signal: stop.signal });
     const checks = (async () => {
@@ -239,6 +240,7 @@ describe('nodes that fail and come back in random order', () => {
         if (type === 'DELETED') state.delete(object.metadata.name);
         else state.set(object.metadata.name, object);
         if (type === 'DELETED' || !hasNoExecute(object) || (before !== undefined && hasNoExecute(before))) continue;
+        tainted.add(object.metadata.name);
         const problem = problemOf(object, [...state.values()]);
         if (problem !== undefined) wrong.push(`${object.metadata.name}: ${problem}`);
         const zone = zoneName(object);
@@ -280,6 +282,8 @@ describe('nodes that fail and come back in random order', () => {
     await checks.catch(() => undefined);
     expect(wrong).toEqual([]);
     expect(starts.size).toBeGreaterThan(0);
+    // Pods without tolerations are deleted exactly on the nodes that had the taint.
+    expect(await fleet.deletedPods()).toEqual([...tainted].toSorted().map((name) => `on-${name}`));
   });
 
   /** Why the node must not be evicted when the cluster is in this state. */

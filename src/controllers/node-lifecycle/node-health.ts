@@ -1,4 +1,4 @@
-// When a node was last heard of, and what its status must say when that is too long ago.
+// Heartbeats of nodes, and the conditions of a node whose heartbeats have stopped.
 
 import type { Node, NodeCondition } from '../../api/core/v1/index.ts';
 import type { Immutable } from '../../api/meta/v1/index.ts';
@@ -6,17 +6,17 @@ import type { Immutable } from '../../api/meta/v1/index.ts';
 type ReadNode = Immutable<Node>;
 type Condition = Immutable<NodeCondition>;
 
-/** Remembered per node, by UID. */
+/** The latest heartbeat of one node. */
 export interface Heartbeat {
   readonly uid: string;
-  /** When a sign of life was last seen, on the monotonic clock of whoever watches: nobody compares two machines' clocks. */
+  /** When the heartbeat was seen, on the controller's monotonic clock. Clocks of different machines are never compared. */
   readonly seenAtMs: number;
-  /** What was seen then. */
+  /** The lastHeartbeatTime of the Ready condition, and the renewTime of the lease. A change of either is a heartbeat. */
   readonly statusHeartbeat: string | undefined;
   readonly leaseRenewal: string | undefined;
 }
 
-/** The record after a look at the node and its lease. A change in either is a sign of life. */
+/** Returns the heartbeat after an observation of the node and its lease: `before`, or a new one at `nowMs`. */
 export function heartbeatAfter(
   before: Heartbeat | undefined,
   node: ReadNode,
@@ -34,7 +34,7 @@ export function heartbeatAfter(
 
 const WATCHED = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;
 
-/** The conditions of a node that is not heard of any more; the very array that it has if they say so already. */
+/** Returns the conditions of a node without heartbeats. Returns the array that the node has if they are Unknown already. */
 export function conditionsOfSilentNode(node: ReadNode, now: string): readonly Condition[] {
   const present = node.status.conditions ?? [];
   let changed = false;
