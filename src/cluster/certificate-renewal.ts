@@ -8,6 +8,9 @@ import type { KeyPair } from './pki.ts';
 /** How often a Pki is asked for the latest certificate. It signs a new one when the stored one has less than 30 days left. */
 export const RENEWAL_PERIOD_MS = 12 * 3600 * 1000;
 
+/** How often files of certificates are read again, as by upstream's components. */
+export const RELOAD_PERIOD_MS = 60_000;
+
 export interface CertificateRenewalConfig {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -22,11 +25,14 @@ export interface CertificateRenewalConfig {
   readonly use: (pair: KeyPair) => void;
 }
 
-/** Asks for the latest pair once per period, until the signal aborts. A pair that cannot be had or used is logged and asked for again. */
+/**
+ * Asks for the latest pair once per period, and resolves when the signal aborts. Does not reject: a pair that cannot be had or used is
+ * logged and asked for again.
+ */
 export async function keepRenewed(config: CertificateRenewalConfig, signal: AbortSignal): Promise<void> {
   const { clock, logger, name, periodMs, latest, use } = config;
   let { current } = config;
-  await wait.until({ clock, signal, periodMs }, async () => {
+  const renew = async (): Promise<void> => {
     try {
       const pair = await latest();
       if (signal.aborted || (pair.cert === current.cert && pair.key === current.key)) return;
@@ -36,5 +42,10 @@ export async function keepRenewed(config: CertificateRenewalConfig, signal: Abor
     } catch (err) {
       logger.error('certificate renewal failed, will retry', { certificate: name, err });
     }
-  });
+  };
+  try {
+    await wait.until({ clock, signal, periodMs }, renew);
+  } catch (err) {
+    if (!signal.aborted) throw err;
+  }
 }

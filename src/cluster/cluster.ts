@@ -236,13 +236,7 @@ export class Cluster {
       return servingCertificate(this.#config, listen.bindAddress);
     };
     const use = (pair: KeyPair): void => this.#server.setServingCertificate(pair);
-    const renewing = keepRenewed(
-      { clock, logger, name: 'apiserver', current, periodMs: RENEWAL_PERIOD_MS, latest, use },
-      this.#abort.signal,
-    );
-    renewing.catch((err: unknown) => {
-      if (!this.#abort.signal.aborted) logger.error('certificate renewal ended', { err });
-    });
+    void keepRenewed({ clock, logger, name: 'apiserver', current, periodMs: RENEWAL_PERIOD_MS, latest, use }, this.#abort.signal);
   }
 
   #nodeNames(): string[] {

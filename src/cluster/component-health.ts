@@ -1,7 +1,7 @@
 // Checks whether the controller manager and the scheduler are healthy, for the API server's ComponentStatuses.
 
 import { request } from 'node:https';
-import type { ComponentHealth, HealthCheck } from '../apiserver/registry/core/component-status/index.ts';
+import type { ComponentHealth, ComponentCheck } from '../apiserver/registry/core/component-status/index.ts';
 import type { Clock } from '../machinery/clock.ts';
 
 const TIMEOUT_MS = 5000;
@@ -16,7 +16,7 @@ export function localComponentHealth(clock: Clock): ComponentHealth {
 }
 
 /** Returns a check of `/healthz` on 127.0.0.1. The certificate is not verified: components sign their own. */
-export function healthz(clock: Clock, port: number): HealthCheck {
+export function healthz(clock: Clock, port: number): ComponentCheck {
   return () =>
     bounded(clock, `Get "https://127.0.0.1:${port}/healthz"`, async (signal) => {
       const { status, body } = await get(port, signal);

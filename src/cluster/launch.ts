@@ -201,7 +201,7 @@ async function start(
   writeKubeconfig(kubeconfigPath, kubeconfigEntry);
   const renewing = new AbortController();
   cleanup.push(() => renewing.abort());
-  const renewed = keepRenewed(
+  void keepRenewed(
     {
       clock,
       logger,
@@ -213,9 +213,6 @@ async function start(
     },
     renewing.signal,
   );
-  renewed.catch((err: unknown) => {
-    if (!renewing.signal.aborted) logger.error('certificate renewal ended', { err });
-  });
   return {
     url,
     kubeconfigPath,

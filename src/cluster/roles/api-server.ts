@@ -10,7 +10,7 @@ import type { AnonymousRequests } from '../../apiserver/filters/authentication.t
 import { advertisedAddress } from '../../apiserver/own-endpoints.ts';
 import { type RuntimeConfig, RuntimeConfigError } from '../../apiserver/runtime-config.ts';
 import { ApiServer } from '../../apiserver/server.ts';
-import { keepRenewed } from '../certificate-renewal.ts';
+import { keepRenewed, RELOAD_PERIOD_MS } from '../certificate-renewal.ts';
 import { localComponentHealth } from '../component-health.ts';
 import { encryptStorage, readEncryptionFile } from '../encryption.ts';
 import { firstServiceAddress, parseServiceRanges } from '../network-ranges.ts';
@@ -84,9 +84,6 @@ export interface ApiServerRoleConfig extends RoleConfig {
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;
 }
-
-/** The files of the serving certificate are read again once per minute, as by kube-apiserver. */
-const RELOAD_PERIOD_MS = 60_000;
 
 export interface RunningApiServer extends RunningRole {
   readonly url: string;
@@ -210,13 +207,10 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
     const { url } = await server.listen();
     await server.start();
     const use = (renewed: KeyPair): void => server?.setServingCertificate(renewed);
-    const renewing = keepRenewed(
+    void keepRenewed(
       { clock, logger, name: 'apiserver', current: tls, periodMs: RELOAD_PERIOD_MS, latest: () => readServing() ?? serving, use },
       reloading.signal,
     );
-    renewing.catch((err: unknown) => {
-      if (!reloading.signal.aborted) logger.error('certificate renewal ended', { err });
-    });
     let stopping: Promise<void> | undefined;
     return {
       url,

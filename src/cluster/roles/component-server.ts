@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { SecureContextOptions } from 'node:tls';
 import { HealthEndpoint, TEXT } from '../../apiserver/health.ts';
 import type { HealthCheck, TextResponse } from '../../apiserver/health.ts';
 import { HealthSlis } from '../../apiserver/health-slis.ts';
@@ -42,6 +43,8 @@ export interface ComponentServerConfig {
 
 export interface ComponentServer {
   readonly port: number;
+  /** Uses another certificate for new connections. Throws if the key is not its key; the certificate in use then stays. */
+  setCertificate(pair: KeyPair): void;
   close(): Promise<void>;
 }
 
@@ -68,8 +71,8 @@ export async function startComponentServer(config: ComponentServerConfig): Promi
   const slis = new HealthSlis();
   const health = Object.entries(config.health).map(([path, checks]) => new HealthEndpoint({ path, checks, logger, slis }));
   const served: Served = { config, health, slis, startedAt: clock.now() };
-  const tlsOptions = { cert: tls.cert, key: tls.key, handshakeTimeout: HEADER_TIMEOUT_MS, ...TLS_SERVER_OPTIONS };
-  const server = createServer(tlsOptions, (request, response) => {
+  const secureContext = ({ cert, key }: KeyPair): SecureContextOptions => ({ cert, key, ...TLS_SERVER_OPTIONS });
+  const server = createServer({ ...secureContext(tls), handshakeTimeout: HEADER_TIMEOUT_MS }, (request, response) => {
     answer(served, request, response).catch((err: unknown) => {
       if (err instanceof StatusError) {
         send(response, { code: err.code, contentType: 'application/json', text: `${JSON.stringify(err.status)}\n` });
@@ -92,6 +95,7 @@ export async function startComponentServer(config: ComponentServerConfig): Promi
   });
   return {
     port: (server.address() as AddressInfo).port,
+    setCertificate: (pair) => server.setSecureContext(secureContext(pair)),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -10,6 +10,7 @@ import type { ServerAccess } from '../../client/http/index.ts';
 import type { LeaderElector } from '../../client/leader-election.ts';
 import { componentMetricsText } from '../../machinery/component-metrics.ts';
 import { KUBERNETES_VERSION } from '../version.ts';
+import { type CertificateRenewalConfig, keepRenewed, RELOAD_PERIOD_MS, RENEWAL_PERIOD_MS } from '../certificate-renewal.ts';
 import { type KeyPair, Pki } from '../pki.ts';
 import { UserError } from '../user-error.ts';
 import { startComponentServer } from './component-server.ts';
@@ -86,6 +87,7 @@ export async function startControlRole(config: ControlRoleConfig, work: Work): P
     },
   };
   const version = versionInfo(KUBERNETES_VERSION.gitVersion);
+  const serving = await servingCertificates(config);
   const server = await startComponentServer({
     component,
     version,
@@ -94,7 +96,7 @@ export async function startControlRole(config: ControlRoleConfig, work: Work): P
     health: work.health({ leaderElection: config.leaderElection?.leaderElect === false ? [] : [leaderElection], shutdown }),
     bindAddress,
     port: config.securePort ?? work.defaultPort,
-    tls: await servingCertificate(config),
+    tls: serving.current,
     logger,
     metrics: {
       '/metrics': async () => componentMetricsText(await metricsText(component, () => leads, work.metrics), version),
@@ -102,6 +104,9 @@ export async function startControlRole(config: ControlRoleConfig, work: Work): P
     },
     checkAccess: (authorization, path) => checkAccess(client, authorization, path),
   });
+  const renewing = new AbortController();
+  const use = (pair: KeyPair): void => server.setCertificate(pair);
+  void keepRenewed({ clock, logger, name: component, ...serving, use }, renewing.signal);
   const running = supervised(component, (signal) =>
     leading(
       {
@@ -122,6 +127,7 @@ export async function startControlRole(config: ControlRoleConfig, work: Work): P
   let stopping: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     stops = true;
+    renewing.abort();
     await running.stop();
     await server.close();
   };
@@ -148,16 +154,27 @@ async function metricsText(component: string, leads: () => boolean, own: (() => 
   return leading + (own?.() ?? '') + (await processMetrics.metrics());
 }
 
-async function servingCertificate({ clock, random, tlsCertFile, tlsPrivateKeyFile }: ControlRoleConfig): Promise<KeyPair> {
+type ServingCertificates = Pick<CertificateRenewalConfig, 'current' | 'latest' | 'periodMs'>;
+
+/** Returns the certificate of the flags, or one of an authority that exists in this process only. */
+async function servingCertificates({
+  clock,
+  random,
+  tlsCertFile,
+  tlsPrivateKeyFile,
+}: ControlRoleConfig): Promise<ServingCertificates> {
   if ((tlsCertFile === undefined) !== (tlsPrivateKeyFile === undefined)) {
     throw new UserError('--tls-cert-file and --tls-private-key-file belong together: give both or neither');
   }
   if (tlsCertFile !== undefined && tlsPrivateKeyFile !== undefined) {
-    return {
+    const latest = (): KeyPair => ({
       cert: readFlagFile('--tls-cert-file', tlsCertFile),
       key: readFlagFile('--tls-private-key-file', tlsPrivateKeyFile),
-    };
+    });
+    return { current: latest(), latest, periodMs: RELOAD_PERIOD_MS };
   }
   const pki = await Pki.open({ clock, random });
-  return pki.sign({ commonName: hostname(), usage: 'server', hosts: [hostname(), 'localhost', '127.0.0.1'] });
+  const request = { commonName: hostname(), usage: 'server', hosts: [hostname(), 'localhost', '127.0.0.1'] } as const;
+  const latest = (): Promise<KeyPair> => pki.certificate('serving', request);
+  return { current: await latest(), latest, periodMs: RENEWAL_PERIOD_MS };
 }

@@ -15,11 +15,11 @@ import type { RegistryServices } from '../../services.ts';
  * Asks a component whether it is healthy. Rejects with the reason if it is not. A check must settle in bounded time, even if the
  * component does not answer.
  */
-export type HealthCheck = () => Promise<void>;
+export type ComponentCheck = () => Promise<void>;
 
 /** The components besides the store, by the names that upstream gives them. */
 export const CHECKED_COMPONENTS = ['controller-manager', 'scheduler'] as const;
-export type ComponentHealth = Readonly<Record<(typeof CHECKED_COMPONENTS)[number], HealthCheck>>;
+export type ComponentHealth = Readonly<Record<(typeof CHECKED_COMPONENTS)[number], ComponentCheck>>;
 
 /** A key that is never written. The check is whether the store answers at all. */
 const PROBE = '/registry/health';
@@ -30,7 +30,7 @@ export function componentStatusResource({
   storage,
   componentHealth,
 }: Pick<RegistryServices, 'storage' | 'componentHealth'>): ServedResource {
-  const checks = new Map<string, HealthCheck | undefined>([
+  const checks = new Map<string, ComponentCheck | undefined>([
     ...CHECKED_COMPONENTS.map((name) => [name, componentHealth?.[name]] as const),
     ['etcd-0', async () => void (await storage.get(PROBE))],
   ]);
@@ -67,7 +67,7 @@ export function componentStatusResource({
   };
 }
 
-async function conditionOf(check: HealthCheck | undefined): Promise<Condition> {
+async function conditionOf(check: ComponentCheck | undefined): Promise<Condition> {
   if (check === undefined) {
     const error = 'this API server does not know how to reach the component';
     return { type: 'Healthy', status: 'Unknown', message: '', error };
