@@ -1,4 +1,6 @@
+import { X509Certificate } from 'node:crypto';
 import { get } from 'node:https';
+import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { clusterRoleBindings } from '../../api/rbac/v1/index.ts';
 import { pingCheck } from '../../apiserver/health.ts';
@@ -13,6 +15,7 @@ import { checkAccess } from './delegated-access.ts';
 let api: TestServer;
 let server: ComponentServer;
 let ca: string;
+let pki: Pki;
 let stops = false;
 
 /** `token`: as whom. */
@@ -37,7 +40,7 @@ beforeAll(async () => {
   const roleRef = { kind: 'ClusterRole', apiGroup: 'rbac.authorization.k8s.io', name: 'system:monitoring' };
   await api.client.resource(clusterRoleBindings).create({ metadata: { name: 'prometheus' }, subjects, roleRef });
   const component = api.clientOf({ name: 'system:kube-controller-manager', groups: ['system:authenticated'] });
-  const pki = await Pki.open({ clock: systemClock, random: systemRandom });
+  pki = await Pki.open({ clock: systemClock, random: systemRandom });
   ca = pki.caCertificate;
   server = await startComponentServer({
     bindAddress: '127.0.0.1',
@@ -126,4 +129,22 @@ test('statusz as an object, and in no form that there is not', async () => {
 test('there is nothing else', async () => {
   expect((await ask('/', 'token-of-prometheus')).code).toBe(403);
   expect((await ask('/livez', 'token-of-prometheus')).code).toBe(404);
+});
+
+test('another certificate is used for new connections, and one without its key is not', async () => {
+  const request = { commonName: 'renewed', usage: 'server', hosts: ['127.0.0.1'] } as const;
+  const [renewed, other] = [await pki.sign(request), await pki.sign(request)];
+  const served = (): Promise<string> =>
+    new Promise((resolve, reject) => {
+      get({ host: '127.0.0.1', port: server.port, path: '/healthz', ca, agent: false }, (response) => {
+        resolve((response.socket as TLSSocket).getPeerCertificate().serialNumber);
+        response.resume();
+      }).on('error', reject);
+    });
+  const { serialNumber } = new X509Certificate(renewed.cert);
+  expect(await served()).not.toBe(serialNumber);
+  server.setCertificate(renewed);
+  expect(await served()).toBe(serialNumber);
+  expect(() => server.setCertificate({ cert: other.cert, key: renewed.key })).toThrow(/mismatch/);
+  expect(await served()).toBe(serialNumber);
 });
