@@ -10,6 +10,7 @@ import { startKubeletRole, type KubeletRoleConfig } from '../cluster/roles/kubel
 import { type KubeletConfiguration, readKubeletConfiguration } from '../cluster/roles/kubelet-configuration.ts';
 import type { RoleConfig, RunningRole } from '../cluster/roles/role.ts';
 import { startSchedulerRole, type SchedulerRoleConfig } from '../cluster/roles/scheduler.ts';
+import { UncaughtErrors } from '../cluster/faults/index.ts';
 import { UserError } from '../cluster/user-error.ts';
 import { flagValues } from './flag-values.ts';
 import { checkFeatureGates } from './upstream/feature-gates.ts';
@@ -55,7 +56,9 @@ export async function apiServer(options: CommonOptions & EtcdOptions & Omit<Give
     etcdPrefix: prefix,
   } = options;
   const etcd = { servers, caFile, certFile, keyFile, prefix };
-  await run(options, (role, progress) => {
+  // Requests do not depend on each other, so the server goes on after an error in one of them.
+  await run(options, (role, progress, _signal, faults) => {
+    faults.install();
     if (options.store !== 'memory') progress(`connecting to etcd at ${servers.join(', ')}`);
     return startApiServerRole({ ...options, ...role, etcd, flags: flagValues(options) });
   });
@@ -84,7 +87,10 @@ export async function kubelet(
   const { featureGates = {}, ...others } = inFile;
   const gates = [...Object.entries(featureGates).map(([name, on]) => `${name}=${on}`), options.featureGates ?? ''].join(',');
   const merged = { ...others, ...options, featureGates: gates };
-  await run(merged, (role, progress, signal) => startKubeletRole({ ...merged, ...role, progress, signal }));
+  await run(merged, (role, progress, signal, faults) => {
+    endAfterUncaught(faults);
+    return startKubeletRole({ ...merged, ...role, progress, signal });
+  });
 }
 
 function electionOf(options: ElectionOptions): LeaderElectionSettings {
@@ -116,7 +122,25 @@ const DEBUG_LEVEL = 4;
 
 const levelOf = (v: number): LogLevel => (v >= DEBUG_LEVEL ? 'debug' : v > 0 ? 'info' : 'warn');
 
-type Start = (role: RoleConfig, progress: (text: string) => void, signal: AbortSignal) => Promise<RunningRole>;
+type Start = (
+  role: RoleConfig,
+  progress: (text: string) => void,
+  signal: AbortSignal,
+  faults: UncaughtErrors,
+) => Promise<RunningRole>;
+
+/**
+ * Logs an error that nothing catches and ends the process, as upstream's components do: the role is one component, and its restart is up
+ * to whatever has started the process. Another candidate takes the lease; containers go on running.
+ */
+function endAfterUncaught(faults: UncaughtErrors): void {
+  const end = (error: unknown): void => {
+    faults.report('role', error);
+    process.exit(1);
+  };
+  process.on('uncaughtException', end);
+  process.on('unhandledRejection', end);
+}
 
 async function run(options: CommonOptions, start: Start): Promise<void> {
   for (const warning of checkFeatureGates(options.featureGates ?? '')) process.stderr.write(`cox: warning: ${warning}\n`);
@@ -124,9 +148,17 @@ async function run(options: CommonOptions, start: Start): Promise<void> {
   const logger: Logger = createLogger({ format: loggingFormat, level: levelOf(verbose ? 4 : v), destination: process.stderr });
   const progress = progressLine(false);
   const stop = stopSignal();
+  let fatal!: (error: Error) => void;
+  const fatalError = new Promise<Error>((resolve) => (fatal = resolve));
+  const faults = new UncaughtErrors({ clock: systemClock, logger, onFatal: (error) => fatal(error) });
   let role: RunningRole;
   try {
-    const starting = start({ clock: systemClock, random: systemRandom, logger }, (text) => progress.show(text), stop.signal);
+    const starting = start(
+      { clock: systemClock, random: systemRandom, logger },
+      (text) => progress.show(text),
+      stop.signal,
+      faults,
+    );
     role = await Promise.race([starting, stoppedWhile(starting, stop.signal)]);
   } catch (err) {
     progress.clear();
@@ -137,7 +169,7 @@ async function run(options: CommonOptions, start: Start): Promise<void> {
   progress.clear();
   try {
     process.stdout.write(`ready: ${role.description}\n`);
-    const reason = await Promise.race([stop.requested, role.failed]);
+    const reason = await Promise.race([stop.requested, role.failed, fatalError]);
     if (reason instanceof Error) throw new UserError(reason.message, { cause: reason });
     process.stderr.write(`\nstopping … (${reason}; again to stop at once)\n`);
   } finally {

@@ -5,7 +5,9 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:f
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { createLogger, type LogLevel } from '../machinery/log.ts';
+import { systemClock } from '../machinery/clock.ts';
 import { dataDirLayout } from '../cluster/data-dir.ts';
+import { UncaughtErrors } from '../cluster/faults/index.ts';
 import { mergeKubeconfig } from '../cluster/kubeconfig.ts';
 import { UserError } from '../cluster/user-error.ts';
 import { type EtcdConfig, launch, type LaunchedCluster, type RuntimeChoice, type StoreChoice } from '../cluster/launch.ts';
@@ -53,6 +55,10 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
   const logger = createLogger({ ...logging, destination: process.stderr });
 
   const stop = stopSignal();
+  const faults = new UncaughtErrors({ clock: systemClock, logger, onFatal: (error) => fatal(error) });
+  let fatal!: (error: Error) => void;
+  const fatalError = new Promise<Error>((resolveError) => (fatal = resolveError));
+  faults.install();
   let cluster: LaunchedCluster;
   try {
     cluster = await launch({
@@ -74,6 +80,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       schedulerConfig: options.schedulerConfig === undefined ? undefined : readSchedulerConfig(options.schedulerConfig),
       install: options.install,
       logger,
+      faults,
       logging,
       progress: (text) => progress.show(text),
       signal: stop.signal,
@@ -91,7 +98,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
     const text = readyText(cluster, options);
     process.stdout.write(text);
     await tellParent({ ready: text });
-    const reason = await Promise.race([stop.requested, cluster.failed]);
+    const reason = await Promise.race([stop.requested, cluster.failed, fatalError]);
     if (reason instanceof Error) throw new UserError(`the cluster stopped: ${reason.message}`, { cause: reason });
     if (!options.quiet) process.stderr.write(`\nstopping … (${reason}; again to stop at once)\n`);
   } finally {

@@ -30,7 +30,8 @@ import {
   type RunningComponents,
   type User,
 } from './components.ts';
-import type { ComponentsThread, SimulatedNode } from './thread/index.ts';
+import type { ComponentsRunner, SimulatedNode } from './thread/index.ts';
+import type { UncaughtErrors } from './faults/index.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
 import type { KeyPair, Pki } from './pki.ts';
 import { KUBERNETES_VERSION } from './version.ts';
@@ -55,7 +56,7 @@ export interface ClusterConfig {
    * thread. Plugins of the scheduler cannot go there.
    */
   readonly thread?: {
-    readonly components: ComponentsThread;
+    readonly components: ComponentsRunner;
     readonly nodes: readonly SimulatedNode[];
     /** The file in which their containers are recorded. Absent: they end with the process. */
     readonly journal?: string;
@@ -73,6 +74,8 @@ export interface ClusterConfig {
   readonly controllers?: readonly ControllerName[];
   /** Others run on the same store: controllers and a scheduler work in one of all that do. Default: false. */
   readonly leaderElect?: boolean;
+  /** See ComponentsConfig. Also counts the errors of the other thread, which has its own. */
+  readonly faults?: UncaughtErrors;
   /** How long start() waits for the nodes to be ready. Default: 60,000. */
   readonly readyTimeoutMs?: number;
 }
@@ -141,6 +144,7 @@ export class Cluster {
       clientOf: (user, userAgent) => this.#clientOf(user, userAgent),
       nodes: config.nodes,
       nodesInAll: this.#nodeNames().length,
+      faults: config.faults,
       ...(thread === undefined && { control: this.#control() }),
     });
     this.#running = thread === undefined ? [this.#components] : [this.#components, thread];
@@ -156,7 +160,10 @@ export class Cluster {
       nodeConnector: this.#nodeConnector(),
       componentHealth: this.#componentHealth(),
       version: KUBERNETES_VERSION.gitVersion,
-      otherMetrics: async () => (await Promise.all(this.#running.map(async (components) => components.metrics()))).join(''),
+      otherMetrics: async () => {
+        const texts = await Promise.all(this.#running.map(async (components) => components.metrics()));
+        return texts.join('') + (config.faults?.metrics() ?? '');
+      },
       // Without an authority a pod could not know the API server: it gets no token for it either.
       ...(this.#serviceAccountKey !== undefined && {
         serviceAccounts: { signingKey: this.#serviceAccountKey, mountTokens: true },

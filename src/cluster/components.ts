@@ -19,6 +19,7 @@ import type { Random } from '../machinery/random.ts';
 import type { PluginRegistration } from '../scheduler/framework/index.ts';
 import { SchedulerMetrics } from '../scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '../scheduler/scheduler.ts';
+import { keepRunning, RestartBackoff, type UncaughtErrors } from './faults/index.ts';
 import type { KeyPair } from './pki.ts';
 import { leading } from './roles/leading.ts';
 import { simulatedMachine } from './simulated-machine.ts';
@@ -72,6 +73,11 @@ export interface ComponentsConfig {
   readonly nodes: readonly ClusterNode[];
   /** How many nodes there are of the cluster in this process. */
   readonly nodesInAll: number;
+  /**
+   * A component that fails, or whose error nothing catches, is restarted, and `failed` stays pending. Absent: a component that ends
+   * resolves `failed`, and uncaught errors are left to the process.
+   */
+  readonly faults?: UncaughtErrors | undefined;
 }
 
 /** Those of one thread, to whom it is all the same which. */
@@ -87,6 +93,8 @@ export interface RunningComponents {
 }
 
 const AUTHENTICATED = 'system:authenticated';
+const CONTROLLER_MANAGER = 'controller-manager';
+const SCHEDULER = 'scheduler';
 
 /** The component that a user is, as it calls itself: the owner of the fields that it writes. */
 export function componentOf(user: string): string {
@@ -100,6 +108,9 @@ export class Components implements RunningComponents {
   readonly #kubelets = new Map<string, Kubelet>();
   /** The controllers and the scheduler, which run until they are aborted. */
   readonly #running: Promise<void>[] = [];
+  /** By node: kubelets that are being restarted after an error. */
+  readonly #restarts = new Map<string, Promise<void>>();
+  readonly #backoffs = new Map<string, RestartBackoff>();
   readonly #schedulerMetrics: SchedulerMetrics;
   readonly #controllerMetrics: ControllerManagerMetrics;
   #stopping: Promise<void> | undefined;
@@ -127,11 +138,12 @@ export class Components implements RunningComponents {
     const { authority, serviceAccountKey } = control;
     const schedulerRandom = random.derive('scheduler');
     const managerClient = this.#clientOf(component('system:kube-controller-manager'));
+    const managerClock = this.#clockOf(CONTROLLER_MANAGER);
     const controllers = new ControllerManager({
       client: managerClient,
       clientOf: (account) => this.#clientOf(...controllerIdentity(account)),
       metrics: this.#controllerMetrics,
-      clock,
+      clock: managerClock,
       random: random.derive('controller-manager'),
       logger: logger.with({ component: 'controller-manager' }),
       ...(control.controllers !== undefined && { controllers: control.controllers }),
@@ -142,16 +154,17 @@ export class Components implements RunningComponents {
     });
     const schedulerClient = this.#clientOf(component('system:kube-scheduler'));
     const schedulerLogger = logger.with({ component: 'scheduler' });
+    const schedulerClock = this.#clockOf(SCHEDULER);
     const makeScheduler = (): Scheduler =>
       new Scheduler({
         client: schedulerClient,
         informers: new SharedInformerFactory({
           client: schedulerClient,
-          clock,
+          clock: schedulerClock,
           random: schedulerRandom,
           logger: schedulerLogger,
         }),
-        clock,
+        clock: schedulerClock,
         random: schedulerRandom,
         logger: schedulerLogger,
         configuration: control.schedulerConfiguration,
@@ -162,16 +175,14 @@ export class Components implements RunningComponents {
     makeScheduler();
     const { leaderElect = false } = control;
     const identity = `${hostname()}_${random.derive('identity').uuid()}`;
-    const lead = (name: string, client: Client, work: (held: AbortSignal) => Promise<void>): Promise<void> =>
-      leading({ client, clock, random, logger, component: name, identity, settings: { leaderElect }, work }, this.#abort.signal);
-    this.#supervise(
-      'controller manager',
-      lead('kube-controller-manager', managerClient, (held) => controllers.run(held)),
-    );
-    this.#supervise(
-      'scheduler',
-      lead('kube-scheduler', schedulerClient, (held) => makeScheduler().run(held)),
-    );
+    const lead =
+      (name: string, client: Client, work: (held: AbortSignal) => Promise<void>) =>
+      (signal: AbortSignal): Promise<void> =>
+        leading({ client, clock, random, logger, component: name, identity, settings: { leaderElect }, work }, signal);
+    const runControllers = lead('kube-controller-manager', managerClient, (held) => controllers.run(held));
+    this.#supervise(CONTROLLER_MANAGER, 'controllers', runControllers);
+    const runScheduler = lead('kube-scheduler', schedulerClient, (held) => makeScheduler().run(held));
+    this.#supervise(SCHEDULER, 'scheduler', runScheduler);
   }
 
   metrics(): string {
@@ -211,7 +222,8 @@ export class Components implements RunningComponents {
   }
 
   async #startNode(node: ClusterNode): Promise<void> {
-    const { clock, random, logger, nodesInAll } = this.#config;
+    const { random, logger, nodesInAll } = this.#config;
+    const clock = this.#clockOf(`kubelet/${node.name}`);
     const kubelet = new Kubelet({
       client: this.#clientOf({ name: `system:node:${node.name}`, groups: ['system:nodes', AUTHENTICATED] }),
       runtime: node.runtime,
@@ -231,7 +243,52 @@ export class Components implements RunningComponents {
       ...(node.capacity !== undefined && { capacity: node.capacity }),
     });
     this.#kubelets.set(node.name, kubelet);
+    this.#watchFaults(node);
     await kubelet.start();
+  }
+
+  /** Restarts the node's kubelet after an error that nothing catches. */
+  #watchFaults(node: ClusterNode): void {
+    const { faults, clock } = this.#config;
+    const { name } = node;
+    if (faults === undefined || this.#backoffs.has(name)) return;
+    this.#backoffs.set(name, new RestartBackoff(clock));
+    faults.register({
+      name: `kubelet/${name}`,
+      folder: 'kubelet',
+      restart: () => {
+        // A kubelet that was stopped stays so.
+        if (this.#restarts.has(name) || !this.#kubelets.has(name)) return;
+        this.#restarts.set(
+          name,
+          this.#restartNode(node).finally(() => this.#restarts.delete(name)),
+        );
+      },
+    });
+  }
+
+  async #restartNode(node: ClusterNode): Promise<void> {
+    const { clock, logger, faults } = this.#config;
+    const { name } = node;
+    const { signal } = this.#abort;
+    while (!signal.aborted) {
+      await this.stopNode(name).catch((err: unknown) => faults?.report(`kubelet/${name}`, err));
+      const delayMs = this.#backoffs.get(name)?.next() ?? 0;
+      logger.warn('restarting component', { component: `kubelet/${name}`, delayMs });
+      await clock.sleep(delayMs, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      try {
+        await this.#startNode(node);
+        return;
+      } catch (err) {
+        faults?.report(`kubelet/${name}`, err);
+      }
+    }
+  }
+
+  #clockOf(name: string): Clock {
+    const { faults, clock } = this.#config;
+    return faults?.clockOf(name, clock) ?? clock;
   }
 
   stop(): Promise<void> {
@@ -242,20 +299,30 @@ export class Components implements RunningComponents {
   async #stop(): Promise<void> {
     const stopped = await Promise.allSettled([...this.#kubelets.values()].map((kubelet) => kubelet.stop()));
     this.#abort.abort(new Error('the cluster stops'));
+    await Promise.allSettled(this.#restarts.values());
+    // One that a restart has started meanwhile.
+    stopped.push(...(await Promise.allSettled([...this.#kubelets.values()].map((kubelet) => kubelet.stop()))));
     stopped.push(...(await Promise.allSettled(this.#running)));
     const problems = stopped.flatMap((result): unknown[] => (result.status === 'rejected' ? [result.reason] : []));
     if (problems.length > 0) throw new AggregateError(problems, 'components have not stopped cleanly');
   }
 
-  #supervise(name: string, run: Promise<void>): void {
+  /** Runs a component until the cluster stops. `folder`: see FaultyComponent. */
+  #supervise(name: string, folder: string, run: (signal: AbortSignal) => Promise<void>): void {
+    const { clock, logger, faults } = this.#config;
+    const { signal } = this.#abort;
+    if (faults !== undefined) {
+      this.#running.push(keepRunning({ name, folder, clock, logger, faults, run }, signal));
+      return;
+    }
     this.#running.push(
-      run.then(
+      run(signal).then(
         () => {
-          if (!this.#abort.signal.aborted) this.#fail(new Error(`the ${name} has ended`));
+          if (!signal.aborted) this.#fail(new Error(`the ${name} has ended`));
         },
         (err: unknown) => {
-          if (this.#abort.signal.aborted) return;
-          this.#config.logger.error('a component failed', { name, err });
+          if (signal.aborted) return;
+          logger.error('component failed', { component: name, err });
           this.#fail(new Error(`the ${name} failed: ${err instanceof Error ? err.message : String(err)}`, { cause: err }));
         },
       ),

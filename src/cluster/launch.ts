@@ -5,7 +5,7 @@ import { availableParallelism, hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type RuntimeConfig, RuntimeConfigError } from '../apiserver/runtime-config.ts';
 import { SimulationJournal } from '../runtime/simulated/journal.ts';
-import { systemClock } from '../machinery/clock.ts';
+import { type Clock, systemClock } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import { systemRandom } from '../machinery/random.ts';
 import { isDNS1123Subdomain } from '../machinery/validation.ts';
@@ -14,6 +14,7 @@ import { ADMIN_USER, Cluster, type ClusterConfig } from './cluster.ts';
 import type { ClusterNode } from './components.ts';
 import { claimDataDir, dataDirLayout, type DataDirLayout } from './data-dir.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
+import type { UncaughtErrors } from './faults/index.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
 import { checkApart, defaultPodRange, nodeRange, parseRange, parseServiceRanges, type Range } from './network-ranges.ts';
 import { Pki } from './pki.ts';
@@ -22,7 +23,7 @@ import { encryptStorage, readEncryptionFile } from './encryption.ts';
 import { parseFlagYaml } from './roles/role.ts';
 import { selectedControllers } from './roles/controller-manager.ts';
 import { type EtcdConfig, openStorage, type StoreChoice } from './stores.ts';
-import { ComponentsThread, type Logging, type SimulatedNode } from './thread/index.ts';
+import { type ComponentsRunner, ComponentsThread, KeptThread, type Logging, type SimulatedNode } from './thread/index.ts';
 import { simulatedNode } from './simulated-machine.ts';
 import { UserError } from './user-error.ts';
 
@@ -59,6 +60,8 @@ export interface LaunchConfig {
   /** Whether missing programs may be installed. */
   readonly install: boolean;
   readonly logger: Logger;
+  /** See ComponentsConfig. Absent: a component that ends resolves `failed`. */
+  readonly faults?: UncaughtErrors;
   /** What the logger was made from, for threads that need one of their own. Absent: those log nothing. */
   readonly logging?: Logging;
   readonly progress: (text: string) => void;
@@ -116,7 +119,8 @@ async function start(
   const encryption =
     config.encryptionProviderConfig === undefined ? undefined : readEncryptionFile(resolve(config.encryptionProviderConfig));
   progress('preparing certificates and the store');
-  const thread = deservesThread(config) ? new ComponentsThread(config.logging) : undefined;
+  const { faults } = config;
+  const thread = deservesThread(config) ? makeThread(config, clock) : undefined;
   if (thread !== undefined) cleanup.push(() => thread.stop());
   let failure: Error | undefined;
   let storageFailed!: (error: Error) => void;
@@ -164,6 +168,7 @@ async function start(
     pki,
     listen: { bindAddress: config.bindAddress, port: config.securePort },
     ...nodesOf(config, layout, podRange, runtime, thread, last),
+    ...(faults !== undefined && { faults }),
     podCidr: podRange.cidr,
     serviceCidr: config.serviceCidr,
     schedulerConfiguration,
@@ -246,6 +251,12 @@ async function settleAll(
   ];
 }
 
+function makeThread({ logging, logger, faults }: LaunchConfig, clock: Clock): ComponentsRunner {
+  if (faults === undefined) return new ComponentsThread(logging);
+  const make = (): ComponentsThread => new ComponentsThread(logging, (component) => faults.count(component));
+  return new KeptThread({ clock, logger, faults, make });
+}
+
 /**
  * Whether controllers, scheduler and simulated nodes get a thread of their own. It costs 40 MB and a third of a second at the start,
  * which a machine alone with its pods (110 at most) never earns back; nor is it a gain on one core.
@@ -260,7 +271,7 @@ function nodesOf(
   layout: DataDirLayout,
   podRange: Range,
   first: PreparedRuntime,
-  thread: ComponentsThread | undefined,
+  thread: ComponentsRunner | undefined,
   last: (() => void)[],
 ): Pick<ClusterConfig, 'nodes' | 'thread'> {
   const machine: ClusterNode = {

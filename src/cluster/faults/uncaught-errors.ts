@@ -17,6 +17,8 @@ export interface UncaughtErrorsConfig {
   readonly logger: Logger;
   /** Called for an error after which the process cannot go on. */
   readonly onFatal: (error: Error) => void;
+  /** Called for each error, with the component's name in the metric. */
+  readonly onCount?: (component: string) => void;
 }
 
 export interface FaultyComponent {
@@ -57,9 +59,13 @@ export class UncaughtErrors {
     // Without a listener of its own, a rejection would become an uncaught exception as well.
     process.on('uncaughtException', onError);
     process.on('unhandledRejection', onError);
+    process.stdout.on('error', onOutputError);
+    process.stderr.on('error', onOutputError);
     return () => {
       process.off('uncaughtException', onError);
       process.off('unhandledRejection', onError);
+      process.stdout.off('error', onOutputError);
+      process.stderr.off('error', onOutputError);
     };
   }
 
@@ -93,10 +99,6 @@ export class UncaughtErrors {
 
   /** Handles an error that nothing caught. */
   uncaught(error: unknown): void {
-    if (isBrokenOutput(error)) {
-      // Nobody reads the log any more: `cox up | head`. To log that would fail in the same way.
-      process.exit(1);
-    }
     const folder = componentFolderOf(error);
     if (folder !== undefined && FATAL_FOLDERS.has(folder)) {
       this.report(folder, error);
@@ -112,8 +114,7 @@ export class UncaughtErrors {
 
   /** Logs and counts an error of a component. */
   report(name: string, error: unknown): void {
-    const component = name.split('/')[0] as string;
-    this.#counters.with(component).value++;
+    this.count(name.split('/')[0] as string);
     const now = this.#config.clock.monotonic();
     const logged = this.#logged.get(name);
     if (logged !== undefined && now - logged.at < LOG_INTERVAL_MS) {
@@ -129,6 +130,12 @@ export class UncaughtErrors {
     });
   }
 
+  /** Counts an error, which was logged where it happened. */
+  count(component: string): void {
+    this.#counters.with(component).value++;
+    this.#config.onCount?.(component);
+  }
+
   /** The counts, in the form that Prometheus reads. */
   metrics(): string {
     return counterText(this.#counters);
@@ -140,8 +147,7 @@ export class UncaughtErrors {
   }
 }
 
-/** Reports whether standard output or standard error is closed at its other end. */
-function isBrokenOutput(error: unknown): boolean {
-  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
-  return code === 'EPIPE' && syscall === 'write' && (process.stdout.destroyed || process.stderr.destroyed);
+/** Ends the process when nothing reads its output any more, as in `cox up | head`: to log that would fail in the same way. */
+function onOutputError({ code }: NodeJS.ErrnoException): void {
+  if (code === 'EPIPE') process.exit(1);
 }

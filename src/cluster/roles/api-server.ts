@@ -80,6 +80,8 @@ export interface ApiServerRoleConfig extends RoleConfig {
   /** Which groups, versions and resources are served. Default: stable versions. */
   readonly runtimeConfig?: RuntimeConfig;
   readonly enableAdmissionPlugins?: readonly string[];
+  /** Published at /metrics beside the server's own, in the form that Prometheus reads. */
+  readonly otherMetrics?: () => string;
   readonly disableAdmissionPlugins?: readonly string[];
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;

@@ -31,7 +31,13 @@ export interface ComponentsThreadStart {
   readonly journal?: string;
 }
 
-export class ComponentsThread implements RunningComponents {
+/** The components of another thread. */
+export interface ComponentsRunner extends RunningComponents {
+  /** Once. Resolves when the kubelets have begun. */
+  start(config: ComponentsThreadStart): Promise<void>;
+}
+
+export class ComponentsThread implements ComponentsRunner {
   readonly #worker: Worker;
   /** To the thread's clients. */
   readonly #port: MessagePort;
@@ -45,14 +51,19 @@ export class ComponentsThread implements RunningComponents {
   #stopping: Promise<void> | undefined;
   #fail: (reason: Error) => void = () => undefined;
   readonly failed: Promise<Error>;
+  readonly #onUncaught: ((component: string) => void) | undefined;
 
-  /** The thread loads its program meanwhile; start() gives it work. `logging`: absent, it logs nothing. */
-  constructor(logging: Logging | undefined) {
+  /**
+   * The thread loads its program meanwhile; start() gives it work. `logging`: absent, it logs nothing. `onUncaught`: called for each error
+   * that nothing in the thread caught, after which a component was restarted; absent, such an error ends the thread.
+   */
+  constructor(logging: Logging | undefined, onUncaught?: (component: string) => void) {
+    this.#onUncaught = onUncaught;
     this.failed = new Promise((resolve) => (this.#fail = resolve));
     const { url } = workerSource(new URL('./components-thread.js', import.meta.url), new URL('./main.ts', import.meta.url));
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    const workerData: ThreadConfig = { port: port2, logging };
+    const workerData: ThreadConfig = { port: port2, logging, keepRunning: onUncaught !== undefined };
     this.#worker = new Worker(url, { workerData, transferList: [port2] });
     this.#worker.on('message', (message: FromThread) => this.#receive(message));
     this.#worker.on('error', (err) => this.#fail(err));
@@ -123,6 +134,9 @@ export class ComponentsThread implements RunningComponents {
         break;
       case 'failed':
         this.#fail(receivedError(message.error));
+        break;
+      case 'uncaught':
+        this.#onUncaught?.(message.component);
         break;
       case 'stopped':
         this.#stopped(message.errors.map(receivedError));

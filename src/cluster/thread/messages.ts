@@ -20,6 +20,8 @@ export interface ThreadConfig {
   readonly port: MessagePort;
   /** Absent: nothing is logged. */
   readonly logging: Logging | undefined;
+  /** Errors that nothing catches restart a component of the thread, and not the thread. */
+  readonly keepRunning: boolean;
 }
 
 export type ToThread =
@@ -47,6 +49,8 @@ export type FromThread =
   | { readonly kind: 'started'; readonly error?: SentError }
   | { readonly kind: 'metrics'; readonly id: number; readonly text: string }
   | { readonly kind: 'failed'; readonly error: SentError }
+  /** An error that nothing caught was logged. */
+  | { readonly kind: 'uncaught'; readonly component: string }
   | { readonly kind: 'stopped'; readonly errors: readonly SentError[] };
 
 export function sentError(err: unknown): SentError {

@@ -11,13 +11,18 @@ import { portDuplex } from '../../machinery/port-duplex.ts';
 import { systemRandom } from '../../machinery/random.ts';
 import { type ClusterNode, Components } from '../components.ts';
 import { SimulationJournal } from '../../runtime/simulated/index.ts';
+import { UncaughtErrors } from '../faults/index.ts';
 import { simulatedNode } from '../simulated-machine.ts';
 import { type FromThread, sentError, type ThreadConfig, type ToThread } from './messages.ts';
 
 const STDERR = 2;
 
 /** Once, in a thread of ComponentsThread. `parent`: its port to the thread that made it. `onStopped`: called when all has been stopped. */
-export function runComponents(parent: MessagePort, { port, logging }: ThreadConfig, onStopped?: (logger: Logger) => void): void {
+export function runComponents(
+  parent: MessagePort,
+  { port, logging, keepRunning }: ThreadConfig,
+  onStopped?: (logger: Logger) => void,
+): void {
   const clock = systemClock;
   const random = systemRandom;
   // Not the thread's own stderr: what is written there is lost if the process ends at once.
@@ -28,6 +33,16 @@ export function runComponents(parent: MessagePort, { port, logging }: ThreadConf
   let nodes: readonly ClusterNode[] = [];
   let journal: SimulationJournal | undefined;
   const tell = (message: FromThread): void => parent.postMessage(message, []);
+
+  const faults = keepRunning
+    ? new UncaughtErrors({
+        clock,
+        logger,
+        onFatal: (err) => tell({ kind: 'failed', error: sentError(err) }),
+        onCount: (component) => tell({ kind: 'uncaught', component }),
+      })
+    : undefined;
+  faults?.install();
 
   const start = async (message: Extract<ToThread, { kind: 'start' }>): Promise<void> => {
     if (message.journal !== undefined) journal = new SimulationJournal({ path: message.journal, logger });
@@ -40,6 +55,7 @@ export function runComponents(parent: MessagePort, { port, logging }: ThreadConf
       control: message.control,
       nodes,
       nodesInAll: message.nodesInAll,
+      faults,
     });
     void components.failed.then((err) => tell({ kind: 'failed', error: sentError(err) }));
     await components.start();
