@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import * as apierrors from '../../machinery/apierrors.ts';
 import type { Clock } from '../../machinery/clock.ts';
+import { watchErrors } from '../../machinery/peer/index.ts';
 import type { WatchStream } from '../../machinery/watch.ts';
 import { LinkedAbort, abortable } from '../abort.ts';
 import { queryParameters } from '../request.ts';
@@ -249,7 +250,8 @@ class HttpTransport implements Transport {
   #dial(options: ConnectionOptions, signal: AbortSignal): Promise<TLSSocket> {
     const { clock, connectTimeoutMs = 30_000 } = this.#config;
     return new Promise((resolve, reject) => {
-      const socket = tls.connect({ ...options, ALPNProtocols: ['h2', 'http/1.1'] });
+      // Between the dial and the session, or the destruction, a reset must find a listener.
+      const socket = watchErrors(tls.connect({ ...options, ALPNProtocols: ['h2', 'http/1.1'] }));
       const settle = (): void => {
         timer.cancel();
         signal.removeEventListener('abort', onAbort);
@@ -257,7 +259,6 @@ class HttpTransport implements Transport {
       };
       const onError = (err: unknown): void => {
         settle();
-        socket.on('error', () => undefined);
         socket.destroy();
         reject(err);
       };

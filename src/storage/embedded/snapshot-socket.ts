@@ -7,6 +7,7 @@ import { createConnection, createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { watchErrors } from '../../machinery/peer/index.ts';
 import type { Logger } from '../../machinery/log.ts';
 
 export const SNAPSHOT_SOCKET = 'snapshot.sock';
@@ -55,7 +56,7 @@ export function serveSnapshots(config: {
 export async function fetchSnapshot(dataDir: string): Promise<Readable | undefined> {
   const path = socketPath(dataDir);
   if (path === undefined) return undefined;
-  const socket = createConnection(path);
+  const socket = watchErrors(createConnection(path));
   return await new Promise((resolve, reject) => {
     socket.once('connect', () => resolve(socket));
     socket.once('error', (err: NodeJS.ErrnoException) => {

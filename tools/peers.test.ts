@@ -1,0 +1,64 @@
+// Connections to peers are opened in few places, each of which sees to errors and time limits. An error event without a listener ends a
+// process, and a peer that never answers holds a request for ever.
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const source = join(dirname(dirname(fileURLToPath(import.meta.url))), 'src');
+
+/** The modules that open connections, and what keeps an error in each from being uncaught. A new one belongs in machinery/peer. */
+const OPENS_CONNECTIONS: Readonly<Record<string, string>> = {
+  'machinery/peer/dial.ts': 'watchErrors before anything else; a timer for the dial',
+  'machinery/peer/exchange.ts': 'watchErrors; timers for the head and for idleness',
+  'machinery/remotecommand/client.ts': 'the client of tests and tools',
+  'client/http/http-transport.ts': 'a listener from the dial on; then the exchange has its own',
+  'client/http/http1-exchange.ts': 'on(error) of the request; the agent owns the sockets',
+  'client/http/http2-exchange.ts': 'on(error) of the session and of each stream; pings',
+  'kubelet/handlers/network.ts': 'on(error) and a deadline for each probe and hook',
+  'runtime/process/runtime.ts': 'on(error) of the connection of a port-forward',
+  'runtime/process/supervisor.ts': 'a pipe to a child process, with on(error)',
+  'scheduler/extenders/post.ts': 'on(error) of the request, and its timeout',
+  'storage/embedded/snapshot-socket.ts': 'a Unix socket to the same program',
+};
+
+const OPENS =
+  /(?<![\w.#])(?:net|tls|http|https|http2|)\.?(?:connect|createConnection|tcpConnect|tlsConnect|connectTcp|connectTls|httpRequest|httpsRequest)\(|(?<![\w.#])(?:http|https)\.request\b|(?<![\w.#])new Socket\(/;
+const IMPORTS = /from 'node:(?:net|tls|http|https|http2)'/;
+
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
+  (file) => file.endsWith('.ts') && !/\.test\.ts$|\/testing\/|\/conformance\.ts$|test-pair/.test(file),
+);
+
+function* codeLines(file: string): Generator<readonly [line: string, place: string]> {
+  const lines = readFileSync(join(source, file), 'utf8').split('\n');
+  for (const [index, line] of lines.entries()) if (!/^\s*(\/\/|\*|\/\*)/.test(line)) yield [line, `${file}:${index + 1}`];
+}
+
+test('connections to peers are opened only in modules that see to their errors', () => {
+  const wrong: string[] = [];
+  for (const file of files) {
+    if (file in OPENS_CONNECTIONS || !IMPORTS.test(readFileSync(join(source, file), 'utf8'))) continue;
+    for (const [line, place] of codeLines(file)) {
+      if (OPENS.test(line)) wrong.push(`${place}: use dial and exchange of machinery/peer instead: ${line.trim()}`);
+    }
+  }
+  expect(wrong).toEqual([]);
+});
+
+test('the last error listener of a stream is never removed', () => {
+  const wrong: string[] = [];
+  for (const file of files) {
+    for (const [line, place] of codeLines(file)) {
+      if (/removeAllListeners\(\s*(?:['"]error['"]\s*)?\)/.test(line)) {
+        wrong.push(`${place}: remove your own listener by its function, and leave another: ${line.trim()}`);
+      }
+    }
+  }
+  expect(wrong).toEqual([]);
+});
+
+test('the list of modules is true', () => {
+  const known = files.map((file) => relative('.', file));
+  expect(Object.keys(OPENS_CONNECTIONS).filter((file) => !known.includes(file))).toEqual([]);
+});
