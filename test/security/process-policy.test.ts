@@ -177,7 +177,7 @@ describe('a cluster', () => {
     await turn();
     await turn();
     await works();
-    expect(logged('uncaught error').map(({ values }) => values['component'])).toEqual(['unknown']);
+    expect(logged('uncaught error').map(({ values }) => values['component'])).toEqual(['unknown', 'unknown']);
     expect(faults.metrics()).toContain('coxswain_uncaught_errors_total{component="unknown"} 2\n');
     expect(logged('restarting component')).toEqual([]);
   });
@@ -202,6 +202,16 @@ test('components that fail again and again wait longer each time', async () => {
   expect(delays.slice(0, 8)).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
   stop.abort();
   await done;
+});
+
+test('a flood of errors is counted, and logged in part', async () => {
+  for (let i = 0; i < 1000; i++) faults.report('scheduler', new Error('again'));
+  expect(logged('uncaught error').length).toBe(10);
+  expect(logged('uncaught error')[0]?.values['stack']).toContain('process-policy.test.ts');
+  await clock.advance('1m');
+  faults.report('scheduler', new Error('again'));
+  expect(logged('uncaught errors were only counted').map(({ values }) => values['count'])).toEqual([990]);
+  expect(faults.metrics()).toContain('{component="scheduler"} 1001\n');
 });
 
 test('an error in the store is fatal: what it has acknowledged must be on the disk', async () => {

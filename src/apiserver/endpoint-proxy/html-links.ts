@@ -63,8 +63,8 @@ type State =
   | 'before value'
   | 'value';
 
-const SPACE = /\s/;
-const LETTER = /[a-zA-Z]/;
+const isSpace = (char: string): boolean => char === ' ' || char === '\n' || char === '\t' || char === '\r' || char === '\f';
+const isLetter = (char: string): boolean => (char >= 'a' && char <= 'z') || (char >= 'A' && char <= 'Z');
 
 export class HtmlLinks {
   readonly #rewrite: (link: string) => string;
@@ -136,13 +136,13 @@ export class HtmlLinks {
       case 'value':
         return this.#inValue(char);
       case 'tag name':
-        if (SPACE.test(char) || char === '/') this.#state = 'before attribute';
+        if (isSpace(char) || char === '/') this.#state = 'before attribute';
         else if (char === '>') return this.#close();
         else if (this.#element.length < MAX_NAME_LENGTH) this.#element += char.toLowerCase();
         break;
       case 'before attribute':
         if (char === '>') return this.#close();
-        if (!SPACE.test(char) && char !== '/') {
+        if (!isSpace(char) && char !== '/') {
           this.#attribute = char.toLowerCase();
           this.#state = 'attribute name';
         }
@@ -151,21 +151,21 @@ export class HtmlLinks {
         if (char === '>') return this.#close();
         if (char === '=') this.#state = 'before value';
         else if (char === '/') this.#state = 'before attribute';
-        else if (SPACE.test(char)) this.#state = 'after attribute name';
+        else if (isSpace(char)) this.#state = 'after attribute name';
         else if (this.#attribute.length < MAX_NAME_LENGTH) this.#attribute += char.toLowerCase();
         break;
       case 'after attribute name':
         if (char === '>') return this.#close();
         if (char === '=') this.#state = 'before value';
         else if (char === '/') this.#state = 'before attribute';
-        else if (!SPACE.test(char)) {
+        else if (!isSpace(char)) {
           this.#attribute = char.toLowerCase();
           this.#state = 'attribute name';
         }
         break;
       case 'before value':
         if (char === '>') return this.#close();
-        if (SPACE.test(char)) break;
+        if (isSpace(char)) break;
         this.#state = 'value';
         if (char === '"' || char === "'") {
           this.#quote = char;
@@ -184,13 +184,13 @@ export class HtmlLinks {
       this.#state = 'declaration';
       this.#tail = '';
       return this.#flush(char);
-    } else if (LETTER.test(char)) this.#beginTag(char, false);
+    } else if (isLetter(char)) this.#beginTag(char, false);
     else return this.#noTag(char);
     return this.#keep(char);
   }
 
   #endTagOpen(char: string): string {
-    if (!LETTER.test(char)) return this.#noTag(char);
+    if (!isLetter(char)) return this.#noTag(char);
     this.#beginTag(char, true);
     return this.#keep(char);
   }
@@ -210,7 +210,7 @@ export class HtmlLinks {
   }
 
   #inValue(char: string): string {
-    if (this.#quote === '' ? !SPACE.test(char) && char !== '>' : char !== this.#quote) {
+    if (this.#quote === '' ? !isSpace(char) && char !== '>' : char !== this.#quote) {
       if (this.#passing) return char;
       this.#value += char;
       return '';

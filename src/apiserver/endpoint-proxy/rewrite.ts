@@ -35,11 +35,25 @@ export function rewriteHtml(place: ProxiedPlace): Transform {
   const links = new HtmlLinks((link) => rewriteLocation(link, place));
   return new Transform({
     // Latin 1 keeps every byte; tags are ASCII in all encodings of pages.
-    transform: (chunk: Buffer, _encoding, callback) =>
-      callback(null, Buffer.from(links.push(chunk.toString('latin1')), 'latin1')),
+    transform(chunk: Buffer, _encoding, callback) {
+      const next = (at: number): void => {
+        if (this.destroyed) return;
+        const end = Math.min(at + SLICE_BYTES, chunk.length);
+        const text = links.push(chunk.toString('latin1', at, end));
+        if (end === chunk.length) callback(null, Buffer.from(text, 'latin1'));
+        else {
+          this.push(Buffer.from(text, 'latin1'));
+          setImmediate(next, end);
+        }
+      };
+      setImmediate(next, 0);
+    },
     flush: (callback) => callback(null, Buffer.from(links.end(), 'latin1')),
   });
 }
+
+/** So much of a page is rewritten in one turn of the event loop: a millisecond or two. */
+const SLICE_BYTES = 16 * 1024;
 
 const CORS = /^access-control-allow-(credentials|headers|methods|origin)$/;
 

@@ -32,8 +32,9 @@ export interface FaultyComponent {
 
 /** Folders of src/ whose errors are fatal. */
 const FATAL_FOLDERS: ReadonlySet<string> = new Set(['storage']);
-/** Within this time, further errors of a component are only counted. */
-const LOG_INTERVAL_MS = 1000;
+/** More errors of a component within this time are only counted. */
+const LOG_INTERVAL_MS = 10_000;
+const MAX_LOGGED = 10;
 
 export class UncaughtErrors {
   readonly #config: UncaughtErrorsConfig;
@@ -46,8 +47,8 @@ export class UncaughtErrors {
     },
     () => new Counter(),
   );
-  /** By component: when an error was logged, and how many have been counted only since then. */
-  readonly #logged = new Map<string, { at: number; unlogged: number }>();
+  /** By component: when its current interval began, and how many errors came in it. */
+  readonly #intervals = new Map<string, { readonly from: number; errors: number }>();
 
   constructor(config: UncaughtErrorsConfig) {
     this.#config = config;
@@ -116,18 +117,16 @@ export class UncaughtErrors {
   report(name: string, error: unknown): void {
     this.count(name.split('/')[0] as string);
     const now = this.#config.clock.monotonic();
-    const logged = this.#logged.get(name);
-    if (logged !== undefined && now - logged.at < LOG_INTERVAL_MS) {
-      logged.unlogged++;
-      return;
+    let interval = this.#intervals.get(name);
+    if (interval === undefined || now - interval.from >= LOG_INTERVAL_MS) {
+      const unlogged = (interval?.errors ?? 0) - MAX_LOGGED;
+      if (unlogged > 0) this.#config.logger.warn('uncaught errors were only counted', { component: name, count: unlogged });
+      interval = { from: now, errors: 0 };
+      this.#intervals.set(name, interval);
     }
-    const unlogged = logged?.unlogged ?? 0;
-    this.#logged.set(name, { at: now, unlogged: 0 });
-    this.#config.logger.error('uncaught error', {
-      component: name,
-      err: error instanceof Error ? error : new Error(`not an Error: ${String(error)}`),
-      ...(unlogged > 0 && { unlogged }),
-    });
+    if (++interval.errors > MAX_LOGGED) return;
+    const err = error instanceof Error ? error : new Error(`not an Error: ${String(error)}`);
+    this.#config.logger.error('uncaught error', { component: name, err, stack: err.stack });
   }
 
   /** Counts an error, which was logged where it happened. */
