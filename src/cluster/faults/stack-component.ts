@@ -11,14 +11,25 @@ const FRAME = /(?:file:\/\/)?(\/[^():]+):(\d+):(\d+)\)?$/;
 /** Folders of code that is shared. A frame in one of them says nothing about the component. */
 const SHARED: ReadonlySet<string> = new Set(['machinery', 'client', 'api', 'cel', 'cri', 'cluster', 'cli']);
 
+/**
+ * Folders by frame. To read the source map of the built program takes half a second of the event loop, which must not be the price of each
+ * of many errors; to keep it would take more memory than a small cluster.
+ */
+const folders = new Map<string, string | undefined>();
+const MAX_FOLDERS = 1000;
+
 /** Returns the folder of src/ ('kubelet', 'apiserver', …) of the innermost frame that belongs to one component; undefined without one. */
 export function componentFolderOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || typeof error.stack !== 'string') return undefined;
   const maps = new Map<string, SourceMap | undefined>();
   for (const line of error.stack.split('\n')) {
-    const [, file, row, column] = FRAME.exec(line.trim()) ?? [];
-    if (file === undefined) continue;
-    const folder = SOURCE.exec(sourceOf(file, Number(row), Number(column), maps))?.[1];
+    const [place, file, row, column] = FRAME.exec(line.trim()) ?? [];
+    if (place === undefined || file === undefined) continue;
+    if (!folders.has(place)) {
+      if (folders.size >= MAX_FOLDERS) folders.clear();
+      folders.set(place, SOURCE.exec(sourceOf(file, Number(row), Number(column), maps))?.[1]);
+    }
+    const folder = folders.get(place);
     if (folder !== undefined && !SHARED.has(folder)) return folder;
   }
   return undefined;
