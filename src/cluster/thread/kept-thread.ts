@@ -1,5 +1,5 @@
-// Keeps a thread of components: when it ends by itself, for example because its memory is used up, another takes its place. What the
-// simulated nodes ran is gone then; their kubelets start the pods' containers again.
+// Keeps a thread of components: when it ends by itself, for example because its memory is used up, another takes its place. Simulated
+// containers are found again in the journal; without one, the kubelets start the pods' containers again.
 
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../machinery/clock.ts';
