@@ -38,7 +38,7 @@ it('a full store refuses writes with the reason, is not ready, answers reads, an
       reason: 'InternalError',
       message: expect.stringMatching(/^Internal error occurred: no space for the store: /),
     });
-    await expect(ready()).rejects.toThrow(/etcd failed/);
+    await expect(ready()).rejects.toThrow(/no space for the store/);
     // Every object that was made is there, and no other.
     expect((await maps.list()).items.map(({ metadata }) => metadata.name)).toEqual(made.toSorted());
     expect((await maps.get('map-0')).data).toEqual(data);
