@@ -1,9 +1,10 @@
 // A request on its way through the chain. What is rarely needed (the abort signal, parsed query) is made when asked for: most
 // requests are reads of a few microseconds.
 
+import type { Histogram } from '../machinery/instruments.ts';
 import { Link } from '../machinery/linked-list.ts';
-import type { Random } from '../machinery/random.ts';
 import type { EndpointMetrics } from './filters/endpoint-metrics.ts';
+import type { AuditIds } from './http/audit-ids.ts';
 import type { ApiRequest, PeerCertificate, RequestBody, RequestInfo, Upgrade, UserInfo } from './request.ts';
 
 export interface RequestFields {
@@ -22,7 +23,7 @@ export interface RequestFields {
   /** Shared with who made the request. */
   readonly warnings?: string[];
   /** Makes audit IDs. Absent: the request has none. */
-  readonly random?: Random;
+  readonly auditIds?: AuditIds;
 }
 
 const EMPTY_QUERY = new URLSearchParams();
@@ -56,10 +57,11 @@ export class RequestState extends Link implements ApiRequest {
   info: RequestInfo = NO_INFO;
   user?: UserInfo;
   endpoint?: EndpointMetrics;
+  responseSizes?: Histogram;
   startedMs = 0;
   isOpen = false;
   #query: string | URLSearchParams;
-  readonly #random: Random | undefined;
+  readonly #auditIds: AuditIds | undefined;
   #auditId: string | undefined;
   readonly #parentSignal: (() => AbortSignal) | undefined;
   #controller: AbortController | undefined;
@@ -79,7 +81,7 @@ export class RequestState extends Link implements ApiRequest {
     this.user = fields.user;
     this.#query = fields.query;
     this.#parentSignal = fields.parentSignal;
-    this.#random = fields.random;
+    this.#auditIds = fields.auditIds;
   }
 
   get query(): URLSearchParams {
@@ -90,9 +92,9 @@ export class RequestState extends Link implements ApiRequest {
   }
 
   get auditId(): string | undefined {
-    if (this.#auditId === undefined && this.#random !== undefined) {
+    if (this.#auditId === undefined && this.#auditIds !== undefined) {
       const given = this.headers['audit-id'];
-      this.#auditId = given === undefined || given === '' ? this.#random.uuid() : given;
+      this.#auditId = given === undefined || given === '' ? this.#auditIds.next() : given;
     }
     return this.#auditId;
   }

@@ -6,6 +6,7 @@ import type { Duplex, Readable } from 'node:stream';
 
 import type { Verb } from '../client/transport.ts';
 import type { WatchStream } from '../machinery/watch.ts';
+import type { Histogram } from '../machinery/instruments.ts';
 import type { EndpointMetrics } from './filters/endpoint-metrics.ts';
 
 export interface UserInfo {
@@ -89,6 +90,8 @@ export interface ApiRequest {
   readonly auditId?: string | undefined;
   /** Set by the router: where the request is counted. Absent: no endpoint serves it. */
   endpoint?: EndpointMetrics;
+  /** Set once the request is counted: where the size of its response is recorded. */
+  responseSizes?: Histogram;
   /** When the request came, in milliseconds of the clock's monotonic scale. */
   startedMs?: number;
   /** The response is a stream that goes on after the handler has returned it; its end is recorded by whoever opened it. */

@@ -31,6 +31,8 @@ export interface RequestSeries {
   readonly scope: string;
   readonly dryRun: string;
   readonly durations: Histogram;
+  /** Sizes of the responses; undefined for verbs whose sizes are not recorded. */
+  readonly sizes: Histogram | undefined;
   /** Requests by status code. */
   readonly codes: { readonly code: number; count: number }[];
 }
@@ -86,15 +88,9 @@ export class EndpointMetrics {
   observe(request: ApiRequest, code: number): void {
     const series = this.#seriesOf(verbOf(request), scopeOf(request), dryRunOf(request));
     series.durations.observe(this.#secondsOf(request));
+    request.responseSizes = series.sizes;
     count(series.codes, code);
     if (this.labels.deprecated !== undefined) this.#requestedDeprecated = true;
-  }
-
-  /** Where the size of the response is recorded; undefined for verbs whose sizes are not. */
-  sizesOf(request: ApiRequest): Histogram | undefined {
-    const verb = verbOf(request);
-    if (verb !== 'GET' && verb !== 'LIST') return undefined;
-    return scoped(this.#sizes, verb, scopeOf(request), () => new Histogram(SIZE_BUCKETS_BYTES));
   }
 
   /** Records how long it took until a watch had its initial events. */
@@ -130,7 +126,9 @@ export class EndpointMetrics {
     for (const series of this.#requests) {
       if (series.verb === verb && series.scope === scope && series.dryRun === dryRun) return series;
     }
-    const series = { verb, scope, dryRun, durations: new Histogram(DURATION_BUCKETS_SECONDS), codes: [] };
+    const sizes =
+      verb === 'GET' || verb === 'LIST' ? scoped(this.#sizes, verb, scope, () => new Histogram(SIZE_BUCKETS_BYTES)) : undefined;
+    const series = { verb, scope, dryRun, durations: new Histogram(DURATION_BUCKETS_SECONDS), sizes, codes: [] };
     this.#requests.push(series);
     return series;
   }

@@ -121,7 +121,10 @@ export class RequestMetrics {
         })),
       ),
       this.#histogramText(SIZES, (endpoint) =>
-        endpoint.sizes.map(({ verb, scope, value }) => ({ values: [verb, scope, ...labelValues(endpoint)], instrument: value })),
+        // Responses to components of this process are not sent over connections, and have no size.
+        endpoint.sizes
+          .filter(({ value }) => value.count > 0)
+          .map(({ verb, scope, value }) => ({ values: [verb, scope, ...labelValues(endpoint)], instrument: value })),
       ),
       this.#histogramText(WATCH_LISTS, (endpoint) =>
         endpoint.watchLists.map(({ scope, value }) => {

@@ -18,6 +18,7 @@ import type { ConnectionLimits, ConnectionState, TrackedConnection } from '../..
 import type { Random } from '../../machinery/random.ts';
 import type { ApiRequest, ApiResponse, Handler, PeerCertificate, RequestBody, Upgrade } from '../request.ts';
 import { RequestState } from '../request-state.ts';
+import { AuditIds } from './audit-ids.ts';
 import { bodyOf, bodyOfMessage, noBody } from './body-reader.ts';
 import { CollectedMessage } from './collected-message.ts';
 import { joinWrites } from './joined-writes.ts';
@@ -66,6 +67,7 @@ const MAX_DISCARDED_BYTES = 256 * 1024;
 
 export class Listener {
   readonly #config: ListenerConfig;
+  readonly #auditIds: AuditIds;
   readonly #server: Http2SecureServer;
   readonly #sessions = new Set<ServerHttp2Session>();
   readonly #connections: ConnectionTable;
@@ -77,6 +79,7 @@ export class Listener {
 
   constructor(config: ListenerConfig) {
     this.#config = config;
+    this.#auditIds = new AuditIds(config.random);
     const { clock, logger, limits } = config;
     this.#connections = new ConnectionTable({ clock, logger, limits });
     this.#server = createSecureServer({
@@ -199,7 +202,7 @@ export class Listener {
       query,
       headers: headers as Readonly<Record<string, string | undefined>>,
       body: hasBody ? bodyOf(stream, headers['content-length']) : noBody,
-      random: this.#config.random,
+      auditIds: this.#auditIds,
       remoteAddress: session?.socket?.remoteAddress ?? '',
       peerCertificate: session === undefined ? undefined : this.#certificateOf(session, session.socket as TLSSocket),
     });
@@ -252,7 +255,7 @@ export class Listener {
       query,
       headers: flat(message.headers),
       body,
-      random: this.#config.random,
+      auditIds: this.#auditIds,
       remoteAddress: socket.remoteAddress ?? '',
       peerCertificate: this.#certificateOf(socket, socket),
       upgrade,

@@ -51,7 +51,7 @@ export function respond(request: ApiRequest | undefined, response: ApiResponse, 
 
 /** Of a response that is sent whole, or whose length is known. */
 function observeSize(request: ApiRequest | undefined, length: number): void {
-  request?.endpoint?.sizesOf(request)?.observe(length);
+  request?.responseSizes?.observe(length);
 }
 
 function headersOf(request: ApiRequest | undefined, response: ApiResponse): Headers {

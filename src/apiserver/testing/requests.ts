@@ -4,6 +4,7 @@ import type { KubeObject } from '../../client/client.ts';
 import type { Random } from '../../machinery/random.ts';
 import type { ApiResponse, UserInfo } from '../request.ts';
 import { RequestState } from '../request-state.ts';
+import { AuditIds } from '../http/audit-ids.ts';
 import { respond } from '../http/respond.ts';
 import type { ResponseSink } from '../http/respond.ts';
 import type { ApiServer } from '../server.ts';
@@ -62,7 +63,7 @@ export function rawRequest(raw: RawRequest, signal?: AbortSignal): RequestState 
     headers: raw.headers ?? {},
     body: { kind: 'bytes', read: () => Promise.resolve(bytes) },
     remoteAddress: '127.0.0.1',
-    ...(raw.random !== undefined && { random: raw.random }),
+    ...(raw.random !== undefined && { auditIds: new AuditIds(raw.random) }),
     ...(raw.user !== null && { user: raw.user ?? ADMIN }),
     ...(signal !== undefined && { parentSignal: () => signal }),
   });
