@@ -170,7 +170,7 @@ describe.skipIf(missing !== undefined)(named('roles that run apart', missing), (
     };
     const token = (await kubectl.run('create token default')).trim();
     expect(await ask('/healthz')).toEqual({ code: 200, text: 'ok' });
-    expect((await ask('/metrics')).code).toBe(401);
+    expect((await ask('/metrics')).code).toBe(403);
     expect((await ask('/metrics', token)).code).toBe(403);
     await kubectl.run('create clusterrolebinding metrics --clusterrole=system:monitoring --serviceaccount=default:default');
     const { text } = await eventually('to be allowed', async () => {
