@@ -3,7 +3,10 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../machinery/clock.ts';
+import { readUntrustedSync } from '../../machinery/files/untrusted.ts';
 import { hostProcesses, killAll } from '../host-processes.ts';
+import { signalProcess } from '../process-identity.ts';
+import type { ProcessIdentity } from '../process-identity.ts';
 import { ID_VARIABLE } from './supervisor.ts';
 
 /**
@@ -18,7 +21,7 @@ import { ID_VARIABLE } from './supervisor.ts';
  */
 export function containerProcesses(stateDir: string): readonly number[] {
   const dir = join(stateDir, 'containers');
-  const ids = containerIds(dir);
+  const ids = containerIds(stateDir);
   const dirs = new Set(ids.map((id) => join(dir, id)));
   const variables = new Set(ids.map((id) => `${ID_VARIABLE}=${id}`));
   const outputs = new Set(ids.flatMap((id) => [join(dir, id, 'stdout'), join(dir, id, 'stderr')]));
@@ -35,12 +38,46 @@ export function containerProcesses(stateDir: string): readonly number[] {
     .map(({ pid }) => pid);
 }
 
-/** Kills them all. Returns how many there were. The runtime must not run. */
+/**
+ * Kills them all, and the process groups that the records name: where there is no /proc, these are all that can be found. Returns how many
+ * processes there were, as far as /proc says. The runtime must not run.
+ */
 export async function killContainers(stateDir: string, clock: Clock): Promise<number> {
-  return killAll(() => containerProcesses(stateDir), clock);
+  const killed = await killAll(() => containerProcesses(stateDir), clock);
+  for (const supervisor of recordedSupervisors(stateDir)) signalProcess(supervisor, 'SIGKILL', true);
+  return killed;
 }
 
-function containerIds(dir: string): readonly string[] {
+/** The supervisors that records name, whether or not they still run. Damaged records name none. */
+export function recordedSupervisors(stateDir: string): readonly ProcessIdentity[] {
+  return containerIds(stateDir).flatMap((id) => {
+    const supervisor = supervisorIn(join(stateDir, 'containers', id, 'record.json'));
+    return supervisor === undefined ? [] : [supervisor];
+  });
+}
+
+function supervisorIn(path: string): ProcessIdentity | undefined {
+  let record: unknown;
+  try {
+    record = JSON.parse(readUntrustedSync(path, MAX_RECORD_BYTES).data.toString('utf8'));
+  } catch {
+    // Missing or damaged: its processes are found by what they are, if at all.
+    return undefined;
+  }
+  const { pid, startTime } = (record as { supervisor?: Partial<ProcessIdentity> } | null)?.supervisor ?? {};
+  const isPid = typeof pid === 'number' && Number.isSafeInteger(pid) && pid > 1;
+  return isPid && typeof startTime === 'string' ? { pid, startTime } : undefined;
+}
+
+const MAX_RECORD_BYTES = 64 * 1024 * 1024;
+
+/** The ids of containers, those included whose damaged records the runtime has set aside. */
+function containerIds(stateDir: string): readonly string[] {
+  const aside = namesIn(join(stateDir, 'damaged')).flatMap((name) => /^(.+?)\.json(?:\.\d+)?$/.exec(name)?.[1] ?? []);
+  return [...new Set([...namesIn(join(stateDir, 'containers')), ...aside])];
+}
+
+function namesIn(dir: string): readonly string[] {
   try {
     return readdirSync(dir);
   } catch (err) {
