@@ -170,3 +170,33 @@ describe('following', () => {
     expect((await end).done).toBe(true);
   });
 });
+
+describe('a log that is not there yet', () => {
+  test('is waited for while its container runs', async () => {
+    let asked = 0;
+    const isRunning = async (): Promise<boolean> => {
+      // The container writes late, and ends.
+      if (++asked === 3) await writeFile(path, entry(1, 'late'));
+      return asked < 5;
+    };
+    const chunks: Buffer[] = [];
+    const source = { path, clock: systemClock, isRunning, pollMs: 1 };
+    for await (const chunk of readLogs(source, { follow: true }, forever)) chunks.push(chunk);
+    expect(Buffer.concat(chunks).toString()).toBe('late\n');
+  });
+
+  test('is missing once the container has ended, or when it is not followed', async () => {
+    await expect(read({ follow: true })).rejects.toMatchObject({ code: 'ENOENT' });
+    await expect(read()).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('is given up when the client leaves', async () => {
+    const left = new AbortController();
+    const isRunning = (): Promise<boolean> => {
+      left.abort();
+      return Promise.resolve(true);
+    };
+    const source = { path, clock: systemClock, isRunning, pollMs: 1 };
+    for await (const _ of readLogs(source, { follow: true }, left.signal)) expect.unreachable();
+  });
+});

@@ -35,9 +35,9 @@ const MAX_LINE_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /**
- * The log's content, line ends included. Rejects if the file cannot be read (ENOENT if it is not there), or is not a regular
- * file: a link is not followed. Ends at the end of the file or, when following, once the container has ended and all of its log
- * was read. Ends as well when the signal aborts.
+ * The log's content, line ends included. Rejects if the file cannot be read (ENOENT if it is not there, unless it is followed and the
+ * container runs), or is not a regular file: a link is not followed. Ends at the end of the file or, when following, once the
+ * container has ended and all of its log was read. Ends as well when the signal aborts.
  */
 export async function* readLogs(source: LogSource, options: LogOptions, signal: AbortSignal): AsyncGenerator<Buffer> {
   let left = options.limitBytes ?? Number.POSITIVE_INFINITY;
@@ -72,7 +72,8 @@ function makeFormatter(options: LogOptions): (entry: LogEntry) => Buffer | undef
 }
 
 async function* entries(source: LogSource, options: LogOptions, signal: AbortSignal): AsyncGenerator<LogEntry> {
-  let file = await openUntrusted(source.path, constants.O_RDONLY);
+  let file = await openLog(source, options.follow === true, signal);
+  if (file === undefined) return;
   try {
     let position = options.tailLines === undefined ? 0 : await findTail(file, options.tailLines, options.stream, signal);
     let rest: Buffer = Buffer.alloc(0);
@@ -116,6 +117,27 @@ async function* entries(source: LogSource, options: LogOptions, signal: AbortSig
     }
   } finally {
     await file.close();
+  }
+}
+
+/**
+ * The open file. A container that has not written yet may have none: when following, the file is waited for as long as the container
+ * runs. Undefined: the signal aborted first.
+ */
+async function openLog(source: LogSource, follow: boolean, signal: AbortSignal): Promise<FileHandle | undefined> {
+  for (;;) {
+    // Asked before the file is opened: what a container wrote before it ended is then surely found.
+    const running = follow && (await source.isRunning());
+    try {
+      return await openUntrusted(source.path, constants.O_RDONLY);
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code !== 'ENOENT' || !running) throw err;
+    }
+    try {
+      await source.clock.sleep(source.pollMs ?? 250, signal);
+    } catch {
+      return undefined;
+    }
   }
 }
 

@@ -6,6 +6,7 @@ import { CriError } from '../../cri/index.ts';
 import type { ImageSimulation } from '../named-images.ts';
 import { missingImageError } from './missing-images.ts';
 import { parseDuration } from '../../machinery/duration.ts';
+import { parseQuantity } from '../../machinery/quantity.ts';
 
 export const annotationPrefix = 'simulation.coxswain.dev/';
 
@@ -24,7 +25,15 @@ export interface ContainerSimulation {
   readonly stopDurationMs: number;
   /** `exec-exit-code`: what every command that is run inside ends with. */
   readonly execExitCode: number | undefined;
+  /** `cpu`: CPUs that the container uses while it runs. */
+  readonly cpuCores: number;
+  /** `memory`: bytes that the container uses while it runs. */
+  readonly memoryBytes: number;
 }
+
+/** Enough for a process that waits. Not 0: metrics-server takes 0 for a container that was not measured. */
+const DEFAULT_CPU_CORES = 0.001;
+const DEFAULT_MEMORY_BYTES = 8 * 1024 * 1024;
 
 class Reader {
   readonly #annotations: Annotations;
@@ -53,6 +62,18 @@ class Reader {
     throw new CriError('InvalidArgument', `annotation ${annotationPrefix}${name}: ${JSON.stringify(text)} is not a duration`);
   }
 
+  quantity(name: string): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    try {
+      const value = parseQuantity(text).milliValue() / 1000;
+      if (value >= 0 && Number.isSafeInteger(Math.ceil(value))) return value;
+    } catch {
+      // Falls through to the one message for both.
+    }
+    throw new CriError('InvalidArgument', `annotation ${annotationPrefix}${name}: ${JSON.stringify(text)} is not a quantity`);
+  }
+
   exitCode(name: string): number | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
@@ -75,6 +96,8 @@ export function containerSimulation(
     exitCode: read.exitCode('exit-code'),
     stopDurationMs: read.duration('stop-duration') ?? stopDurationMs,
     execExitCode: read.exitCode('exec-exit-code'),
+    cpuCores: read.quantity('cpu') ?? DEFAULT_CPU_CORES,
+    memoryBytes: Math.floor(read.quantity('memory') ?? DEFAULT_MEMORY_BYTES),
   };
 }
 

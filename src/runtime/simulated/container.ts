@@ -1,25 +1,31 @@
-// One simulated container: a record, and between start and exit at most one timer. A container that runs for ever holds
-// no timer and no program at all, so that a hundred thousand of them are only their records.
+// One simulated container: a record, and between start and exit at most one timer or program. A container that runs forever holds
+// neither, so that a hundred thousand of them are only their records.
 
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CriError, formatLogEntry, toMilliseconds, toNanoseconds } from '../../cri/index.ts';
-import type { LogStream } from '../../cri/index.ts';
+import type { ExecStreams, LogStream } from '../../cri/index.ts';
 import type { Clock, Timer } from '../../machinery/clock.ts';
+import type { Random } from '../../machinery/random.ts';
 import { exitReason } from '../records.ts';
 import type { ContainerRecord } from '../records.ts';
 import type { ContainerSimulation } from './annotations.ts';
-import { program } from './program.ts';
-import type { Program, ProgramContext } from './program.ts';
+import { inputFrom } from './exec.ts';
+import { isSimulated, type ProgramContext, runProgram } from './run.ts';
+import { FileSystem, type FileSystemConfig } from './shell/file-system.ts';
+import { Input, type Output } from './shell/io.ts';
+import { Replay, type UnknownPolicy } from './shell/kernel.ts';
 
 /** The code of a process that was ended by a signal: 128 + its number. */
 const EXIT_SIGTERM = 143;
 const EXIT_SIGKILL = 137;
-/** Steps of a program that are gone through again when its container is taken over; a loop that has made more goes on from there. */
-const MAX_RESUMED_STEPS = 100_000;
+const NEWLINE = 10;
 
 export interface SimulatedContainerConfig {
   readonly clock: Clock;
+  readonly random: Random;
+  /** Directories that the container shares with others of its pod. Called when it first needs files. */
+  readonly mounts: () => NonNullable<FileSystemConfig['mounts']>;
   readonly record: ContainerRecord;
   readonly simulation: ContainerSimulation;
   readonly hostname: string;
@@ -29,29 +35,36 @@ export interface SimulatedContainerConfig {
   readonly onExit: (container: SimulatedContainer) => void;
 }
 
-export type OutputListener = (stream: LogStream, text: string) => void;
+export type OutputListener = (stream: LogStream, bytes: Buffer) => void;
 
 export class SimulatedContainer {
   readonly record: ContainerRecord;
   readonly simulation: ContainerSimulation;
   readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #mounts: () => NonNullable<FileSystemConfig['mounts']>;
   readonly #hostname: string;
   readonly #defaultCommand: readonly string[];
   readonly #onExit: (container: SimulatedContainer) => void;
   /** Made when somebody first waits for output or the end. */
   #watchers: { output: Set<OutputListener>; exit: Set<() => void> } | undefined;
-  #program: Program | undefined;
+  /** Aborts the program of the first process. */
+  #program: AbortController | undefined;
   #timer: Timer | undefined;
+  #files: FileSystem | undefined;
+  /** What attached clients type; made when the first process wants to read. */
+  #stdin: AttachedInput | undefined;
   #starting = false;
-  /** Of a container that is taken over: the time that its program has run already, as far as it has not been accounted for. */
-  #passedMs = 0;
-  #resuming = false;
+  /** Of a container that is taken over: its program catches up with the time that it has run already. */
+  #replay: Replay | undefined;
   #stop: Promise<void> | undefined;
 
-  constructor({ clock, record, simulation, hostname, defaultCommand, onExit }: SimulatedContainerConfig) {
+  constructor({ clock, random, mounts, record, simulation, hostname, defaultCommand, onExit }: SimulatedContainerConfig) {
     this.record = record;
     this.simulation = simulation;
     this.#clock = clock;
+    this.#random = random;
+    this.#mounts = mounts;
     this.#hostname = hostname;
     this.#defaultCommand = defaultCommand;
     this.#onExit = onExit;
@@ -90,21 +103,72 @@ export class SimulatedContainer {
   /** Goes on with a container that ran when its record was read: its program is where it would be had it never been left. */
   resume(): void {
     if (!this.running) return;
-    this.#passedMs = Math.max(0, this.#clock.now() - toMilliseconds(this.record.startedAt));
-    this.#resuming = true;
+    this.#replay = new Replay(Math.max(0, this.#clock.now() - toMilliseconds(this.record.startedAt)));
     this.#run();
   }
 
   #run(): void {
     const { runDurationMs, exitCode } = this.simulation;
     if (runDurationMs !== undefined) {
-      this.#timer = this.#clock.setTimer(Math.max(0, runDurationMs - this.#passedMs), () => this.#exit(exitCode ?? 0));
+      this.#timer = this.#clock.setTimer(Math.max(0, runDurationMs - (this.#replay?.remainingMs ?? 0)), () =>
+        this.#exit(exitCode ?? 0),
+      );
     } else if (exitCode !== undefined) {
       this.#timer = this.#clock.setTimer(0, () => this.#exit(exitCode));
     } else {
-      this.#program = program(this.command, this.context('forever'));
-      this.#advance();
+      this.#begin(this.command);
     }
+  }
+
+  /** Starts the first process. */
+  #begin(command: readonly string[]): void {
+    // Nothing is known of the program: it is a server.
+    if (!isSimulated(command)) return;
+    const program = new AbortController();
+    this.#program = program;
+    const replay = this.#replay;
+    const output = (stream: LogStream): Output => ({
+      write: (bytes) => {
+        // What was written before the container was taken over is in the log.
+        if (!program.signal.aborted && replay?.active !== true) this.#write(stream, Buffer.from(bytes));
+        return Promise.resolve();
+      },
+    });
+    let stdin = Input.empty();
+    if (this.record.config.stdin) {
+      const attached = new AttachedInput(program.signal);
+      this.#stdin = attached;
+      stdin = new Input(() => {
+        // What was typed before is not known: from here on the program waits.
+        replay?.end();
+        return attached.input.read();
+      });
+    }
+    const streams = { stdin, stdout: output('stdout'), stderr: output('stderr') };
+    runProgram(command, { ...this.context('serve'), replay }, streams, program.signal).then(
+      (outcome) => {
+        // A program that runs forever may go on in the background; its container is only its record.
+        if (outcome === 'forever') return;
+        // Not in the same turn as the start: a process that ends at once has run for a moment all the same.
+        this.#timer = this.#clock.setTimer(0, () => this.#exit(outcome));
+      },
+      (err: unknown) => {
+        if (!program.signal.aborted) this.#exit(128, 'StartError', err instanceof Error ? err.message : String(err));
+      },
+    );
+  }
+
+  /** The container's files. Each exec sees what the first process wrote. */
+  get files(): FileSystem {
+    this.#files ??= new FileSystem({ now: () => this.#clock.now(), hostname: this.#hostname, mounts: this.#mounts() });
+    return this.#files;
+  }
+
+  /** Gives what a client types to the first process. Ends its input after the first client if the container says so. */
+  feed(stdin: ExecStreams['stdin'], signal: AbortSignal): void {
+    if (stdin === undefined) return;
+    if (this.#stdin === undefined) stdin.resume();
+    else this.#stdin.attach(stdin, signal, this.record.config.stdinOnce === true);
   }
 
   get command(): readonly string[] {
@@ -114,13 +178,22 @@ export class SimulatedContainer {
     return stdin ? [] : this.#defaultCommand;
   }
 
-  context(unknown: ProgramContext['unknown']): ProgramContext {
+  context(unknown: UnknownPolicy): ProgramContext {
     const decoder = new TextDecoder();
     const env: Record<string, string> = { HOSTNAME: this.#hostname };
     for (const { key, value } of this.record.config.envs ?? []) {
       if (key) env[key] = value === undefined ? '' : decoder.decode(value);
     }
-    return { hostname: this.#hostname, env, workingDir: this.record.config.workingDir || '/', unknown };
+    return {
+      clock: this.#clock,
+      random: this.#random,
+      hostname: this.#hostname,
+      uid: this.record.config.linux?.securityContext?.runAsUser?.value ?? 0,
+      env,
+      workingDir: this.record.config.workingDir || '/',
+      files: () => this.files,
+      unknown,
+    };
   }
 
   /** Asks it to end and kills it after the grace period. Resolves when it has exited; at once if it has already. */
@@ -173,6 +246,8 @@ export class SimulatedContainer {
   freeze(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
+    this.#program?.abort(new CriError('Unavailable', 'the runtime is closed'));
+    this.#program = undefined;
   }
 
   #watch(): { output: Set<OutputListener>; exit: Set<() => void> } {
@@ -180,62 +255,30 @@ export class SimulatedContainer {
     return this.#watchers;
   }
 
-  /** Runs the program up to its next pause. */
-  #advance(): void {
-    this.#timer = undefined;
-    for (let steps = 0; ; steps++) {
-      if (this.#resuming && steps === MAX_RESUMED_STEPS) {
-        this.#resuming = false;
-        this.#passedMs = 0;
-      }
-      const next = this.#program?.next();
-      if (next === undefined) return;
-      if (next.done) {
-        this.#program = undefined;
-        this.#resuming = false;
-        const outcome = next.value;
-        // Not in the same turn as the start: a process that ends at once has run for a moment all the same.
-        if (outcome !== 'forever') this.#timer = this.#clock.setTimer(0, () => this.#exit(outcome));
-        return;
-      }
-      if (next.value.kind === 'sleep') {
-        if (this.#resuming && this.#passedMs >= next.value.ms) {
-          this.#passedMs -= next.value.ms;
-          continue;
-        }
-        const ms = next.value.ms - this.#passedMs;
-        this.#resuming = false;
-        this.#passedMs = 0;
-        this.#timer = this.#clock.setTimer(ms, () => this.#advance());
-        return;
-      }
-      if (next.value.kind === 'write') {
-        // What was written before is in the log.
-        if (!this.#resuming) this.#write(next.value.stream, next.value.text);
-      }
-      // A first process with an open stdin waits for input that only an attach could bring; without one it reads the end.
-      else if (this.record.config.stdin) return;
-    }
-  }
-
-  #write(stream: LogStream, text: string): void {
+  #write(stream: LogStream, bytes: Buffer): void {
+    if (bytes.length === 0) return;
     const shown = this.record.config.tty ? 'stdout' : stream;
     const { logPath } = this.record;
     if (logPath !== '') {
       mkdirSync(dirname(logPath), { recursive: true });
-      const lines = text.split('\n');
-      const rest = lines.pop()!;
       const now = this.#clock.now();
-      for (const line of lines) appendFileSync(logPath, formatLogEntry(now, shown, false, Buffer.from(line)));
-      if (rest !== '') appendFileSync(logPath, formatLogEntry(now, shown, true, Buffer.from(rest)));
+      const entries: Buffer[] = [];
+      let begin = 0;
+      for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, begin)) {
+        entries.push(formatLogEntry(now, shown, false, bytes.subarray(begin, end)));
+        begin = end + 1;
+      }
+      if (begin < bytes.length) entries.push(formatLogEntry(now, shown, true, bytes.subarray(begin)));
+      appendFileSync(logPath, Buffer.concat(entries));
     }
-    for (const listener of this.#watchers?.output ?? []) listener(shown, text);
+    for (const listener of this.#watchers?.output ?? []) listener(shown, bytes);
   }
 
   #exit(exitCode: number, reason = exitReason(exitCode), message = ''): void {
     if (this.record.state === 'CONTAINER_EXITED') return;
     this.#timer?.cancel();
     this.#timer = undefined;
+    this.#program?.abort(new CriError('NotFound', `container ${this.record.id} has exited`));
     this.#program = undefined;
     Object.assign(this.record, {
       state: 'CONTAINER_EXITED',
@@ -248,5 +291,38 @@ export class SimulatedContainer {
     this.#watchers = undefined;
     for (const callback of watchers?.exit ?? []) callback();
     this.#onExit(this);
+  }
+}
+
+/** The input of a first process: what its clients type, one after the other. */
+class AttachedInput {
+  readonly input: Input;
+  #current: Input | undefined;
+  #ended = false;
+  #wake: (() => void)[] = [];
+
+  constructor(signal: AbortSignal) {
+    signal.addEventListener('abort', () => this.#changed(), { once: true });
+    this.input = new Input(async () => {
+      for (;;) {
+        signal.throwIfAborted();
+        const chunk = await this.#current?.read();
+        if (chunk !== undefined) return chunk;
+        if (this.#current !== undefined) this.#current = undefined;
+        if (this.#ended) return undefined;
+        await new Promise<void>((resolve) => this.#wake.push(resolve));
+      }
+    });
+  }
+
+  /** `once`: the input ends with this client. */
+  attach(stdin: NonNullable<ExecStreams['stdin']>, signal: AbortSignal, once: boolean): void {
+    this.#current = inputFrom(stdin, signal);
+    this.#ended = once;
+    this.#changed();
+  }
+
+  #changed(): void {
+    for (const wake of this.#wake.splice(0)) wake();
   }
 }

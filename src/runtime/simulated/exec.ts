@@ -1,50 +1,103 @@
-// Runs a simulated program against the streams of an exec.
+// Connects a simulated program to the streams of an exec.
 
 import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import type { ExecStreams } from '../../cri/index.ts';
-import type { Clock } from '../../machinery/clock.ts';
-import type { Program } from './program.ts';
+import { type Outcome, type ProgramContext, runProgram } from './run.ts';
+import { Input, type Output } from './shell/io.ts';
 
-async function write(stream: Writable | undefined, chunk: string | Uint8Array, signal: AbortSignal | undefined): Promise<void> {
-  if (stream === undefined || stream.destroyed || stream.writableEnded) return;
-  if (!stream.write(chunk)) await once(stream, 'drain', { signal });
+/** A reader that has gone is no error of the program. */
+function outputTo(stream: Writable | undefined, terminal: boolean, signal: AbortSignal): Output {
+  return {
+    write: async (bytes) => {
+      if (stream === undefined || stream.destroyed || stream.writableEnded || bytes.length === 0) return;
+      const text = terminal ? Buffer.from(Buffer.from(bytes).toString().replaceAll(/\r?\n/g, '\r\n')) : bytes;
+      if (!stream.write(text)) await Promise.race([once(stream, 'drain', { signal }), once(stream, 'close', { signal })]);
+    },
+  };
 }
 
-/** Ends an output stream and waits until it has taken everything; a reader that went away is no error of the program. */
+/** Ends an output stream and waits until it has taken everything. */
 async function end(stream: Writable | undefined): Promise<void> {
   if (stream === undefined || stream.destroyed) return;
   stream.end();
   await finished(stream, { readable: false }).catch(() => undefined);
 }
 
-/** The exit code. Rejects with the signal's reason on abort. */
-export async function runProgram(
-  steps: Program,
-  streams: ExecStreams & { tty?: boolean | undefined },
-  clock: Clock,
-  signal?: AbortSignal,
-): Promise<number> {
-  try {
-    for (;;) {
-      signal?.throwIfAborted();
-      const next = steps.next();
-      if (next.done) {
-        if (next.value !== 'forever') return next.value;
-        await new Promise<never>((_, reject) =>
-          signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
-        );
-        continue;
+/** The chunks of a stream, which stays open when reading stops. Ends when the signal aborts. */
+export function inputFrom(stream: Readable | undefined, signal: AbortSignal): Input {
+  if (stream === undefined) return Input.empty();
+  const chunks = stream.iterator({ destroyOnReturn: false });
+  const aborted = new Promise<undefined>((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+  return new Input(async () => {
+    const next = (await Promise.race([chunks.next(), aborted])) as IteratorResult<Uint8Array> | undefined;
+    return next === undefined || next.done === true ? undefined : next.value;
+  });
+}
+
+/** Characters that a terminal handles itself. */
+const [END_OF_INPUT, INTERRUPT, BACKSPACE, DELETE] = ['\u0004', '\u0003', '\b', '\u007f'];
+
+/** The line discipline of a terminal: what is typed is shown, and is given to the program line by line. */
+function terminalInput(source: Input, echo: Output): Input {
+  let line = '';
+  const ready: string[] = [];
+  let ended = false;
+  return new Input(async () => {
+    while (ready.length === 0 && !ended) {
+      const chunk = await source.read();
+      if (chunk === undefined) {
+        ended = true;
+        if (line !== '') ready.push(line);
+        break;
       }
-      const step = next.value;
-      if (step.kind === 'sleep') await clock.sleep(step.ms, signal);
-      else if (step.kind === 'write') {
-        await write(step.stream === 'stderr' && !streams.tty ? streams.stderr : streams.stdout, step.text, signal);
-      } else if (streams.stdin) {
-        for await (const chunk of streams.stdin) await write(streams.stdout, chunk as Uint8Array, signal);
+      for (const char of Buffer.from(chunk).toString()) {
+        if (char === '\r' || char === '\n') {
+          ready.push(`${line}\n`);
+          line = '';
+          await echo.write(Buffer.from('\n'));
+        } else if (char === BACKSPACE || char === DELETE) {
+          if (line !== '') await echo.write(Buffer.from('\b \b'));
+          line = line.slice(0, -1);
+        } else if (char === INTERRUPT) {
+          line = '';
+          await echo.write(Buffer.from('^C\n'));
+        } else if (char === END_OF_INPUT) {
+          if (line === '') ended = true;
+        } else {
+          line += char;
+          await echo.write(Buffer.from(char));
+        }
       }
     }
+    const next = ready.shift();
+    return next === undefined ? undefined : Buffer.from(next);
+  });
+}
+
+/** Resolves with the exit code. Rejects with the signal's reason. */
+export async function execProgram(
+  command: readonly string[],
+  context: ProgramContext,
+  streams: ExecStreams & { readonly tty: boolean },
+  signal: AbortSignal,
+): Promise<number> {
+  try {
+    const stdout = outputTo(streams.stdout, streams.tty, signal);
+    const stderr = streams.tty ? stdout : outputTo(streams.stderr, false, signal);
+    const source = inputFrom(streams.stdin, signal);
+    const stdin = streams.tty ? terminalInput(source, stdout) : source;
+    const outcome: Outcome = await runProgram(command, context, { stdin, stdout, stderr }, signal);
+    signal.throwIfAborted();
+    if (outcome !== 'forever') return outcome;
+    return await new Promise<never>((_, reject) => {
+      if (signal.aborted) reject(signal.reason as Error);
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    });
   } finally {
     await Promise.all([end(streams.stdout), end(streams.stderr)]);
   }

@@ -44,9 +44,10 @@ import type { ContainerRecord } from '../records.ts';
 import { containerSimulation, imageSimulation } from './annotations.ts';
 import { SimulatedContainer } from './container.ts';
 import { entryPoint } from './entry-points.ts';
-import { runProgram } from './exec.ts';
+import { execProgram } from './exec.ts';
 import type { NodeJournal } from './journal.ts';
-import { program } from './program.ts';
+import { type DirectoryNode, newDirectory } from './shell/file-system.ts';
+import type { UnknownPolicy } from './shell/kernel.ts';
 
 export interface SimulatedRuntimeConfig {
   /** Default: the system's. A virtual clock works. */
@@ -75,14 +76,13 @@ export const realistic: Required<Pick<SimulatedRuntimeConfig, 'stopDurationMs' |
   entryPoints: true,
 };
 
-/** What a simulated container is said to use. */
-const MEMORY_BYTES = 8 * 1024 * 1024;
-
 export class SimulatedRuntime implements RuntimeService {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #images: NamedImages;
   readonly #pods: PodTable<SimulatedContainer>;
+  /** By sandbox, then by the path on the host. Only sandboxes with a container that used files. */
+  readonly #volumes = new Map<string, Map<string, DirectoryNode>>();
   #addresses: AddressPool;
   #podCidr: string;
   readonly #stopDurationMs: number;
@@ -186,6 +186,7 @@ export class SimulatedRuntime implements RuntimeService {
     if (sandbox === undefined) return;
     await this.stopPodSandbox(podSandboxId);
     for (const id of sandbox.containers.keys()) this.#remove(sandbox, id);
+    this.#volumes.delete(podSandboxId);
     if (!this.#pods.removeSandbox(podSandboxId)) return;
     this.#journal?.removed(podSandboxId);
     this.#pods.publish(sandbox, podSandboxId, 'CONTAINER_DELETED_EVENT');
@@ -221,6 +222,8 @@ export class SimulatedRuntime implements RuntimeService {
     const { annotations, hostname } = sandbox.record.config;
     return new SimulatedContainer({
       clock: this.#clock,
+      random: this.#random,
+      mounts: () => this.#mounts(record.podSandboxId, record.config),
       record,
       simulation: containerSimulation(annotations, record.config.metadata?.name ?? '', this.#stopDurationMs),
       hostname: hostname || 'localhost',
@@ -281,7 +284,8 @@ export class SimulatedRuntime implements RuntimeService {
       const [out, err, { exitCode }] = await Promise.all([
         stdout.toArray(),
         stderr.toArray(),
-        this.exec(containerId, { command }, { stdout, stderr }, signals.length === 0 ? undefined : AbortSignal.any(signals)),
+        // A probe or hook whose program is not simulated succeeds: the pods of most charts have one.
+        this.#run(containerId, { command }, { stdout, stderr }, 'succeed', signals),
       ]);
       return { stdout: Buffer.concat(out as Buffer[]), stderr: Buffer.concat(err as Buffer[]), exitCode };
     } finally {
@@ -292,18 +296,30 @@ export class SimulatedRuntime implements RuntimeService {
   }
 
   async exec(containerId: string, request: ExecRequest, streams: ExecStreams, signal?: AbortSignal): Promise<ExecResult> {
+    return await this.#run(containerId, request, streams, 'fail', signal === undefined ? [] : [signal]);
+  }
+
+  async #run(
+    containerId: string,
+    request: ExecRequest,
+    streams: ExecStreams,
+    unknown: UnknownPolicy,
+    signals: readonly AbortSignal[],
+  ): Promise<ExecResult> {
     const container = this.#pods.runningContainer(containerId);
-    if (request.command.length === 0) throw new CriError('InvalidArgument', 'a command is needed');
-    const steps = program(request.command, container.context(0));
+    const { command, tty = false } = request;
+    if (command.length === 0) throw new CriError('InvalidArgument', 'a command is needed');
     const ended = new AbortController();
     const forget = container.onExit(() => ended.abort(new CriError('NotFound', `container ${containerId} has exited`)));
     try {
-      const until = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal]);
-      const exitCode = await runProgram(steps, { ...streams, tty: request.tty }, this.#clock, until).catch((err: unknown) => {
-        // The container's end takes every process in it along.
-        if (ended.signal.aborted && isCriError(err)) return 137;
-        throw err;
-      });
+      const until = AbortSignal.any([...signals, ended.signal]);
+      const exitCode = await execProgram(command, container.context(unknown), { ...streams, tty }, until).catch(
+        (err: unknown) => {
+          // The container's end takes every process in it along.
+          if (ended.signal.aborted && isCriError(err)) return 137;
+          throw err;
+        },
+      );
       return { exitCode: container.simulation.execExitCode ?? exitCode };
     } finally {
       forget();
@@ -313,10 +329,11 @@ export class SimulatedRuntime implements RuntimeService {
   async attach(containerId: string, _request: AttachRequest, streams: ExecStreams, signal?: AbortSignal): Promise<void> {
     const container = this.#pods.runningContainer(containerId);
     signal?.throwIfAborted();
-    streams.stdin?.resume();
-    const stopListening = container.onOutput((stream, text) => {
+    const detached = new AbortController();
+    container.feed(streams.stdin, detached.signal);
+    const stopListening = container.onOutput((stream, bytes) => {
       const target = stream === 'stdout' ? streams.stdout : streams.stderr;
-      if (target && !target.destroyed) target.write(text);
+      if (target && !target.destroyed) target.write(bytes);
     });
     try {
       await new Promise<void>((resolve, reject) => {
@@ -324,6 +341,7 @@ export class SimulatedRuntime implements RuntimeService {
         signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
       });
     } finally {
+      detached.abort(new Error('the client has left'));
       stopListening();
       streams.stdout?.end();
       streams.stderr?.end();
@@ -366,6 +384,27 @@ export class SimulatedRuntime implements RuntimeService {
     this.#journal?.flush();
   }
 
+  /** Volumes are directories in memory that all containers of a pod share. */
+  #mounts(podSandboxId: string, config: ContainerConfig): { path: string; directory: DirectoryNode }[] {
+    let volumes = this.#volumes.get(podSandboxId);
+    if (volumes === undefined) {
+      volumes = new Map();
+      this.#volumes.set(podSandboxId, volumes);
+    }
+    const mounts: { path: string; directory: DirectoryNode }[] = [];
+    for (const { containerPath = '', hostPath = '' } of config.mounts ?? []) {
+      const source = hostPath || `:${containerPath}`;
+      let directory = volumes.get(source);
+      if (directory === undefined) {
+        directory = newDirectory(this.#clock.now());
+        volumes.set(source, directory);
+      }
+      mounts.push({ path: containerPath, directory });
+    }
+    // A mount inside of another one comes after it.
+    return mounts.sort((a, b) => a.path.length - b.path.length);
+  }
+
   #newId(): string {
     return Buffer.from(this.#random.bytes(32)).toString('hex');
   }
@@ -384,25 +423,42 @@ export class SimulatedRuntime implements RuntimeService {
     return { signal: controller.signal, cancel: () => timer.cancel() };
   }
 
-  #stats({ record, running }: SimulatedContainer): ContainerStats {
+  #stats({ record, running, simulation }: SimulatedContainer): ContainerStats {
     const timestamp = this.#pods.now();
-    const memory = { value: running ? MEMORY_BYTES : 0 };
+    const memory = { value: running ? simulation.memoryBytes : 0 };
     return complete('ContainerStats', {
       attributes: attributesOf(record),
-      cpu: { timestamp, usageCoreNanoSeconds: { value: 0 }, usageNanoCores: { value: 0 } },
+      cpu: {
+        timestamp,
+        usageCoreNanoSeconds: { value: this.#cpuTime(record, simulation.cpuCores) },
+        usageNanoCores: { value: running ? Math.round(simulation.cpuCores * 1e9) : 0 },
+      },
       memory: { timestamp, workingSetBytes: memory, usageBytes: memory, rssBytes: memory },
       writableLayer: { timestamp, fsId: { mountpoint: '/' }, usedBytes: { value: 0 }, inodesUsed: { value: 0 } },
     });
   }
 
+  /** Nanoseconds of CPU since the container started; a start alone takes a microsecond. */
+  #cpuTime({ startedAt, finishedAt }: ContainerRecord, cores: number): number {
+    if (startedAt === 0) return 0;
+    return Math.floor(((finishedAt || this.#pods.now()) - startedAt) * cores) + 1000;
+  }
+
   #sandboxStats({ record, containers }: Sandbox<SimulatedContainer>): PodSandboxStats {
     const timestamp = this.#pods.now();
     const running = [...containers.values()].filter((container) => container.running);
-    const memory = { value: running.length * MEMORY_BYTES };
+    const sum = (value: (container: SimulatedContainer) => number): { value: number } => ({
+      value: running.reduce((total, container) => total + value(container), 0),
+    });
+    const memory = sum(({ simulation }) => simulation.memoryBytes);
     return complete('PodSandboxStats', {
       attributes: attributesOf(record),
       linux: {
-        cpu: { timestamp, usageCoreNanoSeconds: { value: 0 }, usageNanoCores: { value: 0 } },
+        cpu: {
+          timestamp,
+          usageCoreNanoSeconds: sum((container) => this.#cpuTime(container.record, container.simulation.cpuCores)),
+          usageNanoCores: sum(({ simulation }) => Math.round(simulation.cpuCores * 1e9)),
+        },
         memory: { timestamp, workingSetBytes: memory, usageBytes: memory, rssBytes: memory },
         process: { timestamp, processCount: { value: running.length } },
         containers: running.map((container) => this.#stats(container)),

@@ -4,8 +4,6 @@ import { complete } from '../../cri/index.ts';
 import { VirtualClock } from '../../machinery/clock.ts';
 import { SeededRandom } from '../../machinery/random.ts';
 import { entryPoint } from './entry-points.ts';
-import { program } from './program.ts';
-import type { Outcome } from './program.ts';
 import { createSimulatedRuntime } from './runtime.ts';
 
 criConformance(
@@ -30,7 +28,7 @@ criConformance(
     realProcesses: 'commands are only looked at, not run',
     stdin: true,
     tty: 'there are no terminals',
-    attach: 'a simulated process reads no input',
+    attach: true,
     mounts: 'there are no files',
     users: 'there are no users',
     portForward: 'simulated pods do not listen',
@@ -42,71 +40,6 @@ criConformance(
     removeImage: true,
   },
 );
-
-describe('the little shell', () => {
-  /** What a command writes, how long it takes and how it ends. */
-  function run(...command: string[]): { out: string; ms: number; outcome: Outcome } {
-    const env = { GREETING: 'hello world', N: '3' };
-    const steps = program(command, { hostname: 'h', env, workingDir: '/w', unknown: 'forever' });
-    let out = '';
-    let ms = 0;
-    for (;;) {
-      const next = steps.next();
-      if (next.done) return { out, ms, outcome: next.value };
-      if (next.value.kind === 'write') out += (next.value.stream === 'stderr' ? '!' : '') + next.value.text;
-      if (next.value.kind === 'sleep') ms += next.value.ms;
-    }
-  }
-  const sh = (script: string): ReturnType<typeof run> => run('/bin/sh', '-c', script);
-
-  test.each<[string, string, number, Outcome]>([
-    ['exit 3', '', 0, 3],
-    ['true && echo yes || echo no', 'yes\n', 0, 0],
-    ['false && echo yes || echo no', 'no\n', 0, 0],
-    ['false || exit 4; echo never', '', 0, 4],
-    ['sleep 1m; sleep 0.5', '', 60_500, 0],
-    ['sleep infinity', '', 0, 'forever'],
-    ['sleep nonsense', '', 0, 1],
-    ['echo "$GREETING" $GREETING \'$GREETING\' ${N}', 'hello world hello world $GREETING 3\n', 0, 0],
-    ['echo one; echo two >&2', 'one\n!two\n', 0, 0],
-    ['echo gone > /tmp/file; echo kept 2>/dev/null', 'kept\n', 0, 0],
-    ['for i in 1 2 $N; do echo -n $i; done; exit $N', '123', 0, 3],
-    ['i=5\nif false; then exit 1; elif true; then echo $i; else exit 2; fi', '5\n', 0, 0],
-    ['until true; do sleep 1; done; while false; do sleep 1; done; exec sh -c "exit 9"', '', 0, 9],
-    ['while true; do sleep 10; exit 2; done', '', 10_000, 2],
-    ['while true; do :; done', '', 0, 'forever'],
-    ['false; echo $?', '1\n', 0, 0],
-    ['# a comment\necho a#b # more', 'a#b\n', 0, 0],
-    ['nginx -g "daemon off;"', '', 0, 'forever'],
-    ['echo first; ./server --port 80', 'first\n', 0, 'forever'],
-    ['echo $(date)', '', 0, 'forever'],
-    ['sleep 5 & wait', '', 0, 'forever'],
-    ['cat /etc/hosts | grep x', '', 0, 'forever'],
-    ['set -e; trap "exit 0" TERM; mkdir -p /x && touch /x/y', '', 0, 0],
-    ['printenv N; hostname; pwd', '3\nh\n/w\n', 0, 0],
-  ])('%j', (script, out, ms, outcome) => {
-    expect(sh(script)).toEqual({ out, ms, outcome });
-  });
-
-  test('commands without a shell', () => {
-    expect(run('/bin/sleep', '2')).toEqual({ out: '', ms: 2000, outcome: 0 });
-    expect(run('busybox', 'echo', 'x', '$N')).toEqual({ out: 'x $N\n', ms: 0, outcome: 0 });
-    expect(run('false')).toEqual({ out: '', ms: 0, outcome: 1 });
-    expect(run()).toEqual({ out: '', ms: 0, outcome: 'forever' });
-  });
-
-  test('a loop that sleeps goes on for ever, in time', () => {
-    const steps = program(['sh', '-c', 'while true; do echo tick; sleep 1; done'], {
-      hostname: '',
-      env: {},
-      workingDir: '',
-      unknown: 0,
-    });
-    let ended = false;
-    for (let i = 0; i < 50_000; i++) ended ||= steps.next().done === true;
-    expect(ended).toBe(false);
-  });
-});
 
 describe('simulation annotations', () => {
   const clock = new VirtualClock();
@@ -219,6 +152,36 @@ describe('simulation annotations', () => {
   test('exec-exit-code fails probes', async () => {
     const id = await start({ 'simulation.coxswain.dev/exec-exit-code': '1' });
     expect((await runtime.execSync(id, ['cat', '/tmp/healthy'])).exitCode).toBe(1);
+  });
+
+  test('cpu and memory are what the container uses', async () => {
+    const id = await start({ 'simulation.coxswain.dev/cpu': '250m', 'simulation.coxswain.dev/memory': '64Mi' });
+    await clock.advance('10s');
+    const stats = await runtime.containerStats(id);
+    expect(stats.cpu?.usageNanoCores?.value).toBe(250e6);
+    expect(stats.cpu?.usageCoreNanoSeconds?.value).toBe(2.5e9 + 1000);
+    expect(stats.memory?.workingSetBytes?.value).toBe(64 * 1024 * 1024);
+    await expect(start({ 'simulation.coxswain.dev/cpu': '-1' })).rejects.toThrow(/cpu.*not a quantity/);
+  });
+
+  test('containers of a pod share their volumes, and an exec sees the files of the container', async () => {
+    const config = {
+      metadata: { name: 'p', namespace: 'n', uid: `u${++uid}` },
+      linux: { securityContext: { namespaceOptions: { network: 'NODE' as const } } },
+    };
+    const pod = await runtime.runPodSandbox(config);
+    const mounts = [{ containerPath: '/data', hostPath: '/volumes/data' }];
+    const run = async (name: string, script: string): Promise<string> => {
+      const command = ['sh', '-c', script];
+      const id = await runtime.createContainer(pod, { metadata: { name }, image: { image: 'app' }, command, mounts }, config);
+      await runtime.startContainer(id);
+      await clock.settle();
+      return id;
+    };
+    await run('init', 'echo from init > /data/file');
+    const id = await run('main', 'echo mine > /tmp/own; sleep infinity');
+    const { stdout } = await runtime.execSync(id, ['cat', '/data/file', '/tmp/own']);
+    expect(Buffer.from(stdout).toString()).toBe('from init\nmine\n');
   });
 
   test('image-pull-duration and image-pull-error', async () => {

@@ -1,0 +1,135 @@
+// What all processes of one simulated program share: time, limits, and the way in which it ends.
+
+import type { Clock } from '../../../machinery/clock.ts';
+import type { Random } from '../../../machinery/random.ts';
+import type { FileSystem } from './file-system.ts';
+
+/** What happens to a program that is not simulated. */
+export type UnknownPolicy =
+  /** The first process of a container: it is taken for a server, which runs until it is stopped. */
+  | 'serve'
+  /** A probe or hook: it is taken to succeed. */
+  | 'succeed'
+  /** A command of a user: it fails, as one that is not installed. */
+  | 'fail';
+
+export interface KernelConfig {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly files: FileSystem;
+  readonly hostname: string;
+  readonly uid: number;
+  readonly unknown: UnknownPolicy;
+  /** Absent: the program starts now. */
+  readonly replay?: Replay | undefined;
+  /** Aborts everything: the container is stopped, or the session is closed. */
+  readonly signal: AbortSignal;
+}
+
+/** Waits that are passed over when a program catches up; a program with more of them goes on from there. */
+const MAX_REPLAYED_WAITS = 20_000;
+
+/** A program that started in the past, as if it had run since: its waits take no time until it has caught up. */
+export class Replay {
+  #remainingMs: number;
+  #waits = 0;
+
+  constructor(remainingMs: number) {
+    this.#remainingMs = remainingMs;
+  }
+
+  get active(): boolean {
+    return this.#remainingMs > 0;
+  }
+
+  get remainingMs(): number {
+    return this.#remainingMs;
+  }
+
+  end(): void {
+    this.#remainingMs = 0;
+  }
+
+  /** Returns how much of a wait is left. */
+  pass(ms: number): number {
+    if (++this.#waits > MAX_REPLAYED_WAITS) this.end();
+    const passed = Math.min(ms, this.#remainingMs);
+    this.#remainingMs -= passed;
+    return ms - passed;
+  }
+}
+
+/** Leaves the whole program, from however deep: from now on it runs until it is stopped. */
+export class RunsForever extends Error {}
+
+/** Leaves the whole program with an exit code. */
+export class ProgramExit extends Error {
+  readonly code: number;
+
+  constructor(code: number) {
+    super(`exit ${code}`);
+    this.code = code;
+  }
+}
+
+/** Commands that one program may run. A program that needs more is a busy loop: it counts as running forever. */
+const MAX_STEPS = 100_000;
+/** Commands between two turns of the event loop. */
+const STEPS_PER_TURN = 200;
+/** What variables, command substitutions and sorted input may hold, in bytes or characters. */
+export const MAX_TEXT = 4 * 1024 * 1024;
+/** Subshells and function calls inside of each other. */
+export const MAX_CALL_DEPTH = 200;
+
+export class Kernel {
+  readonly config: KernelConfig;
+  /** Since the program last waited for time or input. */
+  #steps = 0;
+
+  constructor(config: KernelConfig) {
+    this.config = config;
+  }
+
+  /**
+   * Called before each command and each turn of a loop. Lets others run now and then. Rejects when the program is to end.
+   * `cost`: of a command that makes much output in one step.
+   */
+  async step(cost = 1): Promise<void> {
+    const { signal } = this.config;
+    signal.throwIfAborted();
+    const turn = Math.floor(this.#steps / STEPS_PER_TURN);
+    this.#steps += cost;
+    if (this.#steps > MAX_STEPS) throw new RunsForever('busy loop');
+    if (Math.floor(this.#steps / STEPS_PER_TURN) > turn) await this.#turn();
+  }
+
+  /** Waits for time to pass. */
+  async sleep(ms: number): Promise<void> {
+    const { clock, signal, replay } = this.config;
+    if (ms > 0) this.#steps = this.#steps % STEPS_PER_TURN;
+    const left = replay?.active === true ? replay.pass(ms) : ms;
+    if (left > 0 || ms === 0) await clock.sleep(left, signal);
+  }
+
+  /** Waits for something that another process or the user does; rejects if the program is to end first. */
+  blocked<T>(promise: Promise<T>): Promise<T> {
+    const { signal } = this.config;
+    signal.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => reject(signal.reason as Error);
+      signal.addEventListener('abort', onAbort, { once: true });
+      promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    });
+  }
+
+  /** What happens when a program is not known. Throws, or returns to let the caller fail. */
+  unknown(): void {
+    const { unknown } = this.config;
+    if (unknown === 'serve') throw new RunsForever('not simulated');
+    if (unknown === 'succeed') throw new ProgramExit(0);
+  }
+
+  #turn(): Promise<void> {
+    return new Promise((resolve) => this.config.clock.setTimer(0, resolve));
+  }
+}
