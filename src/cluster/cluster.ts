@@ -33,6 +33,7 @@ import {
 import type { ComponentsRunner, SimulatedNode } from './thread/index.ts';
 import type { UncaughtErrors } from './faults/index.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
+import type { KubeletPorts } from './kubelet-ports.ts';
 import type { KeyPair, Pki } from './pki.ts';
 import { KUBERNETES_VERSION } from './version.ts';
 
@@ -49,6 +50,8 @@ export interface ClusterConfig {
   readonly pki?: Pki;
   /** Absent: no port is opened. Port 0: any that is free. */
   readonly listen?: { readonly bindAddress: string; readonly port: number };
+  /** Where the kubelets listen. Absent: they open no ports. */
+  readonly kubeletPorts?: KubeletPorts;
   /** Their runtimes are closed when the cluster stops. */
   readonly nodes: readonly ClusterNode[];
   /**
@@ -145,6 +148,7 @@ export class Cluster {
       nodes: config.nodes,
       nodesInAll: this.#nodeNames().length,
       faults: config.faults,
+      kubeletPorts: config.kubeletPorts,
       ...(thread === undefined && { control: this.#control() }),
     });
     this.#running = thread === undefined ? [this.#components] : [this.#components, thread];
@@ -195,6 +199,7 @@ export class Cluster {
         nodes: thread.nodes,
         nodesInAll: this.#nodeNames().length,
         ...(thread.journal !== undefined && { journal: thread.journal }),
+        kubeletPorts: this.#config.kubeletPorts,
       }),
     ]);
     this.#started = true;

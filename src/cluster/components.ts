@@ -12,6 +12,7 @@ import { ControllerManagerMetrics } from '../controllers/metrics.ts';
 import type { ControllerName } from '../controllers/controllers.ts';
 import type { Runtime } from '../cri/index.ts';
 import { Kubelet } from '../kubelet/kubelet.ts';
+import { TlsListeners } from '../kubelet/server/listeners.ts';
 import type { Clock } from '../machinery/clock.ts';
 import { duplexPair } from '../machinery/duplex-pair.ts';
 import type { Logger } from '../machinery/log.ts';
@@ -20,6 +21,7 @@ import type { PluginRegistration } from '../scheduler/framework/index.ts';
 import { SchedulerMetrics } from '../scheduler/metrics/scheduler-metrics.ts';
 import { Scheduler } from '../scheduler/scheduler.ts';
 import { keepRunning, RestartBackoff, type UncaughtErrors } from './faults/index.ts';
+import { KUBELET_PORT, type KubeletPorts, nodeAddressesAt } from './kubelet-ports.ts';
 import type { KeyPair } from './pki.ts';
 import { leading } from './roles/leading.ts';
 import { simulatedMachine } from './simulated-machine.ts';
@@ -27,6 +29,8 @@ import { KUBERNETES_VERSION } from './version.ts';
 
 export interface ClusterNode {
   readonly name: string;
+  /** The kubelet of this node gets the well-known port. Default: false. */
+  readonly first?: boolean;
   readonly runtime: Runtime;
   /** Containers are only pretended: nothing is written for them, and nothing of the machine is looked at. */
   readonly simulated: boolean;
@@ -78,6 +82,8 @@ export interface ComponentsConfig {
    * resolves `failed`, and uncaught errors are left to the process.
    */
   readonly faults?: UncaughtErrors | undefined;
+  /** Absent: kubelets open no ports. */
+  readonly kubeletPorts?: KubeletPorts | undefined;
 }
 
 /** Those of one thread, to whom it is all the same which. */
@@ -106,6 +112,7 @@ export class Components implements RunningComponents {
   readonly #config: ComponentsConfig;
   readonly #abort = new AbortController();
   readonly #kubelets = new Map<string, Kubelet>();
+  readonly #listeners: TlsListeners | undefined;
   /** The controllers and the scheduler, which run until they are aborted. */
   readonly #running: Promise<void>[] = [];
   /** By node: kubelets that are being restarted after an error. */
@@ -119,7 +126,8 @@ export class Components implements RunningComponents {
 
   constructor(config: ComponentsConfig) {
     this.#config = config;
-    const { clock } = config;
+    const { clock, logger, kubeletPorts } = config;
+    this.#listeners = kubeletPorts === undefined ? undefined : new TlsListeners({ ...kubeletPorts, logger });
     sharedByMany(this.#abort.signal);
     this.failed = new Promise((resolve) => (this.#fail = resolve));
     this.#schedulerMetrics = new SchedulerMetrics({ clock });
@@ -222,7 +230,7 @@ export class Components implements RunningComponents {
   }
 
   async #startNode(node: ClusterNode): Promise<void> {
-    const { random, logger, nodesInAll } = this.#config;
+    const { random, logger, nodesInAll, kubeletPorts } = this.#config;
     const clock = this.#clockOf(`kubelet/${node.name}`);
     const kubelet = new Kubelet({
       client: this.#clientOf({ name: `system:node:${node.name}`, groups: ['system:nodes', AUTHENTICATED] }),
@@ -239,7 +247,17 @@ export class Components implements RunningComponents {
       ...(node.simulated && { machine: simulatedMachine(node.name) }),
       ...(node.rootDir !== undefined && { rootDir: node.rootDir }),
       ...(node.podLogsDir !== undefined && { podLogsDir: node.podLogsDir }),
+      ...(kubeletPorts?.nodeAddress !== undefined && { addresses: nodeAddressesAt(kubeletPorts.nodeAddress, node.name) }),
       ...(node.addresses !== undefined && { addresses: node.addresses }),
+      ...(this.#listeners !== undefined && {
+        server: {
+          listeners: this.#listeners,
+          port: node.first === true ? KUBELET_PORT : 0,
+          orFreePort: true,
+          // Without a port the cluster works all the same: the API server reaches its kubelets in the process.
+          optional: true,
+        },
+      }),
       ...(node.capacity !== undefined && { capacity: node.capacity }),
     });
     this.#kubelets.set(node.name, kubelet);

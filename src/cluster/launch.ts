@@ -16,6 +16,7 @@ import { claimDataDir, dataDirLayout, type DataDirLayout } from './data-dir.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
 import type { UncaughtErrors } from './faults/index.ts';
 import { type KubeconfigEntry, writeKubeconfig } from './kubeconfig.ts';
+import { makeKubeletPorts } from './kubelet-ports.ts';
 import { checkApart, defaultPodRange, nodeRange, parseRange, parseServiceRanges, type Range } from './network-ranges.ts';
 import { Pki } from './pki.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from './runtimes.ts';
@@ -167,6 +168,7 @@ async function start(
     storage,
     pki,
     listen: { bindAddress: config.bindAddress, port: config.securePort },
+    kubeletPorts: await makeKubeletPorts(pki, config.bindAddress, [machineName()]),
     ...nodesOf(config, layout, podRange, runtime, thread, last),
     ...(faults !== undefined && { faults }),
     podCidr: podRange.cidr,
@@ -276,6 +278,7 @@ function nodesOf(
 ): Pick<ClusterConfig, 'nodes' | 'thread'> {
   const machine: ClusterNode = {
     name: machineName(),
+    first: true,
     runtime: first.runtime,
     simulated: first.simulated,
     podCidr: nodeRange(podRange, 0),

@@ -7,7 +7,7 @@ import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
 import type * as v1 from '../api/core/v1/index.ts';
 import type { MachineInfo } from './node/machine.ts';
-import type { ServerTlsConfig } from './server/server.ts';
+import type { ServerListenConfig } from './server/server.ts';
 import type { NodeAddress, ResourceList } from './types.ts';
 import type { Mounter } from './volumes/mounter.ts';
 
@@ -73,13 +73,7 @@ export interface KubeletConfig {
   readonly resolvConf?: string;
 
   /** The port of the kubelet's HTTPS server. Default: none is opened; `handleConnection` serves all the same. */
-  readonly server?: {
-    /** 0: any that is free; `kubelet.port` tells which. */
-    readonly port: number;
-    /** Default: all addresses. */
-    readonly host?: string;
-    readonly tls: ServerTlsConfig;
-  };
+  readonly server?: ServerListenConfig;
   /** What the Node says the port is. Default: the server's, or 10250 without one, so that API servers have a number to name. */
   readonly advertisedPort?: number;
 

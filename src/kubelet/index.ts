@@ -2,5 +2,6 @@
 
 export type { KubeletConfig } from './config.ts';
 export { Kubelet } from './kubelet.ts';
-export type { ServerTlsConfig, ServerUser } from './server/server.ts';
+export { TlsListeners, type ServerTlsConfig } from './server/listeners.ts';
+export type { ServerListenConfig, ServerUser } from './server/server.ts';
 export { noMounter, systemMounter, type Mounter } from './volumes/mounter.ts';

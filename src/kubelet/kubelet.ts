@@ -44,7 +44,13 @@ import { ContainerKiller } from './runtime/kill.ts';
 import { isRunning, type RuntimePodStatus } from './runtime/pod-status.ts';
 import { amountOf, qosClass } from './runtime/resources.ts';
 import { RuntimeManager } from './runtime/runtime-manager.ts';
+import { instrumentRuntime } from './metrics/instrumented-runtime.ts';
+import { KubeletMetrics } from './metrics/kubelet-metrics.ts';
+import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
+import { ApiAccess } from './server/access.ts';
+import { kubeletConfiguration } from './server/configz.ts';
 import { KubeletServer, type ServerUser } from './server/server.ts';
+import { readUsage } from './server/usage.ts';
 import { StaticPods, isMirrorPod, isStaticPod } from './static-pods.ts';
 import { isTerminal } from './status/phase.ts';
 import { StatusManager } from './status/status-manager.ts';
@@ -69,6 +75,7 @@ export class Kubelet {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #runtime: Runtime;
+  readonly #metrics: KubeletMetrics;
   readonly #abort = new AbortController();
   readonly #recorder: EventRecorder;
   readonly #events: PodEvents;
@@ -86,8 +93,10 @@ export class Kubelet {
     this.#config = config;
     this.#clock = config.clock;
     this.#logger = config.logger.with({ component: 'kubelet', node: config.nodeName });
+    this.#metrics = new KubeletMetrics(config.clock);
     // A simulated runtime, whose node writes no files, is in memory: it always answers.
-    this.#runtime = config.hostFiles === false ? config.runtime : withDeadlines(config.runtime, config.clock);
+    const runtime = config.hostFiles === false ? config.runtime : withDeadlines(config.runtime, config.clock);
+    this.#runtime = instrumentRuntime(runtime, this.#metrics);
     this.#recorder = new EventRecorder({
       client: config.client,
       clock: config.clock,
@@ -193,7 +202,7 @@ export class Kubelet {
       signal,
       rootDir,
       runtimeVersion,
-      port: () => config.advertisedPort ?? (this.port === 0 ? DEFAULT_PORT : this.port),
+      port: () => config.advertisedPort ?? (config.server === undefined ? DEFAULT_PORT : this.port),
       lastRelist: () => pleg.lastRelist,
     });
     const dns: DnsSettings = {
@@ -238,6 +247,7 @@ export class Kubelet {
     });
     const pleg = new Pleg({
       runtime,
+      onRelist: (seconds) => this.#metrics.relisted(seconds),
       clock,
       logger,
       readTerminationMessage: hostFiles ? readTerminationMessage : () => Promise.resolve(''),
@@ -314,6 +324,7 @@ export class Kubelet {
       podLogsDir,
       hostFiles,
       memoryCapacity: amountOf('memory', node.capacity['memory'] ?? '0'),
+      metrics: this.#metrics,
       runtimeHandler: async (name) => (await config.client.resource(runtimeClasses).get(name, { signal })).handler,
       onSandbox: (sandbox) => pleg.noteSandbox(sandbox),
       restartBackoffMs: config.restartBackoffMs ?? 10_000,
@@ -321,6 +332,7 @@ export class Kubelet {
       retryMs: RETRY_MS,
     });
     const syncer = new KubeletPodSyncer({
+      metrics: this.#metrics,
       clock,
       logger,
       events: this.#events,
@@ -342,19 +354,57 @@ export class Kubelet {
     });
     const workers = new PodWorkers({
       ...common,
+      metrics: this.#metrics,
       syncer,
       isStopped: (pod) => {
         const status = pleg.get(podUid(pod));
         return status === undefined || !isRunning(status);
       },
     });
+    const memoryCapacity = amountOf('memory', node.capacity['memory'] ?? '0');
+    // Where nothing is written, the machine is not the node: it has what its containers use.
+    const nodeUsage = hostFiles ? new MachineUsage(clock) : new SimulatedUsage(clock, memoryCapacity);
+    const runtimeStatus = (uid: string): RuntimePodStatus | undefined => pleg.get(uid);
     const server = new KubeletServer({
       clock,
       logger,
+      access: new ApiAccess({ client: config.client, clock, nodeName: config.nodeName }),
+      metrics: this.#metrics,
+      gauges: {
+        nodeName: config.nodeName,
+        version: config.kubeletVersion ?? 'v1.36.0',
+        runningPods: () => [...pleg.pods()].filter(({ sandboxes }) => sandboxes.some(({ ready }) => ready)).length,
+        containers: () => countContainers(pleg.pods()),
+        desiredPods: () => {
+          const all = [...this.#desired.values()];
+          const fromFiles = all.filter(isStaticPod).length;
+          return { api: all.length - fromFiles, static: fromFiles };
+        },
+        lastRelist: () => Math.max(0, clock.now() - (clock.monotonic() - pleg.lastRelist)),
+      },
+      probeMetrics: () => probes.metrics.text(),
+      runningPods: () => [...pleg.pods()].filter(isRunning).map(podFromRuntime),
+      usage: () => readUsage({ runtime, node: nodeUsage, runtimeStatus }),
+      machine: () => ({
+        cpuCores: amountOf('cpu', node.capacity['cpu'] ?? '0') / 1000,
+        memoryBytes: memoryCapacity,
+        machineID: node.machine.machineID,
+        systemUUID: node.machine.systemUUID,
+        bootID: node.machine.bootID,
+        kernelVersion: node.machine.kernelVersion,
+        osVersion: node.machine.osImage,
+      }),
+      configuration: () =>
+        kubeletConfiguration({
+          config,
+          port: this.port,
+          maxPods: Number(node.capacity['pods'] ?? config.maxPods ?? 110),
+          podLogsDir,
+        }),
       runtime: this.#runtime,
       podLogsDir,
       pods: () => [...this.#desired.values()].map((pod) => this.#withStatus(pod)),
-      runtimeStatus: (uid) => pleg.get(uid),
+      runtimeStatus,
       removeLocalVolume: async (name) => {
         if (volumes.usesPath(join(localVolumesDir, name))) throw new LocalVolumeError(`volume ${name} is in use`);
         if (hostFiles) await removeLocalVolume(name, localVolumesDir, mounter);
@@ -527,6 +577,7 @@ export class Kubelet {
       node: nodeLister.get('', this.#config.nodeName),
     });
     if (rejection === undefined) return true;
+    this.#metrics.podRejected(rejection.reason);
     this.#logger.info('pod rejected', { pod: describePod(pod), reason: rejection.reason });
     this.#events.warning(pod, rejection.reason, rejection.message);
     const status: PodStatus = {
@@ -673,6 +724,12 @@ interface Parts {
   readonly server: KubeletServer;
   readonly reporter: NodeReporter;
   readonly staticPods: StaticPods | undefined;
+}
+
+function countContainers(pods: Iterable<RuntimePodStatus>): Record<'created' | 'running' | 'exited' | 'unknown', number> {
+  const counts = { created: 0, running: 0, exited: 0, unknown: 0 };
+  for (const { containers } of pods) for (const { state } of containers) counts[state]++;
+  return counts;
 }
 
 /** Whether anything has changed but the status, which is the kubelet's own to write. */

@@ -25,6 +25,8 @@ export interface PlegConfig {
   readonly readTerminationMessage: TerminationMessageReader;
   /** The pod's sandboxes or containers have changed since they were last looked at. */
   readonly onChange: (uid: string) => void;
+  /** Called after every relist that succeeded with its duration in seconds. */
+  readonly onRelist?: (seconds: number) => void;
   /** How often everything is listed when there are no events. Default: 1,000. */
   readonly relistMs?: number;
   /** How often everything is listed when there are events. Default: 300,000. */
@@ -125,7 +127,8 @@ export class Pleg {
 
   /** Lists everything, and looks in full at each pod that is not as it was last seen. */
   async relist(signal?: AbortSignal): Promise<void> {
-    const { runtime, clock } = this.#config;
+    const { runtime, clock, onRelist } = this.#config;
+    const start = clock.monotonic();
     const [sandboxes, containers] = await Promise.all([
       runtime.listPodSandbox({}, { signal }),
       runtime.listContainers({}, { signal }),
@@ -138,6 +141,7 @@ export class Pleg {
     for (const uid of this.#statuses.keys()) if (!listed.has(uid)) changed.push(uid);
     this.#lastRelist = clock.monotonic();
     await Promise.all(changed.map((uid) => this.#look(uid)));
+    onRelist?.((clock.monotonic() - start) / 1000);
   }
 
   /** Looks at a pod that may have changed, and tells whoever listens if it has. */

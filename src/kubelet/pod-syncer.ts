@@ -5,6 +5,7 @@ import type { Clock } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { Allocations } from './allocations.ts';
 import type { DownwardContext } from './env/downward.ts';
+import type { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import type { PodEvents } from './events.ts';
 import { untilAborted } from './handlers/timeout.ts';
 import { untilAbortedObjects, type ObjectTracker } from './objects.ts';
@@ -25,6 +26,7 @@ import type { PayloadContext } from './volumes/payload.ts';
 import { VolumeError, type VolumeManager } from './volumes/volume-manager.ts';
 
 export interface SyncerConfig {
+  readonly metrics?: Pick<KubeletMetrics, 'podStarted' | 'timer'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: PodEvents;
@@ -60,16 +62,19 @@ const DEFERRED_RESIZE_MS = 180_000;
 export class KubeletPodSyncer implements PodSyncer {
   readonly #config: SyncerConfig;
   readonly #volumeBackoff: Backoff;
+  /** Pods that have not run yet: the time since their first sync, in seconds. */
+  readonly #starting = new Map<string, () => number>();
 
   constructor(config: SyncerConfig) {
     this.#config = config;
     this.#volumeBackoff = new Backoff(config.clock, VOLUME_BACKOFF_MS, MAX_VOLUME_BACKOFF_MS);
   }
 
-  async syncPod(wanted: Pod, _first: boolean, signal: AbortSignal): Promise<SyncResult> {
-    const { pleg, probes, allocations, clock } = this.#config;
+  async syncPod(wanted: Pod, first: boolean, signal: AbortSignal): Promise<SyncResult> {
+    const { pleg, probes, allocations, clock, metrics } = this.#config;
     const { pod, pending } = allocations.allocate(wanted);
     const uid = podUid(pod);
+    if (first && metrics !== undefined && pleg.get(uid) === undefined) this.#starting.set(uid, metrics.timer());
     pleg.hold(uid);
     try {
       const status = this.#observed(pod);
@@ -133,6 +138,7 @@ export class KubeletPodSyncer implements PodSyncer {
   async syncTerminatedPod(pod: Pod, signal: AbortSignal): Promise<void> {
     const { volumes, objects, probes, statuses, runtimeManager, allocations } = this.#config;
     const uid = podUid(pod);
+    this.#starting.delete(uid);
     const status = this.#observed(pod);
     statuses.set(pod, terminatedStatus(this.#generate(pod, status, true)));
     probes.remove(uid);
@@ -300,6 +306,11 @@ export class KubeletPodSyncer implements PodSyncer {
       };
     }
     this.#config.statuses.set(pod, reported);
+    const seconds = this.#starting.get(podUid(pod));
+    if (seconds !== undefined && reported.phase !== 'Pending') {
+      this.#starting.delete(podUid(pod));
+      if (reported.phase === 'Running') this.#config.metrics?.podStarted(seconds());
+    }
     return reported;
   }
 

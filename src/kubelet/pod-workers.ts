@@ -11,6 +11,7 @@
 import type { Clock, Timer } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
+import type { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import { podUid, type Pod, type PodStatus } from './types.ts';
 
 /** Changes the status of a pod that is killed (to Failed, with the reason), before its containers are stopped. */
@@ -57,6 +58,8 @@ export interface PodWorkersConfig {
   readonly random: Random;
   readonly logger: Logger;
   readonly syncer: PodSyncer;
+  /** Records how long syncs take. */
+  readonly metrics?: Pick<KubeletMetrics, 'podSynced' | 'timer'>;
   /** Whether the runtime shows nothing of this pod that could run, as of when the kubelet last looked. */
   readonly isStopped: (pod: Pod) => boolean;
   /** The delay after a sync that failed: doubles from this to `maxBackoffMs`. Default: 1,000. */
@@ -237,6 +240,9 @@ export class PodWorkers {
       worker.pending = false;
       if (worker.abort.signal.aborted) worker.abort = new AbortController();
       const stateBefore = worker.state;
+      const { metrics } = this.#config;
+      const seconds = metrics?.timer();
+      const operation = operationOf(worker);
       try {
         const result = await this.#syncOnce(worker);
         worker.failures = 0;
@@ -247,6 +253,7 @@ export class PodWorkers {
         if (!worker.abort.signal.aborted) this.#failed(worker, err);
         else if (!this.#stopped) worker.pending = true;
       }
+      if (seconds !== undefined) metrics?.podSynced(operation, seconds());
     } while (worker.pending && !this.#stopped && this.#stateOf(worker) !== 'finished');
     worker.busy = false;
     for (const waiter of this.#idleWaiters) waiter();
@@ -312,6 +319,13 @@ export class PodWorkers {
       this.#wake(worker);
     });
   }
+}
+
+/** The label of the metrics of a sync. */
+function operationOf(worker: Worker): 'create' | 'sync' | 'kill' | 'terminated' {
+  if (worker.state === 'terminating') return 'kill';
+  if (worker.state !== 'syncing') return 'terminated';
+  return worker.synced ? 'sync' : 'create';
 }
 
 /** Seconds: what the killer says, else the deletion, else the spec; never under one, so that a container can end by itself. */

@@ -95,7 +95,8 @@ export class Family<T> {
   }
 }
 
-export type Sample = readonly [values: readonly string[], value: number];
+/** `timeMs`: when the value was measured, wall-clock milliseconds. Default: when it is read. */
+export type Sample = readonly [values: readonly string[], value: number, timeMs?: number];
 
 export function counterText(family: Family<Counter>): string {
   const samples = Array.from(family.entries(), ({ values, instrument }): Sample => [values, instrument.value]);
@@ -106,9 +107,12 @@ export function gaugeText(description: Description, samples: readonly Sample[]):
   return sampleText(description, 'gauge', samples);
 }
 
-function sampleText(description: Description, type: string, samples: readonly Sample[]): string {
+/** Returns a family of values that were measured elsewhere. */
+export function sampleText(description: Description, type: 'counter' | 'gauge', samples: readonly Sample[]): string {
   const { name, labels = [] } = description;
-  return heading(description, type) + samples.map(([values, value]) => `${name}${labelText(labels, values)} ${value}\n`).join('');
+  const line = ([values, value, timeMs]: Sample): string =>
+    `${name}${labelText(labels, values)} ${value}${timeMs === undefined ? '' : ` ${Math.floor(timeMs)}`}\n`;
+  return heading(description, type) + samples.map(line).join('');
 }
 
 export function histogramText(family: Family<Histogram>): string {

@@ -6,6 +6,8 @@ import type { Socket } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
+import { silentLogger } from '../../src/machinery/log.ts';
+import { TlsListeners } from '../../src/kubelet/server/listeners.ts';
 import { Pki } from '../../src/cluster/pki.ts';
 import type { KeyPair } from '../../src/cluster/pki.ts';
 import { startHarness, type Harness } from '../../src/kubelet/testing/harness.ts';
@@ -28,7 +30,14 @@ beforeAll(async () => {
   harness = await startHarness({
     clock,
     random: new SeededRandom('connections'),
-    server: { port: 0, host: '127.0.0.1', tls: { ...serving, clientCA: pki.caCertificate } },
+    server: {
+      port: 0,
+      listeners: new TlsListeners({
+        host: '127.0.0.1',
+        tls: { ...serving, clientCA: pki.caCertificate },
+        logger: silentLogger,
+      }),
+    },
   });
 });
 afterAll(async () => {

@@ -8,6 +8,7 @@ import * as apierrors from '../../machinery/apierrors.ts';
 import { parseCidr, parseIp } from '../../machinery/ip.ts';
 import { isDNS1123Subdomain } from '../../machinery/validation.ts';
 import { Kubelet } from '../../kubelet/kubelet.ts';
+import { TlsListeners } from '../../kubelet/server/listeners.ts';
 import { claimDataDir, dataDirLayout } from '../data-dir.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from '../runtimes.ts';
 import { simulatedMachine } from '../simulated-machine.ts';
@@ -142,7 +143,10 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       staticPodPath: config.podManifestPath,
       clusterDNS: config.clusterDns,
       clusterDomain: config.clusterDomain,
-      server: { port: config.port ?? PORT, host: config.address ?? '0.0.0.0', tls },
+      server: {
+        port: config.port ?? PORT,
+        listeners: new TlsListeners({ tls, host: config.address ?? '0.0.0.0', logger }),
+      },
     });
     // It waits for the API server for as long as it takes, but not for longer than somebody wants.
     const giveUp = (): void => void kubelet?.stop();

@@ -9,6 +9,7 @@ import type { Logger } from '../../machinery/log.ts';
 import { portDuplex } from '../../machinery/port-duplex.ts';
 import { workerSource } from '../../machinery/worker-source.ts';
 import type { ControlConfig, RunningComponents, User } from '../components.ts';
+import type { KubeletPorts } from '../kubelet-ports.ts';
 import {
   type FromThread,
   type Logging,
@@ -29,6 +30,7 @@ export interface ComponentsThreadStart {
   readonly nodesInAll: number;
   /** See ToThread. */
   readonly journal?: string;
+  readonly kubeletPorts?: KubeletPorts | undefined;
 }
 
 /** The components of another thread. */
@@ -78,12 +80,13 @@ export class ComponentsThread implements ComponentsRunner {
   }
 
   /** Once. Resolves when the kubelets have begun. Rejects with what Components.start() does. */
-  async start({ handlerOf, logger, control, nodes, nodesInAll, journal }: ComponentsThreadStart): Promise<void> {
+  async start(options: ComponentsThreadStart): Promise<void> {
+    const { handlerOf, logger, control, nodes, nodesInAll, journal, kubeletPorts } = options;
     if (control.schedulerPlugins !== undefined) throw new TypeError('plugins of the scheduler cannot go to another thread');
     this.#nodes = new Set(nodes.map(({ name }) => name));
     new ThreadServer({ port: this.#port, handlerOf, logger }).start();
     const started = new Promise<Error | undefined>((resolve) => (this.#started = resolve));
-    this.#tell({ kind: 'start', control, nodes, nodesInAll, ...(journal !== undefined && { journal }) });
+    this.#tell({ kind: 'start', control, nodes, nodesInAll, kubeletPorts, ...(journal !== undefined && { journal }) });
     const error = await Promise.race([started, this.failed]);
     if (error !== undefined) throw error;
   }

@@ -3,6 +3,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { LoggerConfig } from '../../machinery/log.ts';
 import type { ControlConfig } from '../components.ts';
+import type { KubeletPorts } from '../kubelet-ports.ts';
 
 /** A node whose pods only pretend to run. */
 export interface SimulatedNode {
@@ -32,6 +33,7 @@ export type ToThread =
       readonly nodesInAll: number;
       /** The file in which the containers of the nodes are recorded. Absent: they end with the process. */
       readonly journal?: string;
+      readonly kubeletPorts: KubeletPorts | undefined;
     }
   /** The other end of the port wants to talk to the node's kubelet. */
   | { readonly kind: 'connect'; readonly node: string; readonly port: MessagePort }

@@ -56,6 +56,7 @@ export function runComponents(
       nodes,
       nodesInAll: message.nodesInAll,
       faults,
+      kubeletPorts: message.kubeletPorts,
     });
     void components.failed.then((err) => tell({ kind: 'failed', error: sentError(err) }));
     await components.start();

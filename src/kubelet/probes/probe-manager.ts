@@ -11,6 +11,7 @@ import { isSidecar } from '../runtime/restart-policy.ts';
 import { parseContainerId } from '../status/container-statuses.ts';
 import type { ProbeStatusSource } from '../status/generate.ts';
 import { describePod, podUid, type Container, type ContainerStatus, type Pod, type PodStatus, type Probe } from '../types.ts';
+import { ProbeMetrics } from './probe-metrics.ts';
 import type { ProbeOutcome, ProbeRunner } from './probe-runner.ts';
 import { ProbeWorker, type ProbeType, type Verdict } from './probe-worker.ts';
 
@@ -38,6 +39,7 @@ interface Instance {
 const PERIOD_MS = 10_000;
 
 export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
+  readonly metrics: ProbeMetrics;
   readonly #config: ProbeManagerConfig;
   /** By container ID. */
   readonly #instances = new Map<string, Instance>();
@@ -46,6 +48,7 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
 
   constructor(config: ProbeManagerConfig) {
     this.#config = config;
+    this.metrics = new ProbeMetrics(config.clock);
     this.#startedAt = config.clock.now();
   }
 
@@ -77,6 +80,7 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
   }
 
   remove(uid: string): void {
+    this.metrics.forget(uid);
     for (const id of this.#byPod.get(uid) ?? []) this.#remove(id);
   }
 
@@ -149,7 +153,10 @@ export class ProbeManager implements ProbeVerdicts, ProbeStatusSource {
       startedAt: record.startedAt,
       clock,
       jitterMs: old ? random.float() * (probe.periodSeconds ?? 10) * 1000 : 0,
-      run: (what, signal) => runner.run(what, { ...target, podIP: instance.podIP }, signal),
+      run: (what, signal) =>
+        this.metrics.timed(instance.pod, container.name, type, signal, () =>
+          runner.run(what, { ...target, podIP: instance.podIP }, signal),
+        ),
       onOutcome: (outcome) => this.#report(instance, container, type, outcome),
       onVerdict: (verdict) => {
         instance.verdicts.set(type, verdict);

@@ -22,6 +22,7 @@ import type { StartFailure } from '../status/container-statuses.ts';
 import { sortPodIPs } from '../status/generate.ts';
 import { describePod, podUid, type Container, type Pod, type Secret } from '../types.ts';
 import type { Mounter } from '../volumes/mounter.ts';
+import type { ContainerType, KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import { makeMounts, type ImageVolumes } from '../volumes/mounts.ts';
 import type { VolumePaths } from '../volumes/volume-manager.ts';
 import { Backoff } from './backoff.ts';
@@ -65,6 +66,7 @@ export interface RuntimeManagerConfig {
   readonly rootDir: string;
   readonly podLogsDir: string;
   readonly hostFiles: boolean;
+  readonly metrics?: Pick<KubeletMetrics, 'sandboxStarted' | 'containerStarted' | 'imageVolumes'>;
   /** Bytes. */
   readonly memoryCapacity: number;
   /** The handler of a runtime class; rejects if there is no such class. */
@@ -95,6 +97,13 @@ class StartError extends Error {
     this.reason = reason;
     this.retryAt = retryAt;
   }
+}
+
+function containerType({ spec }: Pod, { name }: Container): ContainerType {
+  const isIn = (list: readonly { readonly name: string }[] | undefined): boolean =>
+    list?.some((container) => container.name === name) === true;
+  if (isIn(spec.initContainers)) return 'init_container';
+  return isIn(spec.ephemeralContainers) ? 'ephemeral_container' : 'container';
 }
 
 interface SyncContext {
@@ -221,7 +230,13 @@ export class RuntimeManager {
       const className = pod.spec.runtimeClassName;
       const handler = className === undefined ? '' : await this.#config.runtimeHandler(className);
       if (this.#config.hostFiles) await mkdir(config.logDirectory ?? '', { recursive: true, mode: 0o755 });
-      const id = await runtime.runPodSandbox(config, handler, { signal: context.signal, timeoutMs: 240_000 });
+      const id = await runtime
+        .runPodSandbox(config, handler, { signal: context.signal, timeoutMs: 240_000 })
+        .catch((err: unknown) => {
+          this.#config.metrics?.sandboxStarted(true);
+          throw err;
+        });
+      this.#config.metrics?.sandboxStarted(false);
       context.acted = true;
       const made = await readSandbox(runtime, {
         id,
@@ -319,7 +334,20 @@ export class RuntimeManager {
   }
 
   async #start(context: SyncContext, sandbox: Sandbox, container: Container): Promise<void> {
-    const { runtime, events, imageManager } = this.#config;
+    const { metrics } = this.#config;
+    const type = containerType(context.pod, container);
+    try {
+      await this.#startUncounted(context, sandbox, container);
+      metrics?.containerStarted(type);
+    } catch (err) {
+      // A start that is given up because the pod changed is no failure.
+      if (!context.signal.aborted) metrics?.containerStarted(type, err instanceof StartError ? err.reason : 'Error');
+      throw err;
+    }
+  }
+
+  async #startUncounted(context: SyncContext, sandbox: Sandbox, container: Container): Promise<void> {
+    const { runtime, events, imageManager, metrics } = this.#config;
     const { pod, signal } = context;
     const report = (message: string): void => events.container(pod, container, 'Warning', 'Failed', `Error: ${message}`);
 
@@ -339,7 +367,9 @@ export class RuntimeManager {
       const config = await this.#containerConfig(context, sandbox, container, imageRef, imageVolumes);
       try {
         containerId = await runtime.createContainer(sandbox.id, config, sandbox.config, { signal });
+        metrics?.imageVolumes('mounted', imageVolumes.size);
       } catch (err) {
+        metrics?.imageVolumes('failed', imageVolumes.size);
         throw signal.aborted ? err : new StartError('CreateContainerError', messageOf(err), undefined, err);
       }
     } catch (err) {
@@ -368,6 +398,7 @@ export class RuntimeManager {
     const volumes = new Map<string, ImageSpec>();
     for (const { name, image } of pod.spec.volumes ?? []) {
       if (image === undefined || !(container.volumeMounts ?? []).some((mount) => mount.name === name)) continue;
+      this.#config.metrics?.imageVolumes('requested', 1);
       const wanted = { name: image.reference ?? '', policy: image.pullPolicy };
       const reference = await this.#config.imageManager.ensureImage(pod, wanted, pullSecrets, sandbox.config, signal);
       volumes.set(name, { image: reference, userSpecifiedImage: wanted.name, annotations: pod.metadata.annotations ?? {} });

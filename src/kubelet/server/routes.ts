@@ -1,4 +1,4 @@
-// What the kubelet's server answers.
+// The routes of the kubelet's API.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -8,11 +8,15 @@ import { readLogs, type LogOptions } from '../logs/read-logs.ts';
 import { findContainer, type ContainerRecord } from '../runtime/pod-status.ts';
 import { podUid, type Pod } from '../types.ts';
 import { LocalVolumeError } from '../volumes/local-volumes.ts';
+import { HealthMetrics } from '../metrics/health-metrics.ts';
 import { findLogContainer, LogTargetError, parseLogOptions } from './container-logs.ts';
 import type { KubeletServerConfig } from './server.ts';
+import { resourceMetrics } from '../metrics/resource-metrics.ts';
+import { cadvisorMetrics } from '../metrics/cadvisor-metrics.ts';
 import { statsSummary } from './stats.ts';
+import type { Usage } from './usage.ts';
 
-/** A request that cannot be answered as asked. */
+/** A request that fails with a code and a message. */
 class HttpError extends Error {
   readonly code: number;
 
@@ -24,15 +28,34 @@ class HttpError extends Error {
 
 const MAX_RUN_OUTPUT_BYTES = 16 * 1024 * 1024;
 
+/** Upstream's checks. They hold as long as the kubelet answers at all. */
+const HEALTH_CHECKS: readonly string[] = ['ping', 'log', 'syncloop'];
+const READ_ONLY: ReadonlySet<string> = new Set([
+  'healthz',
+  'pods',
+  'runningpods',
+  'stats',
+  'metrics',
+  'configz',
+  'containerLogs',
+]);
+const BUCKETS: ReadonlySet<string> = new Set([...READ_ONLY, 'run', 'exec', 'attach', 'portForward', 'logs', 'debug']);
+const METRICS: ReadonlySet<string> = new Set(['resource', 'cadvisor', 'probes', 'slis']);
+const LONG_RUNNING: ReadonlySet<string> = new Set(['exec', 'attach', 'portForward', 'containerLogs']);
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
 export class Routes {
+  readonly #health = new HealthMetrics();
   readonly #config: KubeletServerConfig;
 
   constructor(config: KubeletServerConfig) {
     this.#config = config;
   }
 
-  /** Never rejects: what goes wrong is the answer. */
+  /** Serves a request. Never rejects: an error becomes the response. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const seconds = this.#config.metrics.timer();
+    response.once('close', () => this.#count(request, seconds()));
     try {
       await this.#route(request, response);
     } catch (err) {
@@ -49,6 +72,8 @@ export class Routes {
   }
 
   async handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const seconds = this.#config.metrics.timer();
+    socket.once('close', () => this.#count(request, seconds()));
     try {
       await this.#routeUpgrade(request, socket, head);
     } catch (err) {
@@ -64,17 +89,39 @@ export class Routes {
     const { path, query } = parseUrl(request);
     const method = request.method ?? 'GET';
     const [, first, ...rest] = path;
+    if (first !== undefined && READ_ONLY.has(first) && method !== 'GET' && method !== 'HEAD') {
+      throw new HttpError(405, '405: Method Not Allowed');
+    }
     switch (first) {
       case 'healthz':
-        text(response, 'ok');
+        this.#healthz(response, rest, query);
         return;
       case 'pods':
         json(response, { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: this.#config.pods() });
         return;
-      case 'stats':
-        if (rest[0] !== 'summary') break;
-        json(response, await statsSummary(this.#config));
+      case 'runningpods':
+        json(response, { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: this.#config.runningPods() });
         return;
+      case 'stats': {
+        if (rest.join('/') !== 'summary') break;
+        const onlyCpuAndMemory = query.get('only_cpu_and_memory') === 'true';
+        const usage = await this.#config.usage();
+        json(response, statsSummary(usage, this.#config.nodeName, this.#config.startedAt, onlyCpuAndMemory));
+        return;
+      }
+      case 'metrics':
+        prometheus(response, await this.#metrics(rest.join('/')));
+        return;
+      case 'configz':
+        json(response, { kubeletconfig: this.#config.configuration() });
+        return;
+      case 'logs':
+        // Upstream serves files of /var/log here. It is off: the node's own logs are not the cluster's.
+        throw new HttpError(405, 'logs endpoint is disabled.');
+      case 'debug':
+        if (rest[0] === 'pprof') throw new HttpError(405, 'profiling endpoint is disabled.');
+        if (rest[0] === 'flags') throw new HttpError(405, 'flags endpoint is disabled.');
+        break;
       case 'containerLogs': {
         const [namespace = '', name = '', container = ''] = rest;
         await this.#logs(request, response, namespace, name, container, parseLogOptions(query, this.#config.clock.now()));
@@ -194,6 +241,51 @@ export class Routes {
     void request;
   }
 
+  async #metrics(name: string): Promise<string> {
+    const { logger } = this.#config;
+    switch (name) {
+      case '':
+        return this.#config.metrics.text(this.#config.gauges);
+      case 'resource': {
+        let usage: Usage | undefined;
+        try {
+          usage = await this.#config.usage();
+        } catch (err) {
+          logger.warn('kubelet: usage of pods not read', { err });
+        }
+        return resourceMetrics(usage);
+      }
+      case 'cadvisor':
+        return cadvisorMetrics({
+          usage: await this.#config.usage(),
+          pods: this.#config.pods(),
+          podUid,
+          machine: this.#config.machine(),
+          now: this.#config.clock.now(),
+        });
+      case 'probes':
+        return this.#config.probeMetrics();
+      case 'slis':
+        return this.#health.text();
+      default:
+        throw new HttpError(404, '404 page not found');
+    }
+  }
+
+  #healthz(response: ServerResponse, rest: readonly string[], query: URLSearchParams): void {
+    const [name, ...more] = rest.filter((part) => part !== '');
+    if (more.length > 0 || (name !== undefined && !HEALTH_CHECKS.includes(name))) throw new HttpError(404, '404 page not found');
+    for (const check of name === undefined ? HEALTH_CHECKS : [name]) this.#health.succeeded(check);
+    const verbose = query.has('verbose');
+    text(response, verbose ? `${HEALTH_CHECKS.map((check) => `[+]${check} ok\n`).join('')}healthz check passed\n` : 'ok');
+  }
+
+  #count(request: IncomingMessage, seconds: number): void {
+    const method = METHODS.has(request.method ?? '') ? (request.method as string) : 'other';
+    const path = bucketOf(request);
+    this.#config.metrics.requestServed(method, path, LONG_RUNNING.has(path), seconds);
+  }
+
   #isRunning(uid: string, containerId: string): boolean {
     const status = this.#config.runtimeStatus(uid);
     return status?.containers.some((container) => container.id === containerId && container.state === 'running') === true;
@@ -243,8 +335,28 @@ export class Routes {
 }
 
 function parseUrl(request: IncomingMessage): { readonly path: readonly string[]; readonly query: URLSearchParams } {
-  const url = new URL(request.url ?? '/', 'http://kubelet');
-  return { path: url.pathname.split('/').map(decodeURIComponent), query: url.searchParams };
+  try {
+    const url = new URL(request.url ?? '/', 'http://kubelet');
+    return { path: url.pathname.split('/').map(decodeURIComponent), query: url.searchParams };
+  } catch (err) {
+    throw new HttpError(400, `Bad Request: ${err instanceof Error ? err.message : String(err)}`);
+  }
+}
+
+/** Returns the path as the routes see it, for authorization. Throws if it cannot be decoded. */
+export function pathOf(request: IncomingMessage): string {
+  return parseUrl(request).path.join('/');
+}
+
+/** Returns the label `path` of the metrics of requests: the route, so that there are few values. */
+function bucketOf(request: IncomingMessage): string {
+  try {
+    const [, first = '', second = ''] = parseUrl(request).path;
+    if (first === 'metrics' && METRICS.has(second)) return `metrics/${second}`;
+    return BUCKETS.has(first) ? first : 'other';
+  } catch {
+    return 'other';
+  }
 }
 
 function streamOptions(query: URLSearchParams): StreamOptions {
@@ -255,6 +367,10 @@ function streamOptions(query: URLSearchParams): StreamOptions {
 
 function text(response: ServerResponse, body: string): void {
   response.writeHead(200, { 'Content-Type': 'text/plain; charset=utf-8' }).end(body);
+}
+
+function prometheus(response: ServerResponse, body: string): void {
+  response.writeHead(200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' }).end(body);
 }
 
 function json(response: ServerResponse, body: unknown): void {

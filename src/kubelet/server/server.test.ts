@@ -10,6 +10,8 @@ import { systemClock } from '../../machinery/clock.ts';
 import { duplexPair } from '../../machinery/duplex-pair.ts';
 import { SeededRandom, systemRandom } from '../../machinery/random.ts';
 import { execOverSpdy, execOverWebSocket } from '../../machinery/remotecommand/index.ts';
+import { silentLogger } from '../../machinery/log.ts';
+import { TlsListeners } from './listeners.ts';
 import { startHarness, type Harness } from '../testing/harness.ts';
 import type { ServerUser } from './server.ts';
 
@@ -30,7 +32,14 @@ beforeAll(async () => {
   harness = await startHarness({
     podLogsDir: logs,
     random: new SeededRandom('server'),
-    server: { port: 0, host: '127.0.0.1', tls: { ...serving, clientCA: pki.caCertificate } },
+    server: {
+      port: 0,
+      listeners: new TlsListeners({
+        host: '127.0.0.1',
+        tls: { ...serving, clientCA: pki.caCertificate },
+        logger: silentLogger,
+      }),
+    },
   });
   await harness.createPod('talker', {
     containers: [
@@ -89,7 +98,7 @@ describe('in-process', () => {
     const stranger = await get('/pods?x=1', { name: 'eve', groups: ['system:authenticated'] });
     expect(stranger).toEqual({
       code: 403,
-      body: 'Forbidden (user=eve, verb=proxy, resource=nodes, subresource=proxy, path=/pods)',
+      body: 'Forbidden (user=eve, verb=get, resource=nodes, subresource(s)=[pods proxy])\n',
     });
     expect((await get('/nothing')).code).toBe(404);
   });

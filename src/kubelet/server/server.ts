@@ -1,41 +1,38 @@
-// The kubelet's own API: pods, logs, exec, attach, port-forward. Asked by the API server on behalf of its users, over TLS with
-// a client certificate, or in-process over any stream.
+// The kubelet's own API: pods, logs, exec, attach, port-forward, stats and metrics. Clients connect over TLS, with a client
+// certificate or a bearer token, or in the same process over any stream.
 
-import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import {
+  createServer as createHttpServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createServer as createTlsServer, type Server as TlsServer, type TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import type { Runtime } from '../../cri/index.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
+import type { CadvisorInput } from '../metrics/cadvisor-metrics.ts';
+import type { KubeletGauges, KubeletMetrics } from '../metrics/kubelet-metrics.ts';
 import {
   closeConnection,
   type ConnectionLimits,
   ConnectionTable,
   peerNotAfter,
   reportRequests,
-  TLS_SERVER_OPTIONS,
   track,
 } from '../../machinery/serving/index.ts';
 import type { RuntimePodStatus } from '../runtime/pod-status.ts';
 import type { Pod } from '../types.ts';
-import { Routes } from './routes.ts';
+import type { ServerAccess, ServerUser } from './access.ts';
+import type { OpenPort, TlsListeners } from './listeners.ts';
+import { requestAttributes, type RequestAttributes } from './request-attributes.ts';
+import { pathOf, Routes } from './routes.ts';
+import type { Usage } from './usage.ts';
 
-/** Who makes a request. */
-export interface ServerUser {
-  readonly name: string;
-  readonly groups: readonly string[];
-}
-
-export interface ServerTlsConfig {
-  /** PEM. */
-  readonly key: string | Buffer;
-  readonly cert: string | Buffer;
-  /** Signs the certificates of those who may ask. */
-  readonly clientCA: string | Buffer;
-  /** Users who may, beside the group system:masters. Default: the API server's own. */
-  readonly allowedUsers?: readonly string[];
-}
+export type { ServerUser } from './access.ts';
 
 export interface KubeletServerConfig {
   readonly clock: Clock;
@@ -47,24 +44,53 @@ export interface KubeletServerConfig {
   readonly startedAt: number;
   /** The pods of this node with their latest status. */
   readonly pods: () => readonly Pod[];
+  /** The pods that the runtime runs, whether they are wanted or not. */
+  readonly runningPods: () => readonly Pod[];
+  /** Reads what the node and its pods use. Rejects with CriError. */
+  readonly usage: () => Promise<Usage>;
+  readonly machine: () => CadvisorInput['machine'];
+  readonly metrics: KubeletMetrics;
+  readonly gauges: KubeletGauges;
+  readonly probeMetrics: () => string;
+  /** The KubeletConfiguration in effect. */
+  readonly configuration: () => unknown;
   readonly runtimeStatus: (uid: string) => RuntimePodStatus | undefined;
   /** Removes the directory of a volume of the built-in provisioner, if it is there. Rejects with LocalVolumeError: not now. */
   readonly removeLocalVolume: (name: string) => Promise<void>;
   /** Of connections to the port. Default: see ConnectionTable. */
   readonly connectionLimits?: Partial<ConnectionLimits>;
+  /** Asked about every request but those of the API server itself and of system:masters, who may do everything. */
+  readonly access: ServerAccess;
   /** Absent: no port is opened. */
-  readonly listen?: { readonly port: number; readonly host?: string; readonly tls: ServerTlsConfig };
+  readonly listen?: ServerListenConfig;
+}
+
+export interface ServerListenConfig {
+  readonly listeners: TlsListeners;
+  /** 0: any that is free. */
+  readonly port: number;
+  /** Opens any free port if this one is taken. Default: false. */
+  readonly orFreePort?: boolean;
+  /** A port that cannot be opened is logged, and the kubelet starts without one. Default: false, it does not start. */
+  readonly optional?: boolean;
 }
 
 const API_SERVER_USERS: readonly string[] = ['kube-apiserver-kubelet-client', 'system:apiserver', 'system:kube-apiserver'];
 const MASTERS = 'system:masters';
+const AUTHENTICATED = 'system:authenticated';
+
+/** A request that is not served, and the response in its place. */
+interface Refusal {
+  readonly code: 401 | 403 | 500;
+  readonly message: string;
+}
 
 export class KubeletServer {
   readonly #config: KubeletServerConfig;
   readonly #routes: Routes;
   /** Parses what comes over connections; it never listens itself. */
   readonly #http: Server;
-  #tls: TlsServer | undefined;
+  #open: OpenPort | undefined;
   readonly #users = new WeakMap<object, ServerUser>();
   /** When the certificates of TLS connections expire, in wall-clock milliseconds. */
   readonly #notAfter = new WeakMap<object, number>();
@@ -88,40 +114,29 @@ export class KubeletServer {
 
   /** 0 while none is open. */
   get port(): number {
-    return (this.#tls?.address() as AddressInfo | null | undefined)?.port ?? 0;
+    return this.#open?.port ?? 0;
   }
 
   /** Opens the port, if one is configured. Rejects if that is not possible. */
   async listen(): Promise<void> {
     const { listen } = this.#config;
     if (listen === undefined) return;
-    const { key, cert, clientCA } = listen.tls;
-    // Who has no valid certificate is told so in HTTP, not by a broken handshake.
-    const server = createTlsServer(
-      { key, cert, ca: clientCA, requestCert: true, rejectUnauthorized: false, ...TLS_SERVER_OPTIONS },
-      (socket) => {
-        track(socket, this.#table.secured(socket));
-        const user = userOf(socket);
-        if (user !== undefined) {
-          this.#users.set(socket, user);
-          this.#notAfter.set(socket, peerNotAfter(socket));
-        }
-        this.#serve(socket);
-      },
-    );
-    server.on('connection', (socket) => this.#table.accepted(socket));
-    server.on('tlsClientError', (err, socket) => {
-      this.#config.logger.debug('kubelet: TLS handshake failed', { err });
-      socket.destroy();
-    });
-    this.#tls = server;
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(listen.port, listen.host, () => {
-        server.removeListener('error', reject);
-        resolve();
-      });
-    });
+    const secured = (socket: TLSSocket): void => {
+      track(socket, this.#table.secured(socket));
+      const user = userOf(socket);
+      if (user !== undefined) {
+        this.#users.set(socket, user);
+        this.#notAfter.set(socket, peerNotAfter(socket));
+      }
+      this.#serve(socket);
+    };
+    const handlers = { accepted: (socket: Socket) => this.#table.accepted(socket), secured };
+    try {
+      this.#open = await listen.listeners.open(listen.port, handlers, listen.orFreePort);
+    } catch (err) {
+      if (listen.optional !== true) throw err;
+      this.#config.logger.warn('kubelet: listening failed', { node: this.#config.nodeName, port: listen.port, err });
+    }
   }
 
   /** Serves a connection whose other end is `user`. */
@@ -134,8 +149,8 @@ export class KubeletServer {
   async close(): Promise<void> {
     for (const connection of this.#connections) connection.destroy();
     this.#table.destroyAll();
-    const tls = this.#tls;
-    if (tls?.listening === true) await new Promise<void>((resolve) => tls.close(() => resolve()));
+    await this.#open?.close();
+    this.#open = undefined;
   }
 
   #serve(connection: Duplex): void {
@@ -146,36 +161,68 @@ export class KubeletServer {
   }
 
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
-    const refusal = this.#refusal(request.socket, request.url ?? '/');
-    if (refusal !== undefined) {
-      response.writeHead(refusal.code, { 'Content-Type': 'text/plain' }).end(refusal.message);
-      return;
-    }
-    void this.#routes.handle(request, response);
+    void this.#refusal(request).then((refusal) => {
+      if (refusal === undefined) return this.#routes.handle(request, response);
+      response.writeHead(refusal.code, { 'Content-Type': 'text/plain; charset=utf-8' }).end(refusal.message);
+      return undefined;
+    });
   }
 
   #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const refusal = this.#refusal(socket, request.url ?? '/');
-    if (refusal !== undefined) {
-      const reason = refusal.code === 401 ? 'Unauthorized' : 'Forbidden';
+    void this.#refusal(request).then((refusal) => {
+      if (refusal === undefined) return this.#routes.handleUpgrade(request, socket, head);
+      const { code, message } = refusal;
       socket.write(
-        `HTTP/1.1 ${refusal.code} ${reason}\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(refusal.message)}\r\n\r\n${refusal.message}`,
+        `HTTP/1.1 ${code} ${STATUS_CODES[code]}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: ${Buffer.byteLength(message)}\r\n\r\n${message}`,
       );
       closeConnection(socket);
-      return;
-    }
-    void this.#routes.handleUpgrade(request, socket, head);
+      return undefined;
+    });
   }
 
-  /** Only the API server and the cluster's masters have any business here. */
-  #refusal(connection: Duplex, url: string): { readonly code: 401 | 403; readonly message: string } | undefined {
-    const user = this.#users.get(connection);
-    const expired = this.#config.clock.now() > (this.#notAfter.get(connection) ?? Infinity);
-    if (user === undefined || expired) return { code: 401, message: 'Unauthorized' };
-    const allowed = this.#config.listen?.tls.allowedUsers ?? API_SERVER_USERS;
-    if (user.groups.includes(MASTERS) || allowed.includes(user.name)) return undefined;
-    const path = url.split('?')[0] ?? url;
-    return { code: 403, message: `Forbidden (user=${user.name}, verb=proxy, resource=nodes, subresource=proxy, path=${path})` };
+  /** Returns the response for a request that is not allowed; undefined for one that is. Never rejects. */
+  async #refusal(request: IncomingMessage): Promise<Refusal | undefined> {
+    const { access, logger, nodeName } = this.#config;
+    const user = await this.#user(request);
+    if (user === undefined) return { code: 401, message: 'Unauthorized' };
+    if (user.groups.includes(MASTERS) || API_SERVER_USERS.includes(user.name)) return undefined;
+    let attributes: RequestAttributes;
+    try {
+      attributes = requestAttributes(request.method ?? 'GET', pathOf(request));
+    } catch {
+      // A path that cannot be decoded is no path of this server.
+      attributes = { verb: '', subresources: ['proxy'] };
+    }
+    const { verb, subresources } = attributes;
+    try {
+      if (await access.authorize(user, attributes)) return undefined;
+    } catch (err) {
+      logger.warn('kubelet: authorization failed', { node: nodeName, user: user.name, err });
+      return {
+        code: 500,
+        message: `Authorization error (user=${user.name}, verb=${verb}, resource=nodes, subresource=${subresources[0]})`,
+      };
+    }
+    return {
+      code: 403,
+      message: `Forbidden (user=${user.name}, verb=${verb}, resource=nodes, subresource(s)=[${subresources.join(' ')}])\n`,
+    };
+  }
+
+  /** The user of the connection, or of the request's bearer token. Undefined for anonymous requests: they are not served. */
+  async #user(request: IncomingMessage): Promise<ServerUser | undefined> {
+    const user = this.#users.get(request.socket);
+    // A certificate that has expired since the handshake is none.
+    const expired = this.#config.clock.now() > (this.#notAfter.get(request.socket) ?? Number.POSITIVE_INFINITY);
+    if (user !== undefined && !expired) return user;
+    const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+    if (token === undefined) return undefined;
+    try {
+      return await this.#config.access.authenticate(token);
+    } catch (err) {
+      this.#config.logger.warn('kubelet: authentication failed', { node: this.#config.nodeName, err });
+      return undefined;
+    }
   }
 }
 
@@ -184,5 +231,5 @@ function userOf(socket: TLSSocket): ServerUser | undefined {
   // Node's types promise a subject that an absent certificate does not have.
   const subject = (socket.getPeerCertificate() as { readonly subject?: Readonly<Record<string, string | string[]>> }).subject;
   const name = [subject?.['CN'] ?? []].flat().at(-1);
-  return name === undefined ? undefined : { name, groups: [subject?.['O'] ?? []].flat() };
+  return name === undefined ? undefined : { name, groups: [...[subject?.['O'] ?? []].flat(), AUTHENTICATED] };
 }

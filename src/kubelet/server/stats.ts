@@ -1,63 +1,92 @@
-// /stats/summary: what the node's pods use, as far as the runtime tells.
+// /stats/summary: what the node and its pods use, in the shape of upstream's stats/v1alpha1.Summary.
 
-import type { ContainerStats, PodSandboxStats } from '../../cri/index.ts';
-import { POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL, CONTAINER_NAME_LABEL } from '../runtime/labels.ts';
 import { formatTime, timestamp } from '../time.ts';
-import type { KubeletServerConfig } from './server.ts';
+import type { CpuSample, MemorySample, PodUsage, SwapSample, Usage } from './usage.ts';
 
-type Usage = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 
-export async function statsSummary(config: KubeletServerConfig): Promise<unknown> {
-  const { runtime } = config.runtime;
-  const [sandboxes, containers] = await Promise.all([runtime.listPodSandboxStats(), runtime.listContainerStats()]);
+/** `onlyCpuAndMemory`: the query parameter only_cpu_and_memory. `startedAt`: when the kubelet started, wall-clock milliseconds. */
+export function statsSummary({ node, pods }: Usage, nodeName: string, startedAt: number, onlyCpuAndMemory: boolean): Fields {
   return {
-    node: { nodeName: config.nodeName, startTime: timestamp(config.startedAt) },
-    pods: sandboxes.map((sandbox) => podStats(config, sandbox, containers)),
+    node: {
+      nodeName,
+      startTime: timestamp(startedAt),
+      ...(node !== undefined && {
+        cpu: cpuFields({ time: node.time, coreNanoseconds: node.cpuNanoseconds }),
+        memory: memoryFields(node),
+        swap: swapFields({ time: node.time, ...node.swap }),
+      }),
+    },
+    pods: pods.map((pod) => podFields(pod, onlyCpuAndMemory)),
   };
 }
 
-function podStats(config: KubeletServerConfig, sandbox: PodSandboxStats, containers: readonly ContainerStats[]): unknown {
-  const labels = sandbox.attributes?.labels ?? {};
-  const uid = labels[POD_UID_LABEL] ?? '';
-  const status = config.runtimeStatus(uid);
+function podFields(pod: PodUsage, onlyCpuAndMemory: boolean): Fields {
   return {
-    podRef: { name: labels[POD_NAME_LABEL] ?? '', namespace: labels[POD_NAMESPACE_LABEL] ?? '', uid },
-    startTime: formatTime(status?.sandboxes.find(({ id }) => id === sandbox.attributes?.id)?.createdAt ?? 0),
-    containers: containers
-      .filter((stats) => stats.attributes?.labels[POD_UID_LABEL] === uid)
-      .map((stats) => ({
-        name: stats.attributes?.labels[CONTAINER_NAME_LABEL] ?? '',
-        startTime: formatTime(status?.containers.find(({ id }) => id === stats.attributes?.id)?.startedAt ?? 0),
-        ...cpuAndMemory(stats.cpu, stats.memory),
-      })),
-    ...cpuAndMemory(sandbox.linux?.cpu, sandbox.linux?.memory),
-  };
-}
-
-function cpuAndMemory(cpu: ContainerStats['cpu'], memory: ContainerStats['memory']): Readonly<Record<string, Usage>> {
-  return {
-    ...(cpu !== undefined
-      ? {
-          cpu: {
-            ...timeOf(cpu.timestamp),
-            ...(cpu.usageNanoCores !== undefined ? { usageNanoCores: cpu.usageNanoCores.value } : {}),
-            ...(cpu.usageCoreNanoSeconds !== undefined ? { usageCoreNanoSeconds: cpu.usageCoreNanoSeconds.value } : {}),
+    podRef: { name: pod.name, namespace: pod.namespace, uid: pod.uid },
+    startTime: formatTime(pod.startedAt),
+    containers: pod.containers.map((container) => ({
+      name: container.name,
+      startTime: formatTime(container.startedAt),
+      ...(container.cpu !== undefined && { cpu: cpuFields(container.cpu) }),
+      ...(container.memory !== undefined && { memory: memoryFields(container.memory) }),
+      ...(container.swap !== undefined && { swap: swapFields(container.swap) }),
+      ...(!onlyCpuAndMemory &&
+        container.writableLayer !== undefined && {
+          rootfs: {
+            time: timestamp(container.writableLayer.timestamp / 1e6),
+            usedBytes: container.writableLayer.usedBytes?.value ?? 0,
+            inodesUsed: container.writableLayer.inodesUsed?.value ?? 0,
           },
-        }
-      : {}),
-    ...(memory !== undefined
-      ? {
-          memory: {
-            ...timeOf(memory.timestamp),
-            ...(memory.usageBytes !== undefined ? { usageBytes: memory.usageBytes.value } : {}),
-            ...(memory.workingSetBytes !== undefined ? { workingSetBytes: memory.workingSetBytes.value } : {}),
-            ...(memory.rssBytes !== undefined ? { rssBytes: memory.rssBytes.value } : {}),
-          },
-        }
-      : {}),
+        }),
+    })),
+    ...(pod.cpu !== undefined && { cpu: cpuFields(pod.cpu) }),
+    ...(pod.memory !== undefined && { memory: memoryFields(pod.memory) }),
+    ...(!onlyCpuAndMemory && pod.network !== undefined && { network: networkFields(pod.network) }),
+    ...(!onlyCpuAndMemory && pod.processCount !== undefined && { process_stats: { process_count: pod.processCount } }),
   };
 }
 
-function timeOf(nanoseconds: number): { readonly time: string } {
-  return { time: timestamp(nanoseconds / 1e6) };
+function cpuFields({ time, coreNanoseconds, nanoCores }: CpuSample): Fields {
+  return {
+    time: timestamp(time),
+    ...(nanoCores !== undefined && { usageNanoCores: nanoCores }),
+    ...(coreNanoseconds !== undefined && { usageCoreNanoSeconds: coreNanoseconds }),
+  };
+}
+
+function memoryFields(memory: MemorySample): Fields {
+  const { time, availableBytes, usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults } = memory;
+  return {
+    time: timestamp(time),
+    ...(availableBytes !== undefined && { availableBytes }),
+    ...(usageBytes !== undefined && { usageBytes }),
+    ...(workingSetBytes !== undefined && { workingSetBytes }),
+    ...(rssBytes !== undefined && { rssBytes }),
+    ...(pageFaults !== undefined && { pageFaults }),
+    ...(majorPageFaults !== undefined && { majorPageFaults }),
+  };
+}
+
+function swapFields({ time, usageBytes, availableBytes }: SwapSample): Fields {
+  return {
+    time: timestamp(time),
+    ...(availableBytes !== undefined && { swapAvailableBytes: availableBytes }),
+    ...(usageBytes !== undefined && { swapUsageBytes: usageBytes }),
+  };
+}
+
+function networkFields({ timestamp: nanoseconds, defaultInterface, interfaces }: NonNullable<PodUsage['network']>): Fields {
+  const fields = (one: typeof defaultInterface): Fields => ({
+    name: one?.name ?? '',
+    rxBytes: one?.rxBytes?.value ?? 0,
+    rxErrors: one?.rxErrors?.value ?? 0,
+    txBytes: one?.txBytes?.value ?? 0,
+    txErrors: one?.txErrors?.value ?? 0,
+  });
+  return {
+    time: timestamp(nanoseconds / 1e6),
+    ...(defaultInterface !== undefined && fields(defaultInterface)),
+    interfaces: (interfaces.length > 0 ? interfaces : defaultInterface === undefined ? [] : [defaultInterface]).map(fields),
+  };
 }

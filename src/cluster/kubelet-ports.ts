@@ -1,0 +1,57 @@
+// Where the kubelets of `cox up` listen. Each node has a port of its own, announced in its status, since all nodes of the process
+// share the machine's addresses.
+
+import { machineAddresses } from '../kubelet/node/machine.ts';
+import type { ServerTlsConfig } from '../kubelet/server/listeners.ts';
+import type { NodeAddress } from '../kubelet/types.ts';
+import type { Pki } from './pki.ts';
+
+/** Sent to other threads as it is. */
+export interface KubeletPorts {
+  readonly tls: ServerTlsConfig;
+  readonly host: string;
+  /** See TlsListenersConfig. */
+  readonly thisMachineOnly: boolean;
+  /** The InternalIP of the nodes, where it is not the machine's first address. */
+  readonly nodeAddress?: string;
+}
+
+/** The port of upstream's kubelets. The first node gets it, if it is free; the others get any that is. */
+export const KUBELET_PORT = 10_250;
+
+const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+function isLoopback(address: string): boolean {
+  return address.startsWith('127.') || address === '::1' || address === 'localhost';
+}
+
+/**
+ * Chooses the address for kubelets beside an API server that listens on `bindAddress`, and makes their certificate. Clients connect to
+ * a node's InternalIP. An API server on loopback is for this machine only, and so are the kubelets then: they listen on the
+ * InternalIP, but serve only connections that come from this machine. `names`: of nodes, beside addresses in the certificate.
+ */
+export async function makeKubeletPorts(pki: Pki, bindAddress: string, names: readonly string[]): Promise<KubeletPorts> {
+  const addresses = machineAddresses();
+  const thisMachineOnly = isLoopback(bindAddress);
+  const host = thisMachineOnly ? (addresses[0] ?? bindAddress) : bindAddress;
+  const specific = thisMachineOnly || WILDCARDS.has(bindAddress) ? [] : [bindAddress];
+  const { cert, key } = await pki.certificate('kubelet', {
+    commonName: 'kubelet',
+    usage: 'server',
+    hosts: [...new Set(['localhost', '127.0.0.1', ...specific, ...addresses, ...names])],
+  });
+  return {
+    tls: { cert, key, clientCA: pki.caCertificate },
+    host,
+    thisMachineOnly,
+    ...(specific[0] !== undefined && { nodeAddress: specific[0] }),
+  };
+}
+
+/** Returns the addresses of a node that is reached at `nodeAddress`. */
+export function nodeAddressesAt(nodeAddress: string, nodeName: string): readonly NodeAddress[] {
+  return [
+    { type: 'InternalIP', address: nodeAddress },
+    { type: 'Hostname', address: nodeName },
+  ];
+}

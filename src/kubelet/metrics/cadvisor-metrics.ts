@@ -1,0 +1,191 @@
+// /metrics/cadvisor: the families of cAdvisor that dashboards of pods use, with cAdvisor's names and labels. The values are those of
+// the container runtime (CRI), so families that only cAdvisor can read from cgroups are not there.
+
+import { sampleText, type Sample } from '../../machinery/instruments.ts';
+import { amountOf } from '../runtime/resources.ts';
+import type { ContainerUsage, PodUsage, Usage } from '../server/usage.ts';
+import type { Container, Pod } from '../types.ts';
+
+const LABELS = ['container', 'id', 'image', 'name', 'namespace', 'pod'];
+/** The period of CPU quotas, microseconds. */
+const CPU_PERIOD = 100_000;
+/** The CPU shares of one core. */
+const CPU_SHARES = 1024;
+
+export interface CadvisorInput {
+  readonly usage: Usage;
+  readonly pods: readonly Pod[];
+  readonly podUid: (pod: Pod) => string;
+  readonly machine: {
+    readonly cpuCores: number;
+    readonly memoryBytes: number;
+    readonly machineID: string;
+    readonly systemUUID: string;
+    readonly bootID: string;
+    readonly kernelVersion: string;
+    readonly osVersion: string;
+  };
+  /** Wall-clock milliseconds. */
+  readonly now: number;
+}
+
+/** A cgroup with statistics: of a container, or of a whole pod (the label container is empty then). */
+interface Group {
+  readonly labels: readonly string[];
+  readonly usage: Pick<ContainerUsage, 'cpu' | 'memory' | 'writableLayer' | 'startedAt' | 'swap'>;
+  readonly spec: Container | undefined;
+}
+
+export function cadvisorMetrics({ usage, pods, podUid, machine, now }: CadvisorInput): string {
+  const specs = new Map(pods.map((pod) => [podUid(pod), pod]));
+  const groups = usage.pods.flatMap((pod) => groupsOf(pod, specs.get(pod.uid)));
+  const families: string[] = [];
+  const family = (
+    type: 'counter' | 'gauge',
+    name: string,
+    help: string,
+    labels: readonly string[],
+    samples: readonly Sample[],
+  ): void => {
+    if (samples.length > 0) families.push(sampleText({ name, help, labels }, type, samples));
+  };
+  const perGroup = (
+    type: 'counter' | 'gauge',
+    name: string,
+    help: string,
+    value: (group: Group) => number | undefined,
+    time: (group: Group) => number | undefined = () => undefined,
+  ): void => {
+    const samples = groups.flatMap((group): Sample[] => {
+      const found = value(group);
+      return found === undefined ? [] : [[group.labels, found, time(group)]];
+    });
+    family(type, name, help, LABELS, samples);
+  };
+  const memoryTime = ({ usage: { memory } }: Group): number | undefined => memory?.time;
+
+  family(
+    'gauge',
+    'cadvisor_version_info',
+    'A constant 1 with the versions of kernel and operating system as labels.',
+    ['cadvisorRevision', 'cadvisorVersion', 'dockerVersion', 'kernelVersion', 'osVersion'],
+    [[['', '', '', machine.kernelVersion, machine.osVersion], 1]],
+  );
+  family(
+    'counter',
+    'container_cpu_usage_seconds_total',
+    'CPU time that was used, in core-seconds.',
+    [...LABELS, 'cpu'],
+    groups.flatMap(({ labels, usage: { cpu } }): Sample[] =>
+      cpu?.coreNanoseconds === undefined ? [] : [[[...labels, 'total'], cpu.coreNanoseconds / 1e9, cpu.time]],
+    ),
+  );
+  family(
+    'gauge',
+    'container_fs_usage_bytes',
+    'Bytes of the writable layer.',
+    [...LABELS, 'device'],
+    groups.flatMap(({ labels, usage: { writableLayer } }): Sample[] =>
+      writableLayer?.usedBytes === undefined
+        ? []
+        : [[[...labels, writableLayer.fsId?.mountpoint ?? ''], writableLayer.usedBytes.value, writableLayer.timestamp / 1e6]],
+    ),
+  );
+  perGroup(
+    'gauge',
+    'container_last_seen',
+    'When the container was last seen, in seconds since the Unix epoch.',
+    () => now / 1000,
+  );
+  perGroup('gauge', 'container_memory_rss', 'Resident anonymous memory.', (group) => group.usage.memory?.rssBytes, memoryTime);
+  perGroup('gauge', 'container_memory_swap', 'Swap that is used.', (group) => group.usage.swap?.usageBytes);
+  perGroup(
+    'gauge',
+    'container_memory_usage_bytes',
+    'Memory that is used, caches included.',
+    (group) => group.usage.memory?.usageBytes,
+    memoryTime,
+  );
+  perGroup(
+    'gauge',
+    'container_memory_working_set_bytes',
+    'Working set.',
+    (group) => group.usage.memory?.workingSetBytes,
+    memoryTime,
+  );
+  for (const [name, help, value] of NETWORK) {
+    family(
+      'counter',
+      name,
+      help,
+      [...LABELS, 'interface'],
+      usage.pods.flatMap((pod) => networkSamples(pod, value)),
+    );
+  }
+  perGroup('gauge', 'container_spec_cpu_period', 'The period of the CPU quota, in microseconds.', ({ spec }) =>
+    spec === undefined ? undefined : CPU_PERIOD,
+  );
+  perGroup('gauge', 'container_spec_cpu_quota', 'The CPU quota of a period, in microseconds.', ({ spec }) => {
+    const limit = spec?.resources?.limits?.['cpu'];
+    return limit === undefined ? undefined : Math.round((amountOf('cpu', limit) / 1000) * CPU_PERIOD);
+  });
+  perGroup('gauge', 'container_spec_cpu_shares', 'The CPU shares.', ({ spec }) => {
+    if (spec === undefined) return undefined;
+    const request = spec.resources?.requests?.['cpu'];
+    return Math.max(2, Math.floor(((request === undefined ? 0 : amountOf('cpu', request)) / 1000) * CPU_SHARES));
+  });
+  perGroup('gauge', 'container_spec_memory_limit_bytes', 'The memory limit; 0 without one.', ({ spec }) => {
+    if (spec === undefined) return undefined;
+    const limit = spec.resources?.limits?.['memory'];
+    return limit === undefined ? 0 : amountOf('memory', limit);
+  });
+  perGroup(
+    'gauge',
+    'container_start_time_seconds',
+    'When it started, in seconds since the Unix epoch.',
+    ({ usage: { startedAt } }) => (startedAt > 0 ? startedAt / 1000 : undefined),
+  );
+  const machineLabels = ['boot_id', 'machine_id', 'system_uuid'];
+  const machineValues = [machine.bootID, machine.machineID, machine.systemUUID];
+  family('gauge', 'machine_cpu_cores', 'CPUs of the machine.', machineLabels, [[machineValues, machine.cpuCores]]);
+  family('gauge', 'machine_memory_bytes', 'Memory of the machine.', machineLabels, [[machineValues, machine.memoryBytes]]);
+  return families.join('');
+}
+
+function groupsOf(pod: PodUsage, spec: Pod | undefined): readonly Group[] {
+  const path = `/kubepods/pod${pod.uid}`;
+  const specOf = (name: string): Container | undefined =>
+    [...(spec?.spec.containers ?? []), ...(spec?.spec.initContainers ?? [])].find((container) => container.name === name);
+  return [
+    { labels: ['', path, '', '', pod.namespace, pod.name], usage: pod, spec: undefined },
+    ...pod.containers.map((container): Group => ({
+      labels: [container.name, `${path}/${container.id}`, container.image, container.id, pod.namespace, pod.name],
+      usage: container,
+      spec: specOf(container.name),
+    })),
+  ];
+}
+
+type Interface = NonNullable<NonNullable<PodUsage['network']>['defaultInterface']>;
+
+const NETWORK: readonly (readonly [name: string, help: string, value: (one: Interface) => number | undefined])[] = [
+  ['container_network_receive_bytes_total', 'Bytes received.', ({ rxBytes }) => rxBytes?.value],
+  ['container_network_receive_errors_total', 'Errors while receiving.', ({ rxErrors }) => rxErrors?.value],
+  ['container_network_transmit_bytes_total', 'Bytes sent.', ({ txBytes }) => txBytes?.value],
+  ['container_network_transmit_errors_total', 'Errors while sending.', ({ txErrors }) => txErrors?.value],
+];
+
+/** The network belongs to the sandbox: its series carry the sandbox's id. */
+function networkSamples(
+  { network, uid, sandboxId, namespace, name }: PodUsage,
+  value: (one: Interface) => number | undefined,
+): Sample[] {
+  if (network === undefined) return [];
+  const { defaultInterface, interfaces, timestamp } = network;
+  const all = interfaces.length > 0 ? interfaces : defaultInterface === undefined ? [] : [defaultInterface];
+  return all.flatMap((one): Sample[] => {
+    const found = value(one);
+    const labels = ['', `/kubepods/pod${uid}/${sandboxId}`, '', sandboxId, namespace, name, one.name];
+    return found === undefined ? [] : [[labels, found, timestamp / 1e6]];
+  });
+}

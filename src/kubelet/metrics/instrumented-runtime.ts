@@ -1,0 +1,89 @@
+// Counts and times the kubelet's calls to the container runtime.
+
+import type { ImageService, Runtime, RuntimeService } from '../../cri/index.ts';
+import type { KubeletMetrics } from './kubelet-metrics.ts';
+
+/** Upstream's names of the operations (pkg/kubelet/kuberuntime/instrumented_services.go). */
+const RUNTIME_OPERATIONS: Readonly<Partial<Record<keyof RuntimeService, string>>> = {
+  version: 'version',
+  status: 'status',
+  updateRuntimeConfig: 'update_runtime_config',
+  runPodSandbox: 'run_podsandbox',
+  stopPodSandbox: 'stop_podsandbox',
+  removePodSandbox: 'remove_podsandbox',
+  podSandboxStatus: 'podsandbox_status',
+  listPodSandbox: 'list_podsandbox',
+  createContainer: 'create_container',
+  startContainer: 'start_container',
+  stopContainer: 'stop_container',
+  removeContainer: 'remove_container',
+  listContainers: 'list_containers',
+  containerStatus: 'container_status',
+  updateContainerResources: 'update_container',
+  reopenContainerLog: 'reopen_container_log',
+  execSync: 'exec_sync',
+  exec: 'exec',
+  attach: 'attach',
+  portForward: 'port_forward',
+  containerStats: 'container_stats',
+  listContainerStats: 'list_container_stats',
+  podSandboxStats: 'podsandbox_stats',
+  listPodSandboxStats: 'list_podsandbox_stats',
+};
+
+const IMAGE_OPERATIONS: Readonly<Record<keyof ImageService, string>> = {
+  listImages: 'list_images',
+  imageStatus: 'image_status',
+  pullImage: 'pull_image',
+  removeImage: 'remove_image',
+  imageFsInfo: 'image_fs_info',
+};
+
+/** Sessions: they last as long as the user wants, which says nothing about the runtime. They are counted, not timed. */
+const SESSIONS: ReadonlySet<string> = new Set(['exec', 'attach', 'port_forward']);
+
+/** Returns the runtime with every call counted. The runtime itself stays as it is. */
+export function instrumentRuntime(runtime: Runtime, metrics: KubeletMetrics): Runtime {
+  return {
+    name: runtime.name,
+    runtime: instrumented(runtime.runtime, RUNTIME_OPERATIONS, metrics),
+    images: instrumented(runtime.images, IMAGE_OPERATIONS, metrics),
+    close: () => runtime.close(),
+  };
+}
+
+function instrumented<T extends object>(service: T, operations: Readonly<Record<string, string>>, metrics: KubeletMetrics): T {
+  const methods = new Map<string | symbol, unknown>();
+  return new Proxy(service, {
+    get(target, name) {
+      const present = methods.get(name);
+      if (present !== undefined) return present;
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      // Looked up at each call: a test may replace a method.
+      const method = (...args: readonly unknown[]): unknown =>
+        Reflect.apply(Reflect.get(target, name) as () => unknown, target, args);
+      const operation = typeof name === 'string' && Object.hasOwn(operations, name) ? operations[name] : undefined;
+      const wrapped = operation === undefined ? method : counted(method, operation, metrics);
+      methods.set(name, wrapped);
+      return wrapped;
+    },
+  });
+}
+
+function counted(
+  method: (...args: readonly unknown[]) => unknown,
+  operation: string,
+  metrics: KubeletMetrics,
+): (...args: readonly unknown[]) => unknown {
+  return (...args) => {
+    const seconds = SESSIONS.has(operation) ? () => undefined : metrics.timer();
+    const result = method(...args);
+    // Observed from aside: the caller waits no turn longer than without metrics.
+    Promise.resolve(result).then(
+      () => metrics.runtimeOperation(operation, seconds(), false),
+      () => metrics.runtimeOperation(operation, seconds(), true),
+    );
+    return result;
+  };
+}

@@ -1,0 +1,211 @@
+// The kubelet's own metrics, with upstream's names, labels and buckets (pkg/kubelet/metrics and pkg/kubelet/server/metrics).
+
+import type { Clock } from '../../machinery/clock.ts';
+import {
+  type Counter,
+  exponentialBuckets,
+  type Family,
+  type Histogram,
+  Instruments,
+  type Sample,
+} from '../../machinery/instruments.ts';
+
+/** Prometheus' default buckets, in seconds. */
+export const DEFAULT_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const POD_START_BUCKETS: readonly number[] = [0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600];
+const RUNTIME_BUCKETS = exponentialBuckets(0.005, 2.5, 14);
+const NONE: readonly string[] = [];
+
+export type ContainerType = 'container' | 'init_container' | 'ephemeral_container';
+
+/** Values that are read when the metrics are, not counted. */
+export interface KubeletGauges {
+  readonly nodeName: string;
+  readonly version: string;
+  /** Sandboxes that are ready. */
+  runningPods(): number;
+  /** By state. */
+  containers(): Readonly<Record<'created' | 'running' | 'exited' | 'unknown', number>>;
+  /** Pods of the API and of static manifests. */
+  desiredPods(): { readonly api: number; readonly static: number };
+  /** Wall-clock milliseconds of the last relist; 0 before the first. */
+  lastRelist(): number;
+}
+
+export class KubeletMetrics {
+  readonly #clock: Clock;
+  readonly #instruments = new Instruments();
+  readonly #startedAt: number;
+  readonly #runtimeOperations: Family<Counter>;
+  readonly #runtimeErrors: Family<Counter>;
+  readonly #runtimeDuration: Family<Histogram>;
+  readonly #relistDuration: Family<Histogram>;
+  readonly #workerDuration: Family<Histogram>;
+  readonly #podStart: Family<Histogram>;
+  readonly #startedPods: Family<Counter>;
+  readonly #startedPodErrors: Family<Counter>;
+  readonly #startedContainers: Family<Counter>;
+  readonly #startedContainerErrors: Family<Counter>;
+  readonly #rejections: Family<Counter>;
+  readonly #imageVolumesRequested: Family<Counter>;
+  readonly #imageVolumesMounted: Family<Counter>;
+  readonly #imageVolumeErrors: Family<Counter>;
+  readonly #requests: Family<Counter>;
+  readonly #requestDuration: Family<Histogram>;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#startedAt = clock.now();
+    const counter = (name: string, help: string, ...labels: readonly string[]): Family<Counter> =>
+      this.#instruments.counter({ name: `kubelet_${name}`, help, labels });
+    const histogram = (name: string, help: string, bounds: readonly number[], ...labels: readonly string[]): Family<Histogram> =>
+      this.#instruments.histogram({ name: `kubelet_${name}`, help, labels }, bounds);
+    this.#runtimeOperations = counter('runtime_operations_total', 'Calls to the container runtime.', 'operation_type');
+    this.#runtimeErrors = counter(
+      'runtime_operations_errors_total',
+      'Calls to the container runtime that failed.',
+      'operation_type',
+    );
+    this.#runtimeDuration = histogram(
+      'runtime_operations_duration_seconds',
+      'Duration of calls to the container runtime.',
+      RUNTIME_BUCKETS,
+      'operation_type',
+    );
+    this.#relistDuration = histogram(
+      'pleg_relist_duration_seconds',
+      'Duration of listing all pods of the runtime.',
+      DEFAULT_BUCKETS,
+    );
+    this.#workerDuration = histogram(
+      'pod_worker_duration_seconds',
+      'Duration of one sync of a pod, by the kind of sync.',
+      DEFAULT_BUCKETS,
+      'operation_type',
+    );
+    this.#podStart = histogram(
+      'pod_start_duration_seconds',
+      'Time from when the kubelet first sees a pod until its containers run.',
+      POD_START_BUCKETS,
+    );
+    this.#startedPods = counter('started_pods_total', 'Sandboxes that were started.');
+    this.#startedPodErrors = counter('started_pods_errors_total', 'Sandboxes that could not be started.');
+    this.#startedContainers = counter('started_containers_total', 'Containers that were to be started.', 'container_type');
+    this.#startedContainerErrors = counter(
+      'started_containers_errors_total',
+      'Containers that could not be started.',
+      'container_type',
+      'code',
+    );
+    this.#rejections = counter('admission_rejections_total', 'Pods that the kubelet rejected, by reason.', 'reason');
+    this.#imageVolumesRequested = counter('image_volume_requested_total', 'Image volumes that containers asked for.');
+    this.#imageVolumesMounted = counter('image_volume_mounted_succeed_total', 'Image volumes that were mounted.');
+    this.#imageVolumeErrors = counter('image_volume_mounted_errors_total', 'Image volumes that could not be mounted.');
+    const request = ['method', 'path', 'server_type', 'long_running'];
+    this.#requests = counter('http_requests_total', 'Requests to the kubelet API.', ...request);
+    this.#requestDuration = histogram(
+      'http_requests_duration_seconds',
+      'Duration of requests to the kubelet API.',
+      DEFAULT_BUCKETS,
+      ...request,
+    );
+    // Counters without labels exist from the start, as upstream's do.
+    for (const family of [this.#startedPods, this.#imageVolumesRequested, this.#imageVolumesMounted, this.#imageVolumeErrors]) {
+      family.with();
+    }
+  }
+
+  runtimeOperation(operation: string, seconds: number | undefined, failed: boolean): void {
+    this.#runtimeOperations.with(operation).value++;
+    if (seconds !== undefined) this.#runtimeDuration.with(operation).observe(seconds);
+    if (failed) this.#runtimeErrors.with(operation).value++;
+  }
+
+  relisted(seconds: number): void {
+    this.#relistDuration.with().observe(seconds);
+  }
+
+  podSynced(operation: 'create' | 'sync' | 'kill' | 'terminated', seconds: number): void {
+    this.#workerDuration.with(operation).observe(seconds);
+  }
+
+  podStarted(seconds: number): void {
+    this.#podStart.with().observe(seconds);
+  }
+
+  sandboxStarted(failed: boolean): void {
+    if (failed) this.#startedPodErrors.with().value++;
+    else this.#startedPods.with().value++;
+  }
+
+  /** `code`: the reason of the failure, such as RunContainerError; absent if the container runs. */
+  containerStarted(type: ContainerType, code?: string): void {
+    this.#startedContainers.with(type).value++;
+    if (code !== undefined) this.#startedContainerErrors.with(type, code).value++;
+  }
+
+  podRejected(reason: string): void {
+    this.#rejections.with(reason).value++;
+  }
+
+  imageVolumes(event: 'requested' | 'mounted' | 'failed', count: number): void {
+    const families = {
+      requested: this.#imageVolumesRequested,
+      mounted: this.#imageVolumesMounted,
+      failed: this.#imageVolumeErrors,
+    };
+    families[event].with().value += count;
+  }
+
+  /** `path`: the first part of a path that is served, or 'other'. */
+  requestServed(method: string, path: string, longRunning: boolean, seconds: number): void {
+    const labels = [method, path, 'readwrite', String(longRunning)];
+    this.#requests.with(...labels).value++;
+    this.#requestDuration.with(...labels).observe(seconds);
+  }
+
+  /** Returns the text for Prometheus. */
+  text(gauges: KubeletGauges): string {
+    const { major, minor } = /^v(?<major>\d+)\.(?<minor>\d+)/.exec(gauges.version)?.groups ?? {};
+    const gauge = (name: string, help: string, labels: readonly string[], samples: readonly Sample[]): void =>
+      this.#instruments.gauge({ name, help, labels }, () => samples);
+    gauge('kubelet_node_name', 'The name of the node; the value is always 1.', ['node'], [[[gauges.nodeName], 1]]);
+    gauge('kubelet_running_pods', 'Pods with a running sandbox.', NONE, [[NONE, gauges.runningPods()]]);
+    gauge(
+      'kubelet_running_containers',
+      'Containers by state.',
+      ['container_state'],
+      Object.entries(gauges.containers()).map(([state, count]): Sample => [[state], count]),
+    );
+    const desired = gauges.desiredPods();
+    gauge(
+      'kubelet_desired_pods',
+      'Pods that the kubelet is to run.',
+      ['static'],
+      [
+        [['false'], desired.api],
+        [['true'], desired.static],
+      ],
+    );
+    gauge('kubelet_mirror_pods', 'Mirrors of static pods that the API is to have.', NONE, [[NONE, desired.static]]);
+    gauge('kubelet_pleg_last_seen_seconds', 'When all pods were last listed, in seconds since the Unix epoch.', NONE, [
+      [NONE, gauges.lastRelist() / 1000],
+    ]);
+    gauge(
+      'kubernetes_build_info',
+      'The version that the program implements; the value is always 1.',
+      ['build_date', 'compiler', 'git_commit', 'git_tree_state', 'git_version', 'go_version', 'major', 'minor', 'platform'],
+      [[['', '', '', '', gauges.version, '', major ?? '', minor ?? '', ''], 1]],
+    );
+    gauge('process_start_time_seconds', 'When the kubelet started, in seconds since the Unix epoch.', NONE, [
+      [NONE, this.#startedAt / 1000],
+    ]);
+    return this.#instruments.text();
+  }
+
+  /** Returns a function that returns the seconds since this call. */
+  timer(): () => number {
+    const start = this.#clock.monotonic();
+    return () => (this.#clock.monotonic() - start) / 1000;
+  }
+}

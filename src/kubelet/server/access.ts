@@ -1,0 +1,105 @@
+// Authentication and authorization of requests to the kubelet's API by the API server: TokenReview for bearer tokens, and
+// SubjectAccessReview for every user. This is upstream's `--authorization-mode=Webhook` with anonymous access off.
+
+import { createHash } from 'node:crypto';
+import { tokenReviews } from '../../api/authentication/v1/index.ts';
+import { subjectAccessReviews } from '../../api/authorization/v1/index.ts';
+import type { Client } from '../../client/client.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import { LruCache } from '../../machinery/lru.ts';
+import { withTimeout } from '../handlers/timeout.ts';
+import type { RequestAttributes } from './request-attributes.ts';
+
+/** The identity behind a request. */
+export interface ServerUser {
+  readonly name: string;
+  readonly groups: readonly string[];
+  readonly uid?: string | undefined;
+  readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
+}
+
+/** Decides who a caller is and what the caller may do. Both methods reject if no decision can be made. */
+export interface ServerAccess {
+  /** Returns the user of a bearer token; undefined for a token that is not valid. */
+  authenticate(token: string): Promise<ServerUser | undefined>;
+  /** Reports whether the user may make the request. */
+  authorize(user: ServerUser, attributes: RequestAttributes): Promise<boolean>;
+}
+
+export interface ApiAccessConfig {
+  /** Speaks as the node, which may create TokenReviews and SubjectAccessReviews. */
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly nodeName: string;
+}
+
+/** Upstream's defaults: authentication.webhook.cacheTTL, authorization.webhook.cacheAuthorizedTTL and cacheUnauthorizedTTL. */
+export const TOKEN_TTL_MS = 120_000;
+export const AUTHORIZED_TTL_MS = 300_000;
+export const UNAUTHORIZED_TTL_MS = 30_000;
+/** Bounds the memory that a stream of different tokens or users can take. */
+const CACHE_CAPACITY = 1024;
+/** The time that one review may take. */
+const REVIEW_TIMEOUT_MS = 10_000;
+
+interface Cached<T> {
+  readonly value: T;
+  /** Monotonic milliseconds. */
+  readonly until: number;
+}
+
+export class ApiAccess implements ServerAccess {
+  readonly #config: ApiAccessConfig;
+  /** Keyed by the token's hash, so that no token stays in memory. Only valid tokens are kept. */
+  readonly #tokens = new LruCache<string, Cached<ServerUser>>({ capacity: CACHE_CAPACITY });
+  readonly #decisions = new LruCache<string, Cached<boolean>>({ capacity: CACHE_CAPACITY });
+
+  constructor(config: ApiAccessConfig) {
+    this.#config = config;
+  }
+
+  async authenticate(token: string): Promise<ServerUser | undefined> {
+    const key = createHash('sha256').update(token).digest('base64');
+    const cached = this.#fresh(this.#tokens.get(key));
+    if (cached !== undefined) return cached;
+    const { client, clock } = this.#config;
+    const { status } = await withTimeout(clock, REVIEW_TIMEOUT_MS, undefined, (signal) =>
+      client.resource(tokenReviews).create({ metadata: {}, spec: { token } }, { signal }),
+    );
+    if (status.authenticated !== true || status.user === undefined) return undefined;
+    const { username = '', groups = [], uid, extra } = status.user;
+    const user: ServerUser = { name: username, groups, uid, extra };
+    this.#tokens.set(key, { value: user, until: clock.monotonic() + TOKEN_TTL_MS });
+    return user;
+  }
+
+  async authorize(user: ServerUser, { verb, subresources }: RequestAttributes): Promise<boolean> {
+    for (const subresource of subresources) if (await this.#isAllowed(user, verb, subresource)) return true;
+    return false;
+  }
+
+  async #isAllowed(user: ServerUser, verb: string, subresource: string): Promise<boolean> {
+    const key = JSON.stringify([user.name, user.groups, user.uid, user.extra, verb, subresource]);
+    const cached = this.#fresh(this.#decisions.get(key));
+    if (cached !== undefined) return cached;
+    const { client, clock, nodeName } = this.#config;
+    const spec = {
+      user: user.name,
+      groups: [...user.groups],
+      uid: user.uid,
+      extra: user.extra,
+      resourceAttributes: { verb, version: 'v1', resource: 'nodes', subresource, name: nodeName },
+    };
+    const review = await withTimeout(clock, REVIEW_TIMEOUT_MS, undefined, (signal) =>
+      client.resource(subjectAccessReviews).create({ metadata: {}, spec }, { signal }),
+    );
+    const value = review.status.allowed;
+    const ttl = value ? AUTHORIZED_TTL_MS : UNAUTHORIZED_TTL_MS;
+    this.#decisions.set(key, { value, until: clock.monotonic() + ttl });
+    return value;
+  }
+
+  #fresh<T>(cached: Cached<T> | undefined): T | undefined {
+    return cached === undefined || cached.until <= this.#config.clock.monotonic() ? undefined : cached.value;
+  }
+}

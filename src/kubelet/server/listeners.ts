@@ -1,0 +1,127 @@
+// The TLS ports of kubelets. All kubelets of a process share one TLS context; each has a port of its own, because a client that
+// connects to a node's address says nothing else about which node it means.
+
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { createServer as createTlsServer, type Server as TlsServer, type TLSSocket } from 'node:tls';
+import type { Logger } from '../../machinery/log.ts';
+import { TLS_SERVER_OPTIONS } from '../../machinery/serving/index.ts';
+
+export interface ServerTlsConfig {
+  /** PEM. */
+  readonly key: string | Buffer;
+  readonly cert: string | Buffer;
+  /** PEM: signs the client certificates that are accepted. */
+  readonly clientCA: string | Buffer;
+}
+
+export interface TlsListenersConfig {
+  readonly tls: ServerTlsConfig;
+  /** The address to listen on. Default: all addresses. */
+  readonly host?: string | undefined;
+  /**
+   * Only connections from this machine are served; others are closed before the TLS handshake. Used where the node's address has to
+   * work on the machine itself, but the cluster is not meant for the network. Default: false.
+   */
+  readonly thisMachineOnly?: boolean;
+  readonly logger: Logger;
+}
+
+/** Gets the connections of a port. */
+export interface PortHandlers {
+  /** A TCP connection whose handshake begins. */
+  accepted(socket: Socket): void;
+  /** A connection whose handshake is complete. */
+  secured(socket: TLSSocket): void;
+}
+
+export interface OpenPort {
+  readonly port: number;
+  /** Stops listening. Connections stay as they are. */
+  close(): Promise<void>;
+}
+
+export class TlsListeners {
+  readonly #config: TlsListenersConfig;
+  /** Never listens: it is given the connections of the ports. */
+  readonly #tls: TlsServer;
+  /** Keyed by local port. */
+  readonly #handlers = new Map<number, PortHandlers>();
+
+  constructor(config: TlsListenersConfig) {
+    this.#config = config;
+    const { key, cert, clientCA } = config.tls;
+    // A client without a valid certificate gets a 401, not a broken handshake: it may have a token.
+    this.#tls = createTlsServer({ key, cert, ca: clientCA, requestCert: true, rejectUnauthorized: false, ...TLS_SERVER_OPTIONS });
+    this.#tls.on('secureConnection', (socket) => {
+      const handlers = this.#handlers.get(socket.localPort ?? 0);
+      if (handlers === undefined) socket.destroy();
+      else handlers.secured(socket);
+    });
+    this.#tls.on('tlsClientError', (err, socket) => {
+      config.logger.debug('kubelet: TLS handshake failed', { err });
+      socket.destroy();
+    });
+  }
+
+  /** The address that the ports are opened on; undefined: all. */
+  get host(): string | undefined {
+    return this.#config.host;
+  }
+
+  /**
+   * Opens a port; 0 is any that is free. `orFree`: if the port is taken, a free one is opened in its place. Rejects with the
+   * system's error.
+   */
+  async open(port: number, handlers: PortHandlers, orFree = false): Promise<OpenPort> {
+    const server = await this.#listen(port).catch((err: NodeJS.ErrnoException) => {
+      if (!orFree || port === 0 || err.code !== 'EADDRINUSE') throw err;
+      return this.#listen(0);
+    });
+    const { port: opened } = server.address() as AddressInfo;
+    this.#handlers.set(opened, handlers);
+    return {
+      port: opened,
+      close: () => {
+        this.#handlers.delete(opened);
+        return new Promise((resolve) => server.close(() => resolve()));
+      },
+    };
+  }
+
+  #listen(port: number): Promise<Server> {
+    const server = createServer((socket) => this.#accept(socket));
+    return new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, this.#config.host, () => {
+        server.removeListener('error', reject);
+        server.on('error', (err) => this.#config.logger.warn('kubelet: accepting connections failed', { err }));
+        resolve(server);
+      });
+    });
+  }
+
+  #accept(socket: Socket): void {
+    // Replaced by the TLS socket's own handling; until then a reset must have a listener.
+    socket.on('error', (err) => this.#config.logger.debug('kubelet: connection failed', { err }));
+    if (this.#config.thisMachineOnly === true && !isOwnAddress(socket.remoteAddress)) {
+      socket.destroy();
+      return;
+    }
+    const handlers = this.#handlers.get(socket.localPort ?? 0);
+    if (handlers === undefined) {
+      socket.destroy();
+      return;
+    }
+    handlers.accepted(socket);
+    this.#tls.emit('connection', socket);
+  }
+}
+
+/** Reports whether the address belongs to this machine, loopback included. The kernel drops packets that forge such a source. */
+export function isOwnAddress(address: string | undefined): boolean {
+  if (address === undefined) return false;
+  const plain = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
+  if (plain.startsWith('127.')) return true;
+  return Object.values(networkInterfaces()).some((list) => (list ?? []).some((own) => own.address === plain));
+}

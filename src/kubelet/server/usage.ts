@@ -1,0 +1,183 @@
+// One look at what the node, its pods and their containers use: the common source of /stats/summary, /metrics/resource and
+// /metrics/cadvisor.
+
+import type { ContainerStats, PodSandboxStats, RuntimeService } from '../../cri/index.ts';
+import type { NodeUsage, NodeUsageSource } from '../node/node-usage.ts';
+import { CONTAINER_NAME_LABEL, POD_NAME_LABEL, POD_NAMESPACE_LABEL, POD_UID_LABEL } from '../runtime/labels.ts';
+import type { ContainerRecord, RuntimePodStatus } from '../runtime/pod-status.ts';
+
+type Network = NonNullable<NonNullable<PodSandboxStats['linux']>['network']>;
+type WritableLayer = NonNullable<ContainerStats['writableLayer']>;
+
+export interface CpuSample {
+  /** Wall-clock milliseconds. */
+  readonly time: number;
+  readonly coreNanoseconds?: number;
+  readonly nanoCores?: number;
+}
+
+export interface MemorySample {
+  readonly time: number;
+  readonly workingSetBytes?: number;
+  readonly usageBytes?: number;
+  readonly rssBytes?: number;
+  readonly availableBytes?: number;
+  readonly pageFaults?: number;
+  readonly majorPageFaults?: number;
+}
+
+export interface SwapSample {
+  readonly time: number;
+  readonly usageBytes?: number;
+  readonly availableBytes?: number;
+}
+
+export interface ContainerUsage {
+  readonly id: string;
+  readonly name: string;
+  readonly image: string;
+  /** Wall-clock milliseconds; 0 if not known. */
+  readonly startedAt: number;
+  readonly cpu?: CpuSample;
+  readonly memory?: MemorySample;
+  readonly swap?: SwapSample;
+  readonly writableLayer?: WritableLayer;
+}
+
+export interface PodUsage {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly sandboxId: string;
+  readonly startedAt: number;
+  readonly cpu?: CpuSample;
+  readonly memory?: MemorySample;
+  readonly processCount?: number;
+  readonly network?: Network;
+  readonly containers: readonly ContainerUsage[];
+}
+
+export interface Usage {
+  readonly node: NodeUsage | undefined;
+  readonly pods: readonly PodUsage[];
+}
+
+export interface UsageConfig {
+  readonly runtime: RuntimeService;
+  readonly node: NodeUsageSource;
+  readonly runtimeStatus: (uid: string) => RuntimePodStatus | undefined;
+}
+
+/** Lists what pods with a ready sandbox use. Rejects with CriError. */
+export async function readUsage({ runtime, node, runtimeStatus }: UsageConfig): Promise<Usage> {
+  const [sandboxes, containers] = await Promise.all([runtime.listPodSandboxStats(), runtime.listContainerStats()]);
+  const byPod = new Map<string, ContainerStats[]>();
+  for (const stats of containers) {
+    const uid = stats.attributes?.labels[POD_UID_LABEL] ?? '';
+    const list = byPod.get(uid);
+    if (list === undefined) byPod.set(uid, [stats]);
+    else list.push(stats);
+  }
+  const pods: PodUsage[] = [];
+  for (const sandbox of sandboxes) {
+    const uid = sandbox.attributes?.labels[POD_UID_LABEL] ?? '';
+    const status = runtimeStatus(uid);
+    // A pod that was restarted has sandboxes that no longer run; they use nothing.
+    const record = status?.sandboxes.find(({ id }) => id === sandbox.attributes?.id);
+    if (record !== undefined && !record.ready) continue;
+    pods.push(podUsage(sandbox, byPod.get(uid) ?? [], record?.createdAt ?? 0, status));
+  }
+  return { node: await node.read(containers), pods };
+}
+
+function podUsage(
+  sandbox: PodSandboxStats,
+  containers: readonly ContainerStats[],
+  startedAt: number,
+  status: RuntimePodStatus | undefined,
+): PodUsage {
+  const labels = sandbox.attributes?.labels ?? {};
+  const { cpu, memory, network, process } = sandbox.linux ?? {};
+  const records = new Map(status?.containers.map((record) => [record.id, record]));
+  const usages = containers
+    .filter((stats) => stats.attributes?.labels[CONTAINER_NAME_LABEL] !== undefined)
+    .map((stats) => containerUsage(stats, records.get(stats.attributes?.id ?? '')));
+  return {
+    uid: labels[POD_UID_LABEL] ?? '',
+    name: labels[POD_NAME_LABEL] ?? '',
+    namespace: labels[POD_NAMESPACE_LABEL] ?? '',
+    sandboxId: sandbox.attributes?.id ?? '',
+    startedAt,
+    ...(network !== undefined && { network }),
+    ...(process?.processCount !== undefined && { processCount: process.processCount.value }),
+    // Runtimes that have no numbers of the sandbox itself have those of its containers.
+    ...definedCpu(cpuSample(cpu) ?? sumCpu(usages)),
+    ...definedMemory(memorySample(memory) ?? sumMemory(usages)),
+    containers: usages,
+  };
+}
+
+const definedCpu = (cpu: CpuSample | undefined): { readonly cpu?: CpuSample } => (cpu === undefined ? {} : { cpu });
+const definedMemory = (memory: MemorySample | undefined): { readonly memory?: MemorySample } =>
+  memory === undefined ? {} : { memory };
+
+function containerUsage(stats: ContainerStats, record: ContainerRecord | undefined): ContainerUsage {
+  const { attributes, swap, writableLayer } = stats;
+  return {
+    id: attributes?.id ?? '',
+    name: attributes?.labels[CONTAINER_NAME_LABEL] ?? '',
+    image: record?.image ?? '',
+    startedAt: record?.startedAt ?? 0,
+    ...definedCpu(cpuSample(stats.cpu)),
+    ...definedMemory(memorySample(stats.memory)),
+    ...(swap !== undefined && {
+      swap: {
+        time: swap.timestamp / 1e6,
+        ...(swap.swapUsageBytes !== undefined && { usageBytes: swap.swapUsageBytes.value }),
+        ...(swap.swapAvailableBytes !== undefined && { availableBytes: swap.swapAvailableBytes.value }),
+      },
+    }),
+    ...(writableLayer !== undefined && { writableLayer }),
+  };
+}
+
+function cpuSample(cpu: ContainerStats['cpu']): CpuSample | undefined {
+  if (cpu === undefined) return undefined;
+  return {
+    time: cpu.timestamp / 1e6,
+    ...(cpu.usageCoreNanoSeconds !== undefined && { coreNanoseconds: cpu.usageCoreNanoSeconds.value }),
+    ...(cpu.usageNanoCores !== undefined && { nanoCores: cpu.usageNanoCores.value }),
+  };
+}
+
+function memorySample(memory: ContainerStats['memory']): MemorySample | undefined {
+  if (memory === undefined) return undefined;
+  const { workingSetBytes, usageBytes, rssBytes, availableBytes, pageFaults, majorPageFaults } = memory;
+  return {
+    time: memory.timestamp / 1e6,
+    ...(workingSetBytes !== undefined && { workingSetBytes: workingSetBytes.value }),
+    ...(usageBytes !== undefined && { usageBytes: usageBytes.value }),
+    ...(rssBytes !== undefined && { rssBytes: rssBytes.value }),
+    ...(availableBytes !== undefined && { availableBytes: availableBytes.value }),
+    ...(pageFaults !== undefined && { pageFaults: pageFaults.value }),
+    ...(majorPageFaults !== undefined && { majorPageFaults: majorPageFaults.value }),
+  };
+}
+
+function sumCpu(containers: readonly ContainerUsage[]): CpuSample | undefined {
+  const samples = containers.flatMap(({ cpu }) => (cpu?.coreNanoseconds === undefined ? [] : [cpu]));
+  if (samples.length === 0) return undefined;
+  return {
+    time: Math.max(...samples.map(({ time }) => time)),
+    coreNanoseconds: samples.reduce((sum, { coreNanoseconds = 0 }) => sum + coreNanoseconds, 0),
+  };
+}
+
+function sumMemory(containers: readonly ContainerUsage[]): MemorySample | undefined {
+  const samples = containers.flatMap(({ memory }) => (memory?.workingSetBytes === undefined ? [] : [memory]));
+  if (samples.length === 0) return undefined;
+  return {
+    time: Math.max(...samples.map(({ time }) => time)),
+    workingSetBytes: samples.reduce((sum, { workingSetBytes = 0 }) => sum + workingSetBytes, 0),
+  };
+}
