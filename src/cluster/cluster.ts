@@ -33,7 +33,7 @@ import {
 import type { ComponentsRunner, SimulatedNode } from './thread/index.ts';
 import type { UncaughtErrors } from './faults/index.ts';
 import { firstServiceAddress, parseServiceRanges } from './network-ranges.ts';
-import type { KubeletPorts } from './kubelet-ports.ts';
+import { kubeletCertificate, type KubeletPorts } from './kubelet-ports.ts';
 import type { KeyPair, Pki } from './pki.ts';
 import { KUBERNETES_VERSION } from './version.ts';
 
@@ -249,6 +249,27 @@ export class Cluster {
     };
     const use = (pair: KeyPair): void => this.#server.setServingCertificate(pair);
     void keepRenewed({ clock, logger, name: 'apiserver', current, periodMs: RENEWAL_PERIOD_MS, latest, use }, this.#abort.signal);
+    this.#keepKubeletCertificate(listen.bindAddress);
+  }
+
+  #keepKubeletCertificate(bindAddress: string): void {
+    const { clock, logger, pki, kubeletPorts } = this.#config;
+    if (pki === undefined || kubeletPorts === undefined) return;
+    const { cert, key } = kubeletPorts.tls;
+    void keepRenewed(
+      {
+        clock,
+        logger,
+        name: 'kubelet',
+        current: { cert: String(cert), key: String(key) },
+        periodMs: RENEWAL_PERIOD_MS,
+        latest: () => kubeletCertificate(pki, bindAddress, kubeletPorts.names),
+        use: (pair) => {
+          for (const components of this.#running) components.setKubeletCertificate(pair);
+        },
+      },
+      this.#abort.signal,
+    );
   }
 
   #nodeNames(): string[] {

@@ -94,6 +94,8 @@ export interface RunningComponents {
   metrics(): string | Promise<string>;
   /** A connection to the node's kubelet; undefined if it does not run here. */
   connect(node: string): Duplex | undefined;
+  /** The kubelets serve with another certificate. */
+  setKubeletCertificate(pair: KeyPair): void;
   /** Idempotent. Containers go on running. Rejects with AggregateError. */
   stop(): Promise<void>;
 }
@@ -196,6 +198,10 @@ export class Components implements RunningComponents {
   metrics(): string {
     if (this.#config.control === undefined) return '';
     return this.#schedulerMetrics.text() + this.#controllerMetrics.text();
+  }
+
+  setKubeletCertificate(pair: KeyPair): void {
+    this.#listeners?.setServingCertificate(pair);
   }
 
   connect(node: string): Duplex | undefined {

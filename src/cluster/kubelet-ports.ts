@@ -4,12 +4,14 @@
 import { machineAddresses } from '../kubelet/node/machine.ts';
 import type { ServerTlsConfig } from '../kubelet/server/listeners.ts';
 import type { NodeAddress } from '../kubelet/types.ts';
-import type { Pki } from './pki.ts';
+import type { KeyPair, Pki } from './pki.ts';
 
 /** Sent to other threads as it is. */
 export interface KubeletPorts {
   readonly tls: ServerTlsConfig;
   readonly host: string;
+  /** Names of nodes in the certificate. */
+  readonly names: readonly string[];
   /** See TlsListenersConfig. */
   readonly thisMachineOnly: boolean;
   /** The InternalIP of the nodes, where it is not the machine's first address. */
@@ -34,18 +36,25 @@ export async function makeKubeletPorts(pki: Pki, bindAddress: string, names: rea
   const addresses = machineAddresses();
   const thisMachineOnly = isLoopback(bindAddress);
   const host = thisMachineOnly ? (addresses[0] ?? bindAddress) : bindAddress;
-  const specific = thisMachineOnly || WILDCARDS.has(bindAddress) ? [] : [bindAddress];
-  const { cert, key } = await pki.certificate('kubelet', {
-    commonName: 'kubelet',
-    usage: 'server',
-    hosts: [...new Set(['localhost', '127.0.0.1', ...specific, ...addresses, ...names])],
-  });
+  const [nodeAddress] = specificAddress(bindAddress);
+  const { cert, key } = await kubeletCertificate(pki, bindAddress, names);
   return {
     tls: { cert, key, clientCA: pki.caCertificate },
     host,
+    names,
     thisMachineOnly,
-    ...(specific[0] !== undefined && { nodeAddress: specific[0] }),
+    ...(nodeAddress !== undefined && { nodeAddress }),
   };
+}
+
+/** Returns the serving certificate of the kubelets; a new one if the one before has less than 30 days left. See makeKubeletPorts. */
+export function kubeletCertificate(pki: Pki, bindAddress: string, names: readonly string[]): Promise<KeyPair> {
+  const hosts = ['localhost', '127.0.0.1', ...specificAddress(bindAddress), ...machineAddresses(), ...names];
+  return pki.certificate('kubelet', { commonName: 'kubelet', usage: 'server', hosts: [...new Set(hosts)] });
+}
+
+function specificAddress(bindAddress: string): readonly string[] {
+  return isLoopback(bindAddress) || WILDCARDS.has(bindAddress) ? [] : [bindAddress];
 }
 
 /** Returns the addresses of a node that is reached at `nodeAddress`. */

@@ -3,6 +3,7 @@
 
 import { request } from 'node:https';
 import { connect } from 'node:net';
+import { connect as tlsConnect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nodes, serviceAccounts } from '../../src/api/core/v1/index.ts';
 import { clusterRoleBindings, clusterRoles } from '../../src/api/rbac/v1/index.ts';
@@ -214,6 +215,26 @@ test('a kubelet of a cluster for this machine serves this machine only', async (
   }
   const open = await makeKubeletPorts(pki, '0.0.0.0', []);
   expect([open.host, open.thisMachineOnly]).toEqual(['0.0.0.0', false]);
+});
+
+test('a renewed certificate is served on all ports', async () => {
+  const ports = await makeKubeletPorts(pki, '127.0.0.1', []);
+  const listeners = new TlsListeners({ ...ports, host: '127.0.0.1', logger: silentLogger });
+  const open = await listeners.open(0, { accepted: () => undefined, secured: (socket) => socket.destroy() });
+  const served = (): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const socket = tlsConnect({ host: '127.0.0.1', port: open.port, ca: pki.caCertificate }, () => {
+        resolve(socket.getPeerCertificate().fingerprint256);
+        socket.destroy();
+      });
+      socket.on('error', reject);
+    });
+  const before = await served();
+  const renewed = await pki.sign({ commonName: 'kubelet', usage: 'server', hosts: ['127.0.0.1'] });
+  listeners.setServingCertificate(renewed);
+  expect(await served()).not.toBe(before);
+  expect(() => listeners.setServingCertificate({ ...renewed, key: ports.tls.key })).toThrow(/mismatch/);
+  await open.close();
 });
 
 test('a port that is taken is replaced by a free one, or is an error', async () => {

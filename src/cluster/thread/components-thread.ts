@@ -10,6 +10,7 @@ import { portDuplex } from '../../machinery/port-duplex.ts';
 import { workerSource } from '../../machinery/worker-source.ts';
 import type { ControlConfig, RunningComponents, User } from '../components.ts';
 import type { KubeletPorts } from '../kubelet-ports.ts';
+import type { KeyPair } from '../pki.ts';
 import {
   type FromThread,
   type Logging,
@@ -98,6 +99,10 @@ export class ComponentsThread implements ComponentsRunner {
       this.#metrics.set(id, resolve);
       this.#tell({ kind: 'metrics', id });
     });
+  }
+
+  setKubeletCertificate({ cert, key }: KeyPair): void {
+    this.#tell({ kind: 'kubelet-certificate', cert, key });
   }
 
   connect(node: string): Duplex | undefined {

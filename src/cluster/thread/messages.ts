@@ -37,6 +37,8 @@ export type ToThread =
     }
   /** The other end of the port wants to talk to the node's kubelet. */
   | { readonly kind: 'connect'; readonly node: string; readonly port: MessagePort }
+  /** PEM: the kubelets serve with it from now on. */
+  | { readonly kind: 'kubelet-certificate'; readonly cert: string; readonly key: string }
   | { readonly kind: 'metrics'; readonly id: number }
   | { readonly kind: 'stop' };
 

@@ -89,6 +89,9 @@ export function runComponents(
         if (components?.accept(message.node, connection) !== true) connection.destroy();
         break;
       }
+      case 'kubelet-certificate':
+        components?.setKubeletCertificate(message);
+        break;
       case 'metrics':
         tell({ kind: 'metrics', id: message.id, text: components?.metrics() ?? '' });
         break;

@@ -69,6 +69,11 @@ export class TlsListeners {
     return this.#config.host;
   }
 
+  /** Takes another certificate into use; connections that are open keep the one before. Throws if key and certificate do not match. */
+  setServingCertificate({ key, cert }: Pick<ServerTlsConfig, 'key' | 'cert'>): void {
+    this.#tls.setSecureContext({ key, cert, ca: this.#config.tls.clientCA, ...TLS_SERVER_OPTIONS });
+  }
+
   /**
    * Opens a port; 0 is any that is free. `orFree`: if the port is taken, a free one is opened in its place. Rejects with the
    * system's error.
