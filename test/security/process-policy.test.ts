@@ -233,6 +233,7 @@ test('a thread of components that ends is started again', async () => {
       start: async () => void calls.push(`start ${id}`),
       metrics: () => `metrics ${id}`,
       connect: () => undefined,
+      setKubeletCertificate: () => undefined,
       stop: async () => void calls.push(`stop ${id}`),
     };
   };

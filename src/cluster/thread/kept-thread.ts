@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
 import { RestartBackoff, type UncaughtErrors } from '../faults/index.ts';
+import type { KeyPair } from '../pki.ts';
 import type { ComponentsRunner, ComponentsThreadStart } from './components-thread.ts';
 
 const NAME = 'components-thread';
@@ -22,6 +23,8 @@ export class KeptThread implements ComponentsRunner {
   readonly #abort = new AbortController();
   readonly #backoff: RestartBackoff;
   #current: ComponentsRunner;
+  /** The last that was set: a thread that is started again gets it, too. */
+  #kubeletCertificate: KeyPair | undefined;
   #keeping: Promise<void> = Promise.resolve();
   #fail: (reason: Error) => void = () => undefined;
   /** Resolves with the reason if the first start fails. */
@@ -46,6 +49,11 @@ export class KeptThread implements ComponentsRunner {
 
   metrics(): string | Promise<string> {
     return this.#current.metrics();
+  }
+
+  setKubeletCertificate(pair: KeyPair): void {
+    this.#kubeletCertificate = pair;
+    this.#current.setKubeletCertificate(pair);
   }
 
   connect(node: string): Duplex | undefined {
@@ -77,7 +85,10 @@ export class KeptThread implements ComponentsRunner {
       this.#current = next;
       // A start that fails resolves `failed` only if the thread has ended.
       const failure = await next.start(start).then(
-        () => undefined,
+        () => {
+          if (this.#kubeletCertificate !== undefined) next.setKubeletCertificate(this.#kubeletCertificate);
+          return undefined;
+        },
         (err: unknown) => err,
       );
       if (failure !== undefined) {

@@ -1,0 +1,62 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Runtime } from '../../cri/index.ts';
+import { VirtualClock } from '../../machinery/clock.ts';
+import { silentLogger } from '../../machinery/log.ts';
+import { SeededRandom } from '../../machinery/random.ts';
+import { SimulationJournal } from './journal.ts';
+import { createSimulatedRuntime } from './runtime.ts';
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'simulated-restart-'));
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+/** Runs `script`, leaves it after `leaveMs`, comes back after `awayMs`, and lets it run for `moreMs`. */
+async function restarted(script: string, leaveMs: number, awayMs: number, moreMs: number) {
+  const clock = new VirtualClock();
+  const begin = (): { runtime: Runtime; journal: SimulationJournal } => {
+    const journal = new SimulationJournal({ path: join(directory, 'journal'), logger: silentLogger });
+    return { journal, runtime: createSimulatedRuntime({ clock, random: new SeededRandom('r'), journal: journal.node('n') }) };
+  };
+  const first = begin();
+  const config = { metadata: { name: 'p', namespace: 'n', uid: 'u' }, logDirectory: directory };
+  const pod = await first.runtime.runtime.runPodSandbox(config);
+  const container = { metadata: { name: 'c' }, image: { image: 'app' }, command: ['sh', '-c', script], logPath: 'log' };
+  const id = await first.runtime.runtime.createContainer(pod, container, config);
+  await first.runtime.runtime.startContainer(id);
+  await clock.advance(leaveMs);
+  await first.runtime.close();
+  first.journal.close();
+  await clock.advance(awayMs);
+  const second = begin();
+  await clock.advance(moreMs);
+  const { status } = await second.runtime.runtime.containerStatus(id);
+  await second.runtime.close();
+  second.journal.close();
+  const log = await readFile(join(directory, 'log'), 'utf8');
+  const lines = log.split('\n').map((line) => line.replace(/^\S+ std\w+ F /, ''));
+  return { lines: lines.slice(0, -1), state: status?.state, exitCode: status?.exitCode };
+}
+
+const COUNT = 'for i in 1 2 3 4 5; do echo $i; sleep 10; done; exit 3';
+
+test('a program goes on where it would be, and writes nothing twice', async () => {
+  expect(await restarted(COUNT, 15_000, 10_000, 10_000)).toEqual({
+    lines: ['1', '2', '4'],
+    state: 'CONTAINER_RUNNING',
+    exitCode: 0,
+  });
+});
+
+test('a program that would have ended meanwhile ends', async () => {
+  expect(await restarted(COUNT, 15_000, 100_000, 1000)).toEqual({ lines: ['1', '2'], state: 'CONTAINER_EXITED', exitCode: 3 });
+});
+
+test('a loop with many turns behind it goes on', async () => {
+  const { lines, state } = await restarted('while true; do sleep 1; echo tick; done', 500, 3 * 24 * 3_600_000, 2500);
+  expect([lines, state]).toEqual([['tick', 'tick'], 'CONTAINER_RUNNING']);
+});
