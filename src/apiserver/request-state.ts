@@ -13,6 +13,7 @@ export interface RequestFields {
   /** Without the question mark; '' if there is none. Or parsed already. */
   readonly query: string | URLSearchParams;
   readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly rawHeaders?: readonly string[];
   readonly body: RequestBody;
   readonly remoteAddress: string;
   readonly user?: UserInfo;
@@ -49,6 +50,7 @@ export class RequestState extends Link implements ApiRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly rawHeaders: readonly string[] | undefined;
   readonly body: RequestBody;
   readonly remoteAddress: string;
   readonly warnings: string[];
@@ -73,6 +75,7 @@ export class RequestState extends Link implements ApiRequest {
     this.method = fields.method;
     this.path = fields.path;
     this.headers = fields.headers;
+    this.rawHeaders = fields.rawHeaders;
     this.body = fields.body;
     this.remoteAddress = fields.remoteAddress;
     this.warnings = fields.warnings ?? [];

@@ -68,8 +68,10 @@ export interface ApiRequest {
   /** As it was sent, percent-encoded, without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Lower-case names. */
+  /** Lower-case names. The values of a header that was sent several times are joined by commas. */
   readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Names and values in turn, as they were sent. Absent for requests that did not come over HTTP. */
+  readonly rawHeaders: readonly string[] | undefined;
   readonly body: RequestBody;
   /** Set by the filter of that name, which is the first that may fail. */
   info: RequestInfo;

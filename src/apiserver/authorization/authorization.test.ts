@@ -150,15 +150,24 @@ describe('reviews', () => {
 });
 
 describe('impersonation', () => {
-  const whoami = (headers: Record<string, string>, as = user('admin', 'system:masters')) =>
-    send(t.server, { method: 'POST', path: '/apis/authentication.k8s.io/v1/selfsubjectreviews', headers, user: as, body: {} });
+  const whoami = (headers: Record<string, string>, as = user('admin', 'system:masters'), rawHeaders?: readonly string[]) => {
+    const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+    return send(t.server, { method: 'POST', path, headers, ...(rawHeaders !== undefined && { rawHeaders }), user: as, body: {} });
+  };
 
   test('is for those who may', async () => {
-    const { json } = await whoami({
-      'impersonate-user': 'joe',
-      'impersonate-group': 'dev, ops',
-      'impersonate-extra-reason': 'test',
-    });
+    const several = [
+      'Impersonate-User',
+      'joe',
+      'Impersonate-Group',
+      'dev',
+      'Impersonate-Group',
+      'ops',
+      'Impersonate-Extra-Reason',
+      'test',
+    ];
+    const joined = { 'impersonate-user': 'joe', 'impersonate-group': 'dev, ops', 'impersonate-extra-reason': 'test' };
+    const { json } = await whoami(joined, undefined, several);
     expect(json.status).toEqual({
       userInfo: { username: 'joe', groups: ['dev', 'ops', 'system:authenticated'], extra: { reason: ['test'] } },
     });
@@ -172,5 +181,25 @@ describe('impersonation', () => {
       'users "admin" is forbidden: User "joe" cannot impersonate resource "users" in API group "" at the cluster scope',
     );
     expect((await whoami({ 'impersonate-group': 'x' })).code).toBe(400);
+  });
+
+  test.each([
+    [{ 'impersonate-group': 'a,b' }, { groups: ['a,b', 'system:authenticated'] }],
+    [{ 'impersonate-extra-k1': 'one,two' }, { extra: { k1: ['one,two'] } }],
+    [{ 'impersonate-extra-a%2Fb': 'x' }, { extra: { 'a/b': ['x'] } }],
+    [{ 'impersonate-extra-%zz': 'x' }, { extra: { '%zz': ['x'] } }],
+    [{ 'impersonate-extra-__proto__': 'x' }, { extra: JSON.parse('{"__proto__":["x"]}') as object }],
+    // Names that only begin like those of ServiceAccounts.
+    [{ 'impersonate-user': 'system:serviceaccount:default:a:b' }, { groups: ['system:authenticated'] }],
+    [{ 'impersonate-user': 'system:serviceaccount:default:A' }, { groups: ['system:authenticated'] }],
+  ])('%j: %j', async (headers: Record<string, string>, userInfo) => {
+    const { code, json } = await whoami({ 'impersonate-user': 'joe', ...headers });
+    expect(code).toBe(201);
+    expect((json.status as { userInfo: unknown }).userInfo).toMatchObject(userInfo);
+  });
+
+  test('asks for a user where the name has a third part', async () => {
+    const { json } = await whoami({ 'impersonate-user': 'system:serviceaccount:default:a:b' }, user('joe'));
+    expect(json.message).toContain('cannot impersonate resource "users" in API group "" at the cluster scope');
   });
 });

@@ -1,8 +1,10 @@
-// Acting as somebody else, by the Impersonate-* headers: whoever may `impersonate` that user, each of its groups and extra
-// fields, is taken for it from here on.
+// Impersonation by the Impersonate-* headers. A user that may `impersonate` the requested user, each of its groups, its uid and each of
+// its extra fields is replaced by it.
 
 import * as apierrors from '../../machinery/apierrors.ts';
-import { AUTHENTICATED_GROUP } from '../authentication/authenticator.ts';
+import { getOwn, setOwn } from '../../machinery/deep.ts';
+import { isDNS1123Label, isDNS1123Subdomain } from '../../machinery/validation.ts';
+import { ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP } from '../authentication/authenticator.ts';
 import type { Attributes, Authorizer } from '../authorization/authorizer.ts';
 import type { ApiRequest, Filter, Handler, UserInfo } from '../request.ts';
 import { forbiddenError } from './authorization.ts';
@@ -23,7 +25,7 @@ export function impersonation(authorizer: Authorizer): Filter {
 
 function impersonating(authorizer: Authorizer, next: Handler): Handler {
   return async (request) => {
-    const wanted = requestedUser(request.headers);
+    const wanted = requestedUser(request);
     if (wanted === undefined) return next(request);
     for (const attributes of neededPermissions(request.user as UserInfo, wanted)) {
       const { decision, reason } = await authorizer.authorize(attributes);
@@ -34,26 +36,53 @@ function impersonating(authorizer: Authorizer, next: Handler): Handler {
   };
 }
 
-/** Throws BadRequest for groups or extra fields of nobody. */
-function requestedUser(headers: ApiRequest['headers']): UserInfo | undefined {
-  const name = headers[USER];
-  const uid = headers[UID];
-  // Several headers of one name arrive joined by commas; group names have none.
-  const groups = (headers[GROUP] ?? '')
-    .split(',')
-    .map((group) => group.trim())
-    .filter((group) => group !== '');
+/** Returns the user that the headers ask for, undefined if they ask for none. Throws BadRequest for groups or extra fields without a user. */
+function requestedUser(request: Pick<ApiRequest, 'headers' | 'rawHeaders'>): UserInfo | undefined {
+  let name: string | undefined;
+  let uid: string | undefined;
+  const groups: string[] = [];
   const extra: Record<string, string[]> = {};
-  for (const [header, value] of Object.entries(headers)) {
-    if (!header.startsWith(EXTRA_PREFIX) || value === undefined) continue;
-    extra[decodeURIComponent(header.slice(EXTRA_PREFIX.length))] = value.split(',').map((part) => part.trim());
+  let hasExtra = false;
+  for (const [header, value] of headersOf(request)) {
+    // Of a header that has one value the first counts, as in Go.
+    if (header === USER) name ??= value;
+    else if (header === UID) uid ??= value;
+    else if (header === GROUP) groups.push(value);
+    else if (header.startsWith(EXTRA_PREFIX)) {
+      hasExtra = true;
+      const key = unescapeExtraKey(header.slice(EXTRA_PREFIX.length));
+      const values = getOwn(extra, key) as string[] | undefined;
+      if (values === undefined) setOwn(extra, key, [value]);
+      else values.push(value);
+    }
   }
-  const hasExtra = Object.keys(extra).length > 0;
+  if (uid === '') uid = undefined;
   if (name === undefined || name === '') {
     if (uid === undefined && groups.length === 0 && !hasExtra) return undefined;
     throw apierrors.badRequest('requested impersonation of groups, a uid or extra fields without impersonating a user');
   }
   return { name, groups, ...(uid !== undefined && { uid }), ...(hasExtra && { extra }) };
+}
+
+/** Each value of each header. A comma does not separate values: it may be a part of a group's name. */
+function* headersOf({ headers, rawHeaders }: Pick<ApiRequest, 'headers' | 'rawHeaders'>): Generator<readonly [string, string]> {
+  if (rawHeaders === undefined) {
+    for (const [name, value] of Object.entries(headers)) if (value !== undefined) yield [name, value];
+    return;
+  }
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    yield [(rawHeaders[at] as string).toLowerCase(), rawHeaders[at + 1] as string];
+  }
+}
+
+/** A key with a malformed percent-encoding stands for itself, as upstream. */
+function unescapeExtraKey(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded);
+  } catch (error) {
+    if (error instanceof URIError) return encoded;
+    throw error;
+  }
 }
 
 /** Hardly any request does, so that they are told apart quickly. */
@@ -76,10 +105,9 @@ function neededPermissions(user: UserInfo, wanted: UserInfo): Attributes[] {
     name: wanted.name,
   };
   const needed: Attributes[] = [];
-  if (wanted.name.startsWith(SERVICE_ACCOUNT_PREFIX)) {
-    const [namespace = '', name = ''] = wanted.name.slice(SERVICE_ACCOUNT_PREFIX.length).split(':', 2);
-    needed.push({ ...base, resource: 'serviceaccounts', namespace, name });
-  } else needed.push(base);
+  const account = serviceAccountOf(wanted.name);
+  if (account !== undefined) needed.push({ ...base, resource: 'serviceaccounts', ...account });
+  else needed.push(base);
   for (const group of wanted.groups) needed.push({ ...base, resource: 'groups', name: group });
   const authentication = { ...base, apiGroup: 'authentication.k8s.io' };
   if (wanted.uid !== undefined) needed.push({ ...authentication, resource: 'uids', name: wanted.uid });
@@ -89,13 +117,23 @@ function neededPermissions(user: UserInfo, wanted: UserInfo): Attributes[] {
   return needed;
 }
 
-/** The groups that come with the name. */
+/** The ServiceAccount that a user name stands for. Names that only begin like one's are those of ordinary users. */
+function serviceAccountOf(user: string): { readonly namespace: string; readonly name: string } | undefined {
+  if (!user.startsWith(SERVICE_ACCOUNT_PREFIX)) return undefined;
+  const [namespace = '', name = '', ...others] = user.slice(SERVICE_ACCOUNT_PREFIX.length).split(':');
+  if (others.length > 0 || isDNS1123Label(namespace).length > 0 || isDNS1123Subdomain(name).length > 0) return undefined;
+  return { namespace, name };
+}
+
+/** Adds the groups that come with the name. */
 function complete(user: UserInfo): UserInfo {
   const groups = [...user.groups];
-  if (user.name.startsWith(SERVICE_ACCOUNT_PREFIX) && groups.length === 0) {
-    const namespace = user.name.slice(SERVICE_ACCOUNT_PREFIX.length).split(':', 1)[0] ?? '';
-    groups.push('system:serviceaccounts', `system:serviceaccounts:${namespace}`);
+  const account = serviceAccountOf(user.name);
+  if (account !== undefined && groups.length === 0) {
+    groups.push('system:serviceaccounts', `system:serviceaccounts:${account.namespace}`);
   }
-  if (user.name !== 'system:anonymous' && !groups.includes(AUTHENTICATED_GROUP)) groups.push(AUTHENTICATED_GROUP);
+  if (user.name === ANONYMOUS.name) {
+    if (!groups.includes(UNAUTHENTICATED_GROUP)) groups.push(UNAUTHENTICATED_GROUP);
+  } else if (!groups.includes(AUTHENTICATED_GROUP) && !groups.includes(UNAUTHENTICATED_GROUP)) groups.push(AUTHENTICATED_GROUP);
   return { ...user, groups };
 }

@@ -183,14 +183,16 @@ export class Listener {
     });
     // Listening for requests also makes Node build compatible requests of HTTP/2's streams, which nobody needs here.
     server.removeAllListeners('stream');
-    server.on('stream', (stream, headers) => this.#http2(stream, headers));
+    server.on('stream', (stream: ServerHttp2Stream, headers: Http2Headers, _flags: number, rawHeaders: readonly string[]) =>
+      this.#http2(stream, headers, rawHeaders),
+    );
     server.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => this.#upgrade(message, socket, head));
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.#malformed(error, socket));
     server.on('unknownProtocol', (socket) => socket.destroy());
     server.setTimeout(0);
   }
 
-  #http2(stream: ServerHttp2Stream, headers: Http2Headers): void {
+  #http2(stream: ServerHttp2Stream, headers: Http2Headers, rawHeaders: readonly string[]): void {
     const { path, query } = splitTarget(headers[':path'] ?? '');
     const { session } = stream;
     const connection = (session as Tracked | undefined)?.[CONNECTION];
@@ -201,6 +203,7 @@ export class Listener {
       path,
       query,
       headers: headers as Readonly<Record<string, string | undefined>>,
+      rawHeaders,
       body: hasBody ? bodyOf(stream, headers['content-length']) : noBody,
       auditIds: this.#auditIds,
       remoteAddress: session?.socket?.remoteAddress ?? '',
@@ -254,6 +257,7 @@ export class Listener {
       path,
       query,
       headers: flat(message.headers),
+      rawHeaders: message.rawHeaders,
       body,
       auditIds: this.#auditIds,
       remoteAddress: socket.remoteAddress ?? '',

@@ -16,6 +16,8 @@ export interface RawRequest {
   /** With its query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Names and values in turn; `headers` then has the same, joined. */
+  readonly rawHeaders?: readonly string[];
   /** An object is sent as JSON. */
   readonly body?: string | Uint8Array | object;
   /** Default: ADMIN. `null`: authentication decides. */
@@ -61,6 +63,7 @@ export function rawRequest(raw: RawRequest, signal?: AbortSignal): RequestState 
     path: question < 0 ? raw.path : raw.path.slice(0, question),
     query: question < 0 ? '' : raw.path.slice(question + 1),
     headers: raw.headers ?? {},
+    rawHeaders: raw.rawHeaders,
     body: { kind: 'bytes', read: () => Promise.resolve(bytes) },
     remoteAddress: '127.0.0.1',
     ...(raw.random !== undefined && { auditIds: new AuditIds(raw.random) }),
