@@ -33,3 +33,14 @@ export function bearerToken(headers: ApiRequest['headers']): string | undefined 
   const token = value.slice(7).trim();
   return token === '' ? undefined : token;
 }
+
+/** Longer tokens are not read. Those of ServiceAccounts have about 1 KiB. */
+const MAX_TOKEN_LENGTH = 64 * 1024;
+
+/** Reports whether a token may be a JSON web token: three parts with dots between them. */
+export function looksLikeJwt(token: string): boolean {
+  return token.length <= MAX_TOKEN_LENGTH && token.split('.', 4).length === 3;
+}
+
+/** By how much the clocks of a token's issuer and of this server may differ, as upstream: its times are checked with this leeway. */
+export const CLOCK_LEEWAY_SECONDS = 60;

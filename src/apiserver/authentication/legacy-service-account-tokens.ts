@@ -6,7 +6,7 @@ import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import type { Find } from '../registry/find.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
-import { bearerToken } from './authenticator.ts';
+import { bearerToken, looksLikeJwt } from './authenticator.ts';
 import type { Authenticator, TokenAnswer, TokenAuthenticator } from './authenticator.ts';
 import { dayOf, INVALID_SINCE_LABEL, LAST_USED_LABEL } from './legacy-token-tracking.ts';
 import type { UsedSecret } from './legacy-token-tracking.ts';
@@ -41,7 +41,7 @@ export class LegacyServiceAccountTokens implements Authenticator, TokenAuthentic
   }
 
   async authenticateToken(token: string, audiences: readonly string[]): Promise<TokenAnswer | undefined> {
-    if (token.split('.').length !== 3) return undefined;
+    if (!looksLikeJwt(token)) return undefined;
     const common = audiences.filter((audience) => this.#config.audiences.includes(audience));
     if (audiences.length > 0 && common.length === 0) return undefined;
     const user = await this.#userOf(token);

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { KeyObject, KeyPairKeyObjectResult } from 'node:crypto';
-import { decodeProtectedHeader } from 'jose';
+import { decodeProtectedHeader, SignJWT } from 'jose';
+import type { JWTPayload } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../machinery/clock.ts';
 import { SeededRandom } from '../../machinery/random.ts';
@@ -20,7 +21,7 @@ function newTokens(objects: Readonly<Record<string, { readonly uid: string }>>) 
     const found = objects[`${resource}/${namespace}/${name}`];
     return Promise.resolve(found && { metadata: { name, namespace, ...found } });
   }) as Find;
-  return { clock, tokens: new ServiceAccountTokens({ clock, random: new SeededRandom(1), find, signingKey }) };
+  return { clock, privateKey, tokens: new ServiceAccountTokens({ clock, random: new SeededRandom(1), find, signingKey }) };
 }
 
 const wish = (more: Partial<TokenWish> = {}): TokenWish => ({
@@ -58,6 +59,45 @@ describe('tokens of ServiceAccounts', () => {
     expect(await tokens.authenticateToken(token, [])).toBeDefined();
     await clock.advance('2m');
     expect(await tokens.authenticateToken(token, [])).toBeUndefined();
+  });
+
+  it('are good a minute before and after their time, since clocks differ', async () => {
+    const { tokens, clock, privateKey } = newTokens(everything);
+    const signed = async (claims: object): Promise<string> => {
+      const [, payload = ''] = tokens.sign(wish()).token.split('.');
+      const own = JSON.parse(Buffer.from(payload, 'base64url').toString()) as JWTPayload;
+      return new SignJWT({ ...own, ...claims }).setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
+    };
+    const now = Math.floor(clock.now() / 1000);
+    expect(await tokens.authenticateToken(await signed({ nbf: now + 50 }), [])).toBeDefined();
+    expect(await tokens.authenticateToken(await signed({ nbf: now + 70 }), [])).toBeUndefined();
+    const token = await signed({ exp: now - 50 });
+    expect(await tokens.authenticateToken(token, [])).toBeDefined();
+    // A token whose signature is remembered.
+    await clock.advance('20s');
+    expect(await tokens.authenticateToken(token, [])).toBeUndefined();
+  });
+
+  it.each([
+    { 'kubernetes.io': null },
+    { 'kubernetes.io': 'x' },
+    { 'kubernetes.io': { namespace: 'web', serviceaccount: null } },
+    { 'kubernetes.io': { namespace: 'web', serviceaccount: { name: 5, uid: 'account-uid' } } },
+    { 'kubernetes.io': { namespace: 5, serviceaccount: { name: 'builder', uid: 'account-uid' } } },
+    { 'kubernetes.io': { namespace: 'web', serviceaccount: { name: 'builder', uid: 'account-uid' }, pod: null } },
+    { aud: 5 },
+  ])('are refused with claims of wrong types: %j', async (claims) => {
+    const { tokens, privateKey } = newTokens(everything);
+    const [, payload = ''] = tokens.sign(wish()).token.split('.');
+    const own = JSON.parse(Buffer.from(payload, 'base64url').toString()) as JWTPayload;
+    const token = await new SignJWT({ ...own, ...(claims as JWTPayload) }).setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
+    expect(await tokens.authenticateToken(token, [])).toBeUndefined();
+  });
+
+  it('are not read if they are longer than tokens are', async () => {
+    const { tokens } = newTokens(everything);
+    expect(await tokens.authenticateToken('.'.repeat(1_000_000), [])).toBeUndefined();
+    expect(await tokens.authenticateToken(`${'a'.repeat(100_000)}.b.c`, [])).toBeUndefined();
   });
 
   it('are good as long as what they are bound to', async () => {

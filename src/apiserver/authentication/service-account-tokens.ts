@@ -5,12 +5,13 @@ import type { Node, Pod, Secret, ServiceAccount } from '../../api/core/v1/index.
 import type { Immutable } from '../../api/meta/v1/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import type { Clock } from '../../machinery/clock.ts';
+import { isPlainObject } from '../../machinery/deep.ts';
 import type { Random } from '../../machinery/random.ts';
 import { tokenKeysOf, tokenSigner } from '../../machinery/token-keys.ts';
 import type { TokenSigner } from '../../machinery/token-keys.ts';
 import type { Find } from '../registry/find.ts';
 import type { ApiRequest, UserInfo } from '../request.ts';
-import { bearerToken } from './authenticator.ts';
+import { bearerToken, CLOCK_LEEWAY_SECONDS, looksLikeJwt } from './authenticator.ts';
 import type { Authenticator, TokenAnswer, TokenAuthenticator } from './authenticator.ts';
 import { TokenVerifier } from './token-verifier.ts';
 
@@ -51,6 +52,11 @@ export interface TokenWish {
 interface Reference {
   readonly name: string;
   readonly uid: string;
+}
+
+/** The claims are what a holder of the signing key wrote; their types are not known. */
+function isReference(value: unknown): value is Reference {
+  return isPlainObject(value) && typeof value['name'] === 'string' && typeof value['uid'] === 'string';
 }
 
 interface Claims {
@@ -130,12 +136,11 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
   }
 
   async authenticateToken(token: string, audiences: readonly string[]): Promise<TokenAnswer | undefined> {
-    // Three parts with dots between them, or it is none of ours.
-    if (token.split('.').length !== 3) return undefined;
+    if (!looksLikeJwt(token)) return undefined;
     const claims = await this.#verify(token);
     if (claims === undefined) return undefined;
     const wanted = audiences.length > 0 ? audiences : this.audiences;
-    const given = typeof claims.aud === 'string' ? [claims.aud] : (claims.aud ?? []);
+    const given = typeof claims.aud === 'string' ? [claims.aud] : Array.isArray(claims.aud) ? claims.aud : [];
     const common = wanted.filter((audience) => given.includes(audience));
     if (common.length === 0) return undefined;
     const user = await this.#userOf(claims);
@@ -145,7 +150,7 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
   async #verify(token: string): Promise<Claims | undefined> {
     const now = this.#config.clock.now();
     const known = this.#verified.get(token);
-    if (known !== undefined) return (known.exp ?? 0) * 1000 > now ? known : undefined;
+    if (known !== undefined) return ((known.exp ?? 0) + CLOCK_LEEWAY_SECONDS) * 1000 > now ? known : undefined;
     const claims = (await this.verifier.verify(token, {
       issuers: this.#issuers,
       now,
@@ -160,8 +165,11 @@ export class ServiceAccountTokens implements Authenticator, TokenAuthenticator {
 
   /** Undefined if anything that the token is bound to has gone. */
   async #userOf(claims: Claims): Promise<UserInfo | undefined> {
-    const { namespace = '', serviceaccount, pod, secret, node } = claims['kubernetes.io'] ?? {};
-    if (serviceaccount === undefined || namespace === '') return undefined;
+    const own = claims['kubernetes.io'];
+    if (!isPlainObject(own)) return undefined;
+    const { namespace, serviceaccount, pod, secret, node } = own;
+    if (typeof namespace !== 'string' || namespace === '' || !isReference(serviceaccount)) return undefined;
+    if (![pod, secret, node].every((reference) => reference === undefined || isReference(reference))) return undefined;
     if (claims.sub !== `system:serviceaccount:${namespace}:${serviceaccount.name}`) return undefined;
     if (!(await this.#isAlive<ServiceAccount>('serviceaccounts', namespace, serviceaccount))) return undefined;
     if (pod !== undefined && !(await this.#isAlive<Pod>('pods', namespace, pod))) return undefined;

@@ -1,6 +1,7 @@
 // Verifies signatures of ServiceAccount tokens with any of several public keys, so that keys can be rotated.
 
 import type { TokenKey } from '../../machinery/token-keys.ts';
+import { CLOCK_LEEWAY_SECONDS } from './authenticator.ts';
 
 export interface VerifyOptions {
   /** Issuers of which one must have issued the token. */
@@ -32,7 +33,8 @@ export class TokenVerifier {
       return undefined;
     }
     for (const { algorithm, publicKey } of this.#candidates(keyId)) {
-      const options = { issuer: [...issuers], algorithms: [algorithm], currentDate: new Date(now) };
+      const currentDate = new Date(now);
+      const options = { issuer: [...issuers], algorithms: [algorithm], currentDate, clockTolerance: CLOCK_LEEWAY_SECONDS };
       try {
         return (await jwtVerify(token, publicKey, { ...options, requiredClaims: [...requiredClaims] })).payload;
       } catch {
