@@ -2,7 +2,13 @@ import fastJsonPatch from 'fast-json-patch';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deepCopy, deepEqual, deepFreeze } from './deep.ts';
-import { applyJsonPatch, JsonPatchError, MAX_JSON_PATCH_OPERATIONS, parseJsonPatch } from './json-patch.ts';
+import {
+  applyJsonPatch,
+  applyJsonPatchInParts,
+  JsonPatchError,
+  MAX_JSON_PATCH_OPERATIONS,
+  parseJsonPatch,
+} from './json-patch.ts';
 import type { JsonPatchErrorKind, JsonPatchOperation } from './json-patch.ts';
 
 function apply(document: unknown, patch: unknown): unknown {
@@ -270,5 +276,102 @@ describe('against another implementation', () => {
       { numRuns: 2000 },
     );
     expect(applied).toBeGreaterThan(20);
+  });
+});
+
+describe('a patch that could take long', () => {
+  const ops = (count: number, operation: (index: number) => JsonPatchOperation): JsonPatchOperation[] =>
+    Array.from({ length: count }, (_, index) => operation(index));
+
+  it('does not change what it shares with the original', () => {
+    const original = { list: [{ a: 1 }, { a: 2 }], map: { x: { y: 1 } }, other: { z: 1 } };
+    const text = JSON.stringify(original);
+    const patched = applyJsonPatch(original, [
+      { op: 'copy', from: '/map', path: '/twice' },
+      { op: 'replace', path: '/twice/x/y', value: 2 },
+      { op: 'replace', path: '/map/x/y', value: 3 },
+      { op: 'move', from: '/list/0', path: '/moved' },
+      { op: 'replace', path: '/moved/a', value: 9 },
+      { op: 'add', path: '/list/0/b', value: 5 },
+    ]) as typeof original;
+    expect(JSON.stringify(original)).toBe(text);
+    expect(patched).toEqual({
+      list: [{ a: 2, b: 5 }],
+      map: { x: { y: 3 } },
+      twice: { x: { y: 2 } },
+      moved: { a: 9 },
+      other: { z: 1 },
+    });
+    expect(patched.other).toBe(original.other);
+  });
+
+  it("does not change the patch's own values", () => {
+    const value = { a: 1 };
+    const patch: JsonPatchOperation[] = [
+      { op: 'add', path: '/x', value },
+      { op: 'add', path: '/y', value },
+      { op: 'replace', path: '/x/a', value: 2 },
+    ];
+    expect(applyJsonPatch({}, patch)).toEqual({ x: { a: 2 }, y: { a: 1 } });
+    expect(applyJsonPatch({}, patch)).toEqual({ x: { a: 2 }, y: { a: 1 } });
+    expect(value).toEqual({ a: 1 });
+  });
+
+  it('copies a container once, however many operations change it', () => {
+    let reads = 0;
+    const counted = (): object =>
+      new Proxy(Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`k${i}`, 'v'])), {
+        ownKeys: (target) => {
+          reads++;
+          return Reflect.ownKeys(target);
+        },
+      });
+    applyJsonPatch(
+      { data: counted() },
+      ops(1000, (i) => ({ op: 'add', path: `/data/n${i}`, value: 'x' })),
+    );
+    expect(reads).toBe(1);
+  });
+
+  it('may move only so many items of lists', () => {
+    const list = Array.from({ length: 100_000 }, (_, i) => i);
+    const insertions = ops(10_000, (i) => ({ op: 'add', path: '/0', value: i }));
+    expect(() => applyJsonPatch(list, insertions)).toThrow('may move at most 20000000 items of lists');
+    expect(
+      applyJsonPatch(
+        list,
+        ops(10_000, (i) => ({ op: 'add', path: '/-', value: i })),
+      ),
+    ).toHaveLength(110_000);
+  });
+
+  it('may not nest the document too deeply', () => {
+    const deeper = ops(300, () => ({ op: 'copy', from: '', path: '/a' }));
+    expect(() => applyJsonPatch({}, deeper)).toThrow('exceeded max depth of 256');
+    const wrapping = ops(300, (i) =>
+      i % 2 === 0 ? { op: 'add', path: '/b', value: {} } : { op: 'move', from: '/a', path: '/b/a' },
+    );
+    expect(() => applyJsonPatch({ a: 1 }, wrapping.slice(0, 2))).not.toThrow();
+  });
+
+  it('is applied in parts', async () => {
+    let pauses = 0;
+    const pause = async (): Promise<void> => void pauses++;
+    const patched = applyJsonPatchInParts(
+      {},
+      ops(1200, (i) => ({ op: 'add', path: `/n${i}`, value: i })),
+      pause,
+    );
+    expect(Object.keys((await patched) as object)).toHaveLength(1200);
+    expect(pauses).toBeGreaterThan(0);
+    expect(
+      applyJsonPatchInParts(
+        {},
+        ops(10, (i) => ({ op: 'add', path: `/n${i}`, value: i })),
+        pause,
+      ),
+    ).toHaveProperty('n9', 9);
+    const failing = [...ops(1200, (i) => ({ op: 'add', path: `/n${i}`, value: i })), { op: 'remove', path: '/x' } as const];
+    await expect(applyJsonPatchInParts({}, failing, pause)).rejects.toThrow('nonexistent key');
   });
 });
