@@ -91,6 +91,7 @@ const buildEntries = () =>
       'components-thread': 'tools/program/components-thread.ts',
       // A worker's entry is loaded by its own URL: nothing shared, so that it stays one small file.
       'storage-worker': 'src/storage/embedded/worker.ts',
+      'yaml-worker': 'src/apiserver/endpoints/yaml-worker.ts',
     },
     // CommonJS dependencies inside an ES module bundle need a `require`.
     banner: {

@@ -84,3 +84,28 @@ describe('lists', () => {
     expect(error?.message).toBe('[a: Required value, b: Invalid value: 1: bad]');
   });
 });
+
+describe('bounded', () => {
+  const errorsOf = (count: number) => () =>
+    Array.from({ length: count }, (_, i) => field.required(new field.FieldPath('list').index(i)));
+
+  it('returns all errors while they are few', () => {
+    expect(field.bounded(errorsOf(999))).toHaveLength(999);
+    expect(errorsOf(2000)()).toHaveLength(2000);
+  });
+
+  it('stops validation when there are too many', () => {
+    const errors = field.bounded(errorsOf(1_000_000));
+    expect(errors).toHaveLength(field.MAX_FIELD_ERRORS);
+    expect(errors.at(-1)?.field).toBe('list[999]');
+  });
+
+  it('lets other exceptions through, and does not count afterwards', () => {
+    expect(() =>
+      field.bounded(() => {
+        throw new TypeError('x');
+      }),
+    ).toThrow(TypeError);
+    expect(errorsOf(2000)()).toHaveLength(2000);
+  });
+});

@@ -95,6 +95,9 @@ export class FieldError {
     this.field = at === undefined ? '<nil>' : at.toString();
     this.badValue = badValue;
     this.detail = detail;
+    if (made === undefined) return;
+    made.push(this);
+    if (made.length >= MAX_FIELD_ERRORS) throw new TooManyFieldErrors('too many field errors');
   }
 
   /** The message without the field: 'Invalid value: "x": must be …'. It is what a Status cause says. */
@@ -115,6 +118,32 @@ export class FieldError {
 }
 
 export type FieldErrorList = FieldError[];
+
+/** More problems than these are not reported. Upstream reports all, which may be megabytes. */
+export const MAX_FIELD_ERRORS = 1000;
+
+/** The errors that the running `bounded` has seen being made. */
+let made: FieldError[] | undefined;
+
+class TooManyFieldErrors extends Error {}
+
+/**
+ * Returns what `validate` returns, or the first errors that it made if there are more than MAX_FIELD_ERRORS of them. Without this, a body of
+ * 3 MiB could have a million errors. Errors that validation makes and drops count, too. `validate` must be synchronous.
+ */
+export function bounded(validate: () => FieldErrorList): FieldErrorList {
+  const outer = made;
+  const own: FieldError[] = [];
+  made = own;
+  try {
+    return validate();
+  } catch (error) {
+    if (error instanceof TooManyFieldErrors) return own;
+    throw error;
+  } finally {
+    made = outer;
+  }
+}
 
 /** Field errors as one exception, for code that has to throw. Its message is that of `aggregateMessage`. */
 export class FieldErrorsError extends Error {

@@ -5,10 +5,10 @@ import { describeJsonSyntaxError } from './json-syntax.ts';
 
 /** The bytes are no acceptable JSON; the message is for whoever sent them. */
 export class JsonError extends Error {
-  /** 'syntax': no JSON; 'limit': too large or too deep; 'number': an integer that would not keep its value. */
-  readonly kind: 'syntax' | 'limit' | 'number';
+  /** 'syntax': no JSON; 'limit': too large or too deep; 'values': too many values; 'number': an integer that would not keep its value. */
+  readonly kind: 'syntax' | 'limit' | 'values' | 'number';
 
-  constructor(kind: 'syntax' | 'limit' | 'number', message: string, options?: { readonly cause?: unknown }) {
+  constructor(kind: 'syntax' | 'limit' | 'values' | 'number', message: string, options?: { readonly cause?: unknown }) {
     super(message, options);
     this.name = 'JsonError';
     this.kind = kind;
@@ -20,6 +20,8 @@ export interface ParseJsonOptions {
   readonly maxDepth?: number;
   /** How long the text may be, in bytes. Default: no limit. */
   readonly maxBytes?: number;
+  /** How many fields of objects and items of lists it may have together, about. Default: no limit. */
+  readonly maxValues?: number;
   /** The bytes as a text, of a caller who needs that too. */
   readonly text?: string;
 }
@@ -43,7 +45,7 @@ export function parseJsonCounting(data: Uint8Array | string, options: ParseJsonO
   if (options.maxBytes !== undefined && bytes.length > options.maxBytes) {
     throw new JsonError('limit', `limit is ${options.maxBytes} bytes, got ${bytes.length}`);
   }
-  const keys = scan(bytes, options.maxDepth ?? DEFAULT_MAX_JSON_DEPTH);
+  const keys = scan(bytes, options.maxDepth ?? DEFAULT_MAX_JSON_DEPTH, options.maxValues ?? Infinity);
   const text = typeof data === 'string' ? data : (options.text ?? bytes.toString('utf8'));
   try {
     return { value: JSON.parse(text) as unknown, keys };
@@ -63,21 +65,25 @@ const OPEN = 2;
 const CLOSE = 3;
 const DIGIT = 4;
 const COLON = 5;
+const COMMA = 6;
 const MEANING = new Uint8Array(256);
 MEANING[QUOTE] = STRING;
 MEANING[0x3a] = COLON;
+MEANING[0x2c] = COMMA;
 for (const byte of Buffer.from('{[')) MEANING[byte] = OPEN;
 for (const byte of Buffer.from('}]')) MEANING[byte] = CLOSE;
 for (const byte of Buffer.from('0123456789')) MEANING[byte] = DIGIT;
 
 /**
- * Looks at brackets and digits outside of strings; whether it is JSON at all is JSON.parse's business. Answers the number of colons: if it
- * is JSON, each is behind a key.
+ * Looks at brackets, digits and commas outside of strings; whether it is JSON at all is JSON.parse's business. Returns the number of
+ * colons: if it is JSON, each is behind a key.
  */
-function scan(bytes: Buffer, maxDepth: number): number {
+function scan(bytes: Buffer, maxDepth: number, maxValues: number): number {
   const length = bytes.length;
   let depth = 0;
   let colons = 0;
+  // Each value is in a container that no other value opened, or behind a comma.
+  let values = 0;
   let at = 0;
   while (at < length) {
     const meaning = MEANING[bytes[at++] as number];
@@ -85,11 +91,14 @@ function scan(bytes: Buffer, maxDepth: number): number {
     if (meaning === STRING) {
       at = endOfString(bytes, at) + 1;
     } else if (meaning === OPEN) {
+      if (++values > maxValues) throw tooManyValues(maxValues);
       if (++depth > maxDepth) throw new JsonError('limit', `exceeded max depth of ${maxDepth}`);
     } else if (meaning === CLOSE) {
       depth--;
     } else if (meaning === COLON) {
       colons++;
+    } else if (meaning === COMMA) {
+      if (++values > maxValues) throw tooManyValues(maxValues);
     } else {
       const start = at - 1;
       while (at < length && MEANING[bytes[at] as number] === DIGIT) at++;
@@ -97,6 +106,10 @@ function scan(bytes: Buffer, maxDepth: number): number {
     }
   }
   return colons;
+}
+
+function tooManyValues(limit: number): JsonError {
+  return new JsonError('values', `limit is ${limit} values`);
 }
 
 /** How many keys all objects in a JSON value have together. */

@@ -38,16 +38,20 @@ export function parseRequirements(text: string, at?: FieldPath): Requirement[] {
   return new Parser(tokenize(text), at).parse();
 }
 
+const SYMBOLS_AT = /[=!(),><]{1,2}/y;
+const WORD_AT = /[^=!(),>< \t\r\n\0]+/y;
+
 function tokenize(text: string): Token[] {
   const tokens: Token[] = [];
   let position = 0;
   for (;;) {
     while (/[ \t\r\n]/.test(text[position] ?? '')) position++;
-    const rest = text.slice(position);
     // Upstream reads the text as ending at a NUL.
-    if (rest === '' || rest.startsWith('\0')) break;
-    const symbols = /^[=!(),><]+/.exec(rest)?.[0];
-    const token = symbols === undefined ? word(rest) : symbol(symbols);
+    if (position >= text.length || text[position] === '\0') break;
+    // Two characters and no more: a text of symbols would be read again for each of them.
+    SYMBOLS_AT.lastIndex = position;
+    const symbols = SYMBOLS_AT.exec(text)?.[0];
+    const token = symbols === undefined ? word(text, position) : symbol(symbols);
     tokens.push(token.token);
     position += token.length;
   }
@@ -60,8 +64,9 @@ interface Scanned {
   readonly length: number;
 }
 
-function word(rest: string): Scanned {
-  const text = /^[^=!(),>< \t\r\n\0]+/.exec(rest)?.[0] ?? '';
+function word(selector: string, position: number): Scanned {
+  WORD_AT.lastIndex = position;
+  const text = WORD_AT.exec(selector)?.[0] ?? '';
   return { token: { kind: text === 'in' || text === 'notin' ? text : 'identifier', text }, length: text.length };
 }
 

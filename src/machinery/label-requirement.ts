@@ -23,11 +23,14 @@ export class Requirement {
   readonly values: readonly string[];
   /** The number that gt and lt compare with. */
   readonly #limit: bigint | undefined;
+  /** `values`, where there are so many that a look-up takes less than a search. */
+  readonly #set: ReadonlySet<string> | undefined;
 
   constructor(key: string, operator: Operator, values: readonly string[]) {
     this.key = key;
     this.operator = operator;
     this.values = values;
+    this.#set = values.length > 8 ? new Set(values) : undefined;
     this.#limit = operator === 'gt' || operator === 'lt' ? parseInt64(values[0] ?? '') : undefined;
   }
 
@@ -40,10 +43,10 @@ export class Requirement {
       case '=':
       case '==':
       case 'in':
-        return present && this.values.includes(value);
+        return present && this.#has(value);
       case '!=':
       case 'notin':
-        return !present || !this.values.includes(value);
+        return !present || !this.#has(value);
       case 'exists':
         return present;
       case '!':
@@ -54,6 +57,10 @@ export class Requirement {
       default:
         return false;
     }
+  }
+
+  #has(value: string): boolean {
+    return this.#set === undefined ? this.values.includes(value) : this.#set.has(value);
   }
 
   #compares(value: string): boolean {

@@ -331,3 +331,7 @@ describe('formatLabels', () => {
     expect(labels.formatLabels(undefined)).toBe('<none>');
   });
 });
+
+it('reads a text of symbols in time that grows with its length only', () => {
+  expect(() => labels.parse('('.repeat(1_000_000))).toThrow("found '(', expected: !, identifier, or 'end of string'");
+});

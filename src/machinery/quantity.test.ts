@@ -368,3 +368,10 @@ describe('properties', () => {
     );
   });
 });
+
+it('refuses texts that are longer than numbers are, before it reads them', () => {
+  expect(parseQuantity(`0.${'0'.repeat(120)}1`).toString()).toBe('1n');
+  for (const text of ['1'.repeat(2_000_000), `0.${'0'.repeat(2_000_000)}1`, `1${'E'.repeat(2_000_000)}`]) {
+    expect(() => parseQuantity(text)).toThrow('quantities must have at most 128 characters');
+  }
+});

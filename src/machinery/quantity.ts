@@ -269,6 +269,9 @@ export function newScaledQuantity(value: bigint | number, scale: number): Quanti
   return new Quantity(BigInt(value), scale, 'DecimalSI');
 }
 
+/** Arithmetic takes time with the square of the digits. Upstream has no limit; numbers of nature have fewer digits. */
+const MAX_TEXT_LENGTH = 128;
+
 const GRAMMAR = /^([+-]?)0*(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/;
 
 interface Suffix {
@@ -290,6 +293,7 @@ function readSuffix(suffix: string): Suffix {
 }
 
 function read(text: string): Quantity {
+  if (text.length > MAX_TEXT_LENGTH) throw new QuantityError(`quantities must have at most ${MAX_TEXT_LENGTH} characters`);
   const parts = text === '' ? null : GRAMMAR.exec(text);
   if (parts === null) throw new QuantityError(WRONG_FORMAT);
   const negative = parts[1] === '-';

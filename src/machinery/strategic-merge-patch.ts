@@ -188,7 +188,8 @@ function mergeOrdered(
   const field = lookup(schema, name);
   const mergeKey = field?.patchMergeKey;
   checkOrder(change ?? [], order, mergeKey);
-  const live: List = Array.isArray(deleted) ? (before ?? []).filter((item) => !deleted.includes(item)) : (before ?? []);
+  const gone = new Set<unknown>(Array.isArray(deleted) ? deleted : []);
+  const live: List = (before ?? []).filter((item) => !gone.has(item));
   const merged = mergeOrAdd(before === undefined ? undefined : live, change, field);
   const elements = elementKind(live, change ?? []);
   if (elements === undefined) setOwn(result, name, merged);

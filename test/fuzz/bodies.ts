@@ -7,10 +7,11 @@ import { messageOfKind } from '../../src/api/schema/compile.ts';
 import { fuzzObject } from '../../src/api/testing/fuzz.ts';
 import type { ServedResource } from '../../src/apiserver/registry/rest.ts';
 import { send } from '../../src/apiserver/testing/requests.ts';
+import type { RawResponse } from '../../src/apiserver/testing/requests.ts';
 import { startTestServer } from '../../src/apiserver/testing/server.ts';
 import type { TestServer } from '../../src/apiserver/testing/server.ts';
-import { systemClock } from '../../src/machinery/clock.ts';
 import { SeededRandom } from '../../src/machinery/random.ts';
+import { loopUse, machineFactor } from '../security/loop-meter.ts';
 import { jsonPatch, pick, wrongBytes, wrongValues } from './hostile.ts';
 
 export interface BodiesOptions {
@@ -22,6 +23,7 @@ export interface BodiesOptions {
 export interface BodiesResult {
   /** How many answers had each code. */
   readonly codes: ReadonlyMap<number, number>;
+  /** The longest turn of the event loop. */
   readonly slowestMs: number;
   /** Its request. */
   readonly slowest: string;
@@ -36,7 +38,9 @@ interface Shot {
   readonly body: Uint8Array;
 }
 
-const LONGEST_MS = 1000;
+/** A turn of the event loop, on a machine as fast as budgets are for. */
+const LONGEST_TURN_MS = 50;
+const ATTEMPTS = 3;
 const MOST_PROBLEMS = 20;
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 const ENVELOPE_MAGIC = 4;
@@ -52,6 +56,7 @@ export async function sendBodies({ count, seed, progress }: BodiesOptions): Prom
   const random = new SeededRandom(seed);
   const server = await startTestServer();
   const before = prototypes();
+  const budgetMs = LONGEST_TURN_MS * machineFactor();
   const codes = new Map<number, number>();
   const problems: string[] = [];
   let slowestMs = 0;
@@ -60,14 +65,23 @@ export async function sendBodies({ count, seed, progress }: BodiesOptions): Prom
     const targets = server.server.resources.filter(({ rest }) => rest.create !== undefined);
     for (let i = 0; i < count && problems.length < MOST_PROBLEMS; i++) {
       const shot = await aim(random, server, targets[i % targets.length] as ServedResource, i);
-      const began = systemClock.monotonic();
       const { method, path, type, body } = shot;
-      const { code, text } = await send(server.server, { method, path, body, headers: { 'content-type': type } });
-      const ms = systemClock.monotonic() - began;
-      if (ms > slowestMs) [slowestMs, slowest] = [ms, described(shot, `was answered with ${code} in ${ms.toFixed(0)} ms`)];
+      let answer: RawResponse | undefined;
+      let ms = Infinity;
+      // What is slow is sent again: code may not have been compiled yet, and other processes use this machine, too.
+      for (let attempt = 0; attempt < ATTEMPTS && ms > budgetMs; attempt++) {
+        const { longestTurnMs } = await loopUse(async () => {
+          const latest = await send(server.server, { method, path, body, headers: { 'content-type': type } });
+          answer ??= latest;
+        });
+        ms = Math.min(ms, longestTurnMs);
+      }
+      const { code, text } = answer as unknown as RawResponse;
+      if (ms > slowestMs)
+        [slowestMs, slowest] = [ms, described(shot, `was answered with ${code}, with a turn of ${ms.toFixed(0)} ms`)];
       codes.set(code, (codes.get(code) ?? 0) + 1);
       if (code >= 500) problems.push(described(shot, `was answered with ${code}: ${text.slice(0, 500)}`));
-      if (ms > LONGEST_MS) problems.push(described(shot, `took ${ms.toFixed(0)} ms`));
+      if (ms > budgetMs) problems.push(described(shot, `occupied the event loop for ${ms.toFixed(0)} ms`));
       if (i % 1000 === 999) progress?.(i + 1);
     }
     for (const error of server.logger.errors) problems.push(`the server logged an error: ${error}`);

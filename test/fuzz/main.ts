@@ -4,25 +4,28 @@
 import { parseArgs } from 'node:util';
 import { sendBodies } from './bodies.ts';
 import { roundTrips } from './round-trips.ts';
+import { sendLongTexts } from './texts.ts';
 
 const { values } = parseArgs({
   options: {
     fills: { type: 'string', default: '1000' },
     bodies: { type: 'string', default: '10000' },
+    every: { type: 'string', default: '1' },
     seed: { type: 'string', default: 'long' },
     help: { type: 'boolean', default: false },
   },
 });
 if (values.help) {
-  console.log(`npm run fuzz -- [--fills 1000] [--bodies 10000] [--seed long]
+  console.log(`npm run fuzz -- [--fills 1000] [--bodies 10000] [--every 1] [--seed long]
 
   --fills N    random objects of each kind, through JSON, protobuf and conversion and back
   --bodies N   wrong bodies (JSON, YAML, protobuf, each kind of patch) sent to an API server
+  --every N    one of so many fields has long texts and lists
   --seed TEXT  the same text gives the same run`);
   process.exit(0);
 }
 
-const count = (name: 'fills' | 'bodies'): number => {
+const count = (name: 'fills' | 'bodies' | 'every'): number => {
   const value = Number(values[name]);
   if (Number.isSafeInteger(value) && value >= 0) return value;
   console.error(`--${name} must be a number of at least 0, not '${values[name]}'`);
@@ -45,8 +48,15 @@ const bodies = await sendBodies({ count: count('bodies'), seed: values.seed, pro
 progress('');
 const codes = [...bodies.codes].sort(([a], [b]) => a - b).map(([code, times]) => `${code}: ${times}`);
 console.log(
-  `bodies answered with ${codes.join(', ')}; the slowest in ${bodies.slowestMs.toFixed(0)} ms; ${bodies.problems.length} problems`,
+  `bodies answered with ${codes.join(', ')}; the longest turn took ${bodies.slowestMs.toFixed(0)} ms; ${bodies.problems.length} problems`,
 );
 for (const problem of bodies.problems) console.log(problem);
 
-process.exitCode = trips.problems.length + bodies.problems.length > 0 ? 1 : 0;
+const texts = await sendLongTexts({ every: count('every'), progress: (sent) => progress(`long texts: ${sent}`) });
+progress('');
+console.log(
+  `${texts.sent} long texts and lists; the longest turn took ${texts.slowestMs.toFixed(0)} ms; ${texts.problems.length} problems`,
+);
+for (const problem of texts.problems) console.log(problem);
+
+process.exitCode = trips.problems.length + bodies.problems.length + texts.problems.length > 0 ? 1 : 0;

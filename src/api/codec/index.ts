@@ -1,5 +1,6 @@
 // JSON and YAML to API objects and back. Protobuf is in protobuf/.
 
+export { conversionError } from './conversion-error.ts';
 export { type Decoded, decodeObject, emptyObject } from './decode.ts';
 export { DecodeError } from './decode-error.ts';
 export { findDuplicateFields } from './duplicate-fields.ts';

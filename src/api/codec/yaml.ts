@@ -2,32 +2,26 @@
 // every key once, aliases and depth bounded.
 
 import {
+  type Alias,
   Composer,
-  type Document,
+  isAlias,
   isMap,
+  isNode,
   isScalar,
   isSeq,
   Lexer,
   LineCounter,
+  type Node,
   Parser,
   type ScalarTag,
   type Tags,
+  type YAMLMap,
   type YAMLParseError,
 } from 'yaml';
+import { setOwn } from '../../machinery/deep.ts';
+import { YamlError } from './yaml-error.ts';
 
-export class YamlError extends Error {
-  /** 1-based line, 0 if it is not known. */
-  readonly line: number;
-
-  constructor(message: string, line: number) {
-    super(message);
-    this.name = 'YamlError';
-    this.line = line;
-  }
-}
-
-/** Aliases of aliases may multiply a small text into a huge value; a document that needs more than this is refused. */
-const MAX_ALIAS_COUNT = 1000;
+export { YamlError };
 
 /** The library recurses: a text that is nothing but brackets would take it minutes, and then the whole stack. */
 const MAX_DEPTH = 500;
@@ -63,6 +57,8 @@ function customTags(tags: Tags): Tags {
 export interface YamlOptions {
   /** A key that a map has twice is no error: the last one counts. Default: false. */
   readonly allowDuplicateKeys?: boolean;
+  /** How many values all documents may have together, aliases and merge keys expanded. Default: no limit but upstream's on aliases. */
+  readonly maxValues?: number;
 }
 
 /** The only document of a text (an empty text is null). Throws YamlError, also if there is a second document. */
@@ -73,7 +69,8 @@ export function parseYaml(text: string, options: YamlOptions = {}): unknown {
 }
 
 /** Every document of a text that is not empty, in order, as JSON values. Throws YamlError. */
-export function parseYamlDocuments(text: string, { allowDuplicateKeys = false }: YamlOptions = {}): unknown[] {
+export function parseYamlDocuments(text: string, options: YamlOptions = {}): unknown[] {
+  const { allowDuplicateKeys = false, maxValues = Infinity } = options;
   const lines = new LineCounter();
   const composer = new Composer({
     version: '1.1',
@@ -84,12 +81,13 @@ export function parseYamlDocuments(text: string, { allowDuplicateKeys = false }:
     stringKeys: false,
   });
   const values: unknown[] = [];
+  const converter = new Converter(text.length, maxValues);
   for (const document of composer.compose(tokensOf(text, lines))) {
     const error = document.errors[0];
     if (error !== undefined) throw explain(error, lines);
     if (document.contents === null) continue;
     if (!allowDuplicateKeys) checkKeys(document.contents, lines);
-    const value = toJson(document);
+    const value = converter.convert(document.contents);
     if (value !== null) values.push(value);
   }
   return values;
@@ -181,7 +179,11 @@ function checkKeys(node: unknown, lines: LineCounter): void {
     if (isScalar(key)) {
       if (seen.has(key.value)) {
         const { line } = lines.linePos(key.range?.[0] ?? 0);
-        throw new YamlError(`yaml: unmarshal errors:\n  line ${line}: key "${String(key.value)}" already set in map`, line);
+        throw new YamlError(
+          `yaml: unmarshal errors:\n  line ${line}: key "${String(key.value)}" already set in map`,
+          line,
+          'duplicate',
+        );
       }
       seen.add(key.value);
     }
@@ -189,24 +191,144 @@ function checkKeys(node: unknown, lines: LineCounter): void {
   }
 }
 
-function toJson(document: Document): unknown {
-  try {
-    return checkNumbers(document.toJS({ maxAliasCount: MAX_ALIAS_COUNT }));
-  } catch (error) {
-    // The library throws these only here: an alias without an anchor, or more aliases than allowed.
-    if (error instanceof ReferenceError) throw new YamlError(`yaml: ${error.message}`, 0);
-    throw error;
+/** Aliases count among the values of a document; below these numbers upstream's parser does not look at their share. */
+const FEW_VALUES = 1000;
+const FEW_ALIASED = 100;
+
+/**
+ * Makes JSON values of the library's nodes. The library could do so itself, but looks for each alias's anchor in the whole document, and
+ * bounds how often an anchor is used instead of how large all of it becomes. This takes time and memory in proportion to the result.
+ */
+class Converter {
+  readonly #textLength: number;
+  readonly #maxValues: number;
+  /** By name: the latest node before the one that is converted. */
+  #anchors = new Map<string, Node>();
+  readonly #open = new Set<Node>();
+  /** As upstream's parser counts: keys, too. */
+  #values = 0;
+  #keys = 0;
+  /** Values that aliases stand for, and the length of their text. */
+  #aliased = 0;
+  #aliasedLength = 0;
+  #aliasDepth = 0;
+
+  constructor(textLength: number, maxValues: number) {
+    this.#textLength = textLength;
+    this.#maxValues = maxValues;
+  }
+
+  /** Throws YamlError. */
+  convert(contents: unknown): unknown {
+    this.#anchors = new Map();
+    return this.#value(contents, 0);
+  }
+
+  #value(node: unknown, depth: number): unknown {
+    if (depth > MAX_DEPTH) throw new YamlError(`yaml: exceeded max depth of ${MAX_DEPTH}`, 0);
+    if (isAlias(node)) return this.#within(node, (target) => this.#value(target, depth + 1));
+    if (!isNode(node)) return null;
+    this.#count();
+    const { anchor } = node as { anchor?: string };
+    if (anchor !== undefined) this.#anchors.set(anchor, node);
+    if (isScalar(node)) return this.#scalar(node.value);
+    this.#open.add(node);
+    let value: unknown;
+    if (isSeq(node)) value = node.items.map((item) => this.#value(item, depth + 1));
+    else if (isMap(node)) value = this.#map(node, depth);
+    else throw new YamlError('yaml: unknown node', 0);
+    this.#open.delete(node);
+    return value;
+  }
+
+  #map(node: YAMLMap, depth: number): Record<string, unknown> {
+    const map: Record<string, unknown> = {};
+    for (const { key, value } of node.items) {
+      if (isMergeKey(key)) this.#merge(map, value, depth);
+      else setOwn(map, this.#key(key), this.#value(value, depth + 1));
+    }
+    return map;
+  }
+
+  /** A key is a scalar: JSON has no others. */
+  #key(key: unknown): string {
+    if (isAlias(key)) return this.#within(key, (target) => this.#key(target));
+    if (isNode(key) && !isScalar(key)) {
+      throw new YamlError('error converting YAML to JSON: unsupported map key: a list or map', 0);
+    }
+    this.#count(true);
+    const value = isScalar(key) ? key.value : null;
+    if (isScalar(key) && key.anchor !== undefined) this.#anchors.set(key.anchor, key);
+    const text = value === null ? '' : String(value);
+    if (this.#aliasDepth > 0) this.#aliasedText(text);
+    return text;
+  }
+
+  /** `<<`: the entries of a map, or of several, that the map does not have itself. */
+  #merge(map: Record<string, unknown>, source: unknown, depth: number): void {
+    if (depth > MAX_DEPTH) throw new YamlError(`yaml: exceeded max depth of ${MAX_DEPTH}`, 0);
+    if (isAlias(source)) {
+      this.#within(source, (target) => this.#merge(map, target, depth + 1));
+    } else if (isSeq(source)) {
+      for (const item of source.items) this.#merge(map, item, depth + 1);
+    } else if (isMap(source)) {
+      const merged = this.#value(source, depth + 1) as Record<string, unknown>;
+      for (const key of Object.keys(merged)) if (!Object.hasOwn(map, key)) setOwn(map, key, merged[key]);
+    } else throw new YamlError('yaml: map merge requires map or sequence of maps as the value', 0);
+  }
+
+  #within<T>(alias: Alias, use: (target: Node) => T): T {
+    const target = this.#anchors.get(alias.source);
+    if (target === undefined) throw new YamlError(`yaml: unknown anchor '${alias.source}' referenced`, 0);
+    if (this.#open.has(target)) throw new YamlError(`yaml: anchor '${alias.source}' value contains itself`, 0);
+    this.#aliasDepth++;
+    const value = use(target);
+    this.#aliasDepth--;
+    return value;
+  }
+
+  #scalar(value: unknown): unknown {
+    if (typeof value === 'string' && this.#aliasDepth > 0) this.#aliasedText(value);
+    // YAML has infinities and NaN; JSON, and so every API object, has not.
+    if (typeof value === 'number' && !Number.isFinite(value)) {
+      const shown = Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
+      throw new YamlError(`error converting YAML to JSON: json: unsupported value: ${shown}`, 0);
+    }
+    return value ?? null;
+  }
+
+  #count(isKey = false): void {
+    this.#values++;
+    if (isKey) this.#keys++;
+    else if (this.#values - this.#keys > this.#maxValues)
+      throw new YamlError(`yaml: limit is ${this.#maxValues} values`, 0, 'values');
+    if (this.#aliasDepth === 0) return;
+    this.#aliased++;
+    const few = this.#aliased <= FEW_ALIASED || this.#values <= FEW_VALUES;
+    if (!few && this.#aliased / this.#values > allowedAliasRatio(this.#values)) throw excessiveAliasing();
+  }
+
+  #aliasedText(text: string): void {
+    this.#aliasedLength += text.length;
+    if (this.#aliasedLength > Math.max(MAX_ALIASED_TEXT, this.#textLength)) throw excessiveAliasing();
   }
 }
 
-/** YAML has infinities and NaN; JSON, and so every API object, has not. */
-function checkNumbers(value: unknown): unknown {
-  if (typeof value === 'number' && !Number.isFinite(value)) {
-    throw new YamlError(
-      `error converting YAML to JSON: json: unsupported value: ${Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'}`,
-      0,
-    );
-  }
-  if (typeof value === 'object' && value !== null) for (const item of Object.values(value)) checkNumbers(item);
-  return value;
+/** As long as a body may be. */
+const MAX_ALIASED_TEXT = 3 * 1024 * 1024;
+
+const excessiveAliasing = (): YamlError => new YamlError('yaml: document contains excessive aliasing', 0);
+
+/** The share of values that aliases may stand for, as in upstream's parser (go-yaml, decode.go): less in large documents. */
+function allowedAliasRatio(values: number): number {
+  const [small, large] = [400_000, 4_000_000];
+  if (values <= small) return 0.99;
+  if (values >= large) return 0.1;
+  return 0.99 - 0.89 * ((values - small) / (large - small));
+}
+
+function isMergeKey(key: unknown): boolean {
+  return (
+    isScalar(key) && (key.value === '<<' || typeof key.value === 'symbol') && (key.type === undefined || key.type === 'PLAIN')
+  );
 }

@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { PROTOBUF_CONTENT_TYPE } from '../../api/codec/protobuf/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { trimEnd } from '../../machinery/trim.ts';
 import { negotiate, parseAccept } from '../endpoints/negotiation.ts';
 import { notFound } from '../status-routes.ts';
 import { FreshObject } from '../registry/encoded-object.ts';
@@ -80,7 +81,7 @@ export function createDiscovery({ resources, otherPaths, externalAddress }: Disc
 
   const handle: Handler = async (request) => {
     const { method, headers } = request;
-    const path = request.path.replace(/(?<=.)\/+$/, '');
+    const path = trimEnd(request.path, '/') || '/';
     if (path === '/') {
       // Of no kind, so that it is JSON for everybody; and served to all methods, as upstream.
       const document = documentAt(path, index) as Document;

@@ -2,6 +2,8 @@
 // kind that the endpoint takes.
 
 import { decodeObject, DecodeError, findDuplicateFields } from '../../api/codec/index.ts';
+import { YamlError } from '../../api/codec/yaml-error.ts';
+import { MAX_BODY_VALUES, MAX_NEW_VALUES } from '../../api/codec/limits.ts';
 import {
   decodeProtobuf,
   openEnvelope,
@@ -16,18 +18,23 @@ import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
 import { andThen } from '../../machinery/awaitable.ts';
 import type { Awaitable } from '../../machinery/awaitable.ts';
+import type { Clock } from '../../machinery/clock.ts';
 import { isPlainObject } from '../../machinery/deep.ts';
 import { quote } from '../../machinery/go-format.ts';
 import { jsonType } from '../../machinery/go-value.ts';
 import { countKeys, JsonError, parseJsonCounting } from '../../machinery/json.ts';
+import { isLarge } from '../../machinery/turn.ts';
 import type { ApiRequest } from '../request.ts';
 import type { FieldValidation } from './query-options.ts';
 import { messageOf } from './scope.ts';
+import { parseYamlBody } from './yaml-bodies.ts';
 import type { Scope } from './scope.ts';
 
 export const JSON_TYPE = 'application/json';
 export const YAML_TYPE = 'application/yaml';
 const ACCEPTED = [JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE] as const;
+/** Shorter bodies do not have so many values that it matters. */
+const LARGE_BYTES = 8 * 1024;
 /** So much of a body that cannot be read is repeated to its sender. */
 const SUMMARY_LENGTH = 30;
 
@@ -41,6 +48,8 @@ export interface ParsedBody {
   readonly keys?: number;
   /** Keys that a YAML document gives twice, as Kubernetes words it. */
   readonly duplicates?: string;
+  /** Whether the steps that follow should each have a turn of the event loop. */
+  readonly large?: boolean;
   /** A body in protobuf, which can only be read by who knows its type. */
   readonly envelope?: Envelope;
 }
@@ -54,50 +63,56 @@ export function contentTypeOf(request: Pick<ApiRequest, 'headers'>): string {
 }
 
 /** Throws StatusError (400, 413, 415). `mustBe`: the kind, for the message. */
-export function parseBody(request: ApiRequest, mustBe: string): Awaitable<ParsedBody> {
+export function parseBody(request: ApiRequest, mustBe: string, clock: Clock): Awaitable<ParsedBody> {
   if (request.body.kind === 'object') return { value: request.body.object, mediaType: JSON_TYPE };
   const mediaType = contentTypeOf(request);
   if (!(ACCEPTED as readonly string[]).includes(mediaType)) throw apierrors.unsupportedMediaType(ACCEPTED);
-  return andThen(request.body.read(), (bytes) => parseBytes(bytes, mediaType, mustBe));
+  const maxValues = request.method === 'POST' ? MAX_NEW_VALUES : MAX_BODY_VALUES;
+  return andThen(request.body.read(), (bytes) => parseBytes(bytes, { mediaType, mustBe, maxValues, clock }));
 }
 
-function parseBytes(read: Uint8Array, mediaType: string, mustBe: string): Awaitable<ParsedBody> {
-  if (mediaType === PROTOBUF_TYPE) return { value: undefined, mediaType, envelope: opened(read, mustBe) };
+interface Parsing {
+  readonly mediaType: string;
+  readonly mustBe: string;
+  readonly maxValues: number;
+  readonly clock: Clock;
+}
+
+function parseBytes(read: Uint8Array, parsing: Parsing): Awaitable<ParsedBody> {
+  const { mediaType, mustBe, maxValues } = parsing;
+  if (mediaType === PROTOBUF_TYPE)
+    return { value: undefined, mediaType, envelope: opened(read, mustBe), large: read.length > LARGE_BYTES };
   const bytes = Buffer.isBuffer(read) ? read : Buffer.from(read.buffer, read.byteOffset, read.byteLength);
   const text = bytes.toString('utf8');
-  if (mediaType !== JSON_TYPE) return parseYamlBody(text, mediaType, mustBe);
+  if (mediaType !== JSON_TYPE) return parsedYaml(text, parsing);
   try {
-    const { value, keys } = parseJsonCounting(bytes, { text });
-    return { value, keys, text, mediaType };
+    const { value, keys } = parseJsonCounting(bytes, { text, maxValues });
+    return { value, keys, text, mediaType, large: bytes.length > LARGE_BYTES && isLarge(value) };
   } catch (error) {
     throw unreadable(error, text, mustBe);
   }
 }
 
-async function parseYamlBody(text: string, mediaType: string, mustBe: string): Promise<ParsedBody> {
+async function parsedYaml(text: string, { mediaType, mustBe, maxValues, clock }: Parsing): Promise<ParsedBody> {
   try {
-    return { ...(await yamlWithDuplicates(text)), text, mediaType };
+    const parsed = await parseYamlBody(text, maxValues, clock);
+    return { ...parsed, text, mediaType, large: isLarge(parsed.value) };
   } catch (error) {
     throw unreadable(error, text, mustBe);
   }
 }
 
 function unreadable(error: unknown, text: string, mustBe: string): apierrors.StatusError {
+  if (error instanceof apierrors.StatusError) return error;
+  if (isTooMany(error)) return apierrors.requestEntityTooLarge(error.message);
   const why = error instanceof Error ? error.message : String(error);
   const isOfJson = error instanceof JsonError && error.kind === 'syntax';
   return unrecognized(mustBe, isOfJson ? `couldn't get version/kind; json parse error: ${why}` : why, text);
 }
 
-/** Throws YamlError. */
-export async function yamlWithDuplicates(text: string): Promise<{ readonly value: unknown; readonly duplicates?: string }> {
-  // The parser of YAML is large; most servers never see any.
-  const { parseYaml, YamlError } = await import('../../api/codec/yaml.ts');
-  try {
-    return { value: parseYaml(text) };
-  } catch (error) {
-    if (!(error instanceof YamlError)) throw error;
-    return { value: parseYaml(text, { allowDuplicateKeys: true }), duplicates: error.message };
-  }
+/** Reports whether a body was not read because it has too many values. */
+export function isTooMany(error: unknown): error is JsonError | YamlError {
+  return (error instanceof JsonError && error.kind === 'values') || (error instanceof YamlError && error.reason === 'values');
 }
 
 function opened(bytes: Uint8Array, mustBe: string): Envelope {

@@ -99,6 +99,15 @@ describe('create', () => {
     expect(json.message).toBe('resourceVersion should not be set on objects to be created');
   });
 
+  test('a dry run may have a resourceVersion', async () => {
+    const { code } = await send(t.server, {
+      method: 'POST',
+      path: '/api/v1/namespaces/default/configmaps?dryRun=All',
+      body: { metadata: { name: 'dry', resourceVersion: '999' } },
+    });
+    expect(code).toBe(201);
+  });
+
   test.each([
     ['no name', {}, 'metadata.name: Required value: name or generateName is required'],
     ['a bad name', { name: 'A_b' }, 'metadata.name: Invalid value: "A_b": a lowercase RFC 1123 subdomain must consist of'],

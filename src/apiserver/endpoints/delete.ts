@@ -5,6 +5,7 @@ import { decodeProtobuf, ProtobufError } from '../../api/codec/protobuf/index.ts
 import { messageDescriptor } from '../../api/schema/compile.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import type { Clock } from '../../machinery/clock.ts';
 import { isPlainObject } from '../../machinery/deep.ts';
 import { quote } from '../../machinery/go-format.ts';
 import type { DeleteOptions } from '../registry/rest.ts';
@@ -41,7 +42,7 @@ export async function handleDeleteCollection(scope: Scope, request: ApiRequest):
 
 /** From the body if there is one, otherwise from the query. Throws StatusError. */
 async function readDeleteOptions(scope: Scope, request: ApiRequest): Promise<DeleteOptions> {
-  const given = (await fromBody(request)) ?? deleteOptionsOfQuery(request.query);
+  const given = (await fromBody(request, scope.services.clock)) ?? deleteOptionsOfQuery(request.query);
   const options = checkDeleteOptions(given);
   const { admission } = scope.services;
   const deleteOptions: DeleteOptions = {
@@ -56,11 +57,11 @@ async function readDeleteOptions(scope: Scope, request: ApiRequest): Promise<Del
   return deleteOptions;
 }
 
-async function fromBody(request: ApiRequest): Promise<RawDeleteOptions | undefined> {
+async function fromBody(request: ApiRequest, clock: Clock): Promise<RawDeleteOptions | undefined> {
   const { body } = request;
   if (body.kind === 'object' ? body.object === undefined : (await body.read()).length === 0) return undefined;
   const message = messageDescriptor('meta/v1.DeleteOptions');
-  const { value, envelope } = await parseBody(request, 'DeleteOptions');
+  const { value, envelope } = await parseBody(request, 'DeleteOptions', clock);
   if (envelope !== undefined) {
     if (envelope.kind !== 'DeleteOptions') throw apierrors.badRequest(`expected DeleteOptions, got ${quote(envelope.kind)}`);
     return decodedOptions(() => decodeProtobuf<RawDeleteOptions>(message, envelope));

@@ -88,8 +88,12 @@ interface AcceptClause {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-/** The clauses of an Accept header, the most wanted first; of those wanted alike the more definite ones. */
+/** Longer headers are read as if they accepted nothing. Clients send less than 300 bytes. */
+export const MAX_ACCEPT_LENGTH = 4096;
+
+/** Returns the clauses of an Accept header by falling preference; of those with the same quality the more definite ones come first. */
 export function parseAccept(header: string): AcceptClause[] {
+  if (header.length > MAX_ACCEPT_LENGTH) return [];
   const clauses = header.split(',').map((text): AcceptClause => {
     const [type = '', ...rest] = text.split(';');
     const parameters = new Map<string, string>();

@@ -2,16 +2,22 @@
 
 import type { MessageDescriptor } from '../../api/descriptor.ts';
 import { findDuplicateFields } from '../../api/codec/index.ts';
+import { MAX_NEW_VALUES } from '../../api/codec/limits.ts';
 import { patchSchema } from '../../api/patch-schema.ts';
+import { YamlError } from '../../api/codec/yaml-error.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import type { Awaitable } from '../../machinery/awaitable.ts';
 import { isPlainObject, isWithinDepth } from '../../machinery/deep.ts';
 import { jsonType } from '../../machinery/go-value.ts';
 import { countKeys, DEFAULT_MAX_JSON_DEPTH, JsonError, parseJson, parseJsonCounting } from '../../machinery/json.ts';
-import { applyJsonPatch, JsonPatchError, parseJsonPatch } from '../../machinery/json-patch.ts';
+import { applyJsonPatchInParts, JsonPatchError, parseJsonPatch } from '../../machinery/json-patch.ts';
 import { applyMergePatch, MergePatchDepthError } from '../../machinery/merge-patch.ts';
 import { applyStrategicMergePatch, StrategicMergePatchError } from '../../machinery/strategic-merge-patch.ts';
+import { nextTurn } from '../../machinery/turn.ts';
 import type { ApiRequest } from '../request.ts';
-import { contentTypeOf, yamlWithDuplicates } from './body.ts';
+import { contentTypeOf, isTooMany } from './body.ts';
+import { parseYamlBody } from './yaml-bodies.ts';
 
 const JSON_PATCH = 'application/json-patch+json';
 const MERGE_PATCH = 'application/merge-patch+json';
@@ -21,7 +27,7 @@ const APPLY_PATCH = 'application/apply-patch+yaml';
 /** A patch that was read. */
 export interface Patch {
   /** The new object; asked for as often as there are conflicts. */
-  apply(object: Readonly<Record<string, unknown>>): Record<string, unknown>;
+  apply(object: Readonly<Record<string, unknown>>): Awaitable<Record<string, unknown>>;
   /** Keys that it gives twice, as paths. */
   readonly duplicates: readonly string[];
   /** Whether the patch itself, and not what comes of it, is shown to who made a mistake in it. */
@@ -39,10 +45,10 @@ export interface ApplyConfiguration {
 }
 
 /** Throws StatusError (400, 413). */
-export async function readApplyConfiguration(request: ApiRequest): Promise<ApplyConfiguration> {
+export async function readApplyConfiguration(request: ApiRequest, clock: Clock): Promise<ApplyConfiguration> {
   if (request.body.kind === 'object') return { value: request.body.object };
   const bytes = await request.body.read();
-  const config = readPlainJson(bytes) ?? (await readYaml(bytes));
+  const config = readPlainJson(bytes) ?? (await readYaml(bytes, clock));
   if (!isPlainObject(config.value)) {
     const why = `json: cannot unmarshal ${jsonType(config.value)} into Go value of type map[string]interface {}`;
     throw apierrors.badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
@@ -56,20 +62,21 @@ function readPlainJson(bytes: Uint8Array): ApplyConfiguration | undefined {
   if (bytes[0] !== 0x7b) return undefined;
   const text = textOf(bytes);
   try {
-    const value = parseJson(bytes, { text });
+    const value = parseJson(bytes, { text, maxValues: MAX_NEW_VALUES });
     return findDuplicateFields(text).length === 0 ? { value } : undefined;
   } catch (error) {
+    if (isTooMany(error)) throw apierrors.requestEntityTooLarge(error.message);
     if (error instanceof JsonError) return undefined;
     throw error;
   }
 }
 
-async function readYaml(bytes: Uint8Array): Promise<ApplyConfiguration> {
+async function readYaml(bytes: Uint8Array, clock: Clock): Promise<ApplyConfiguration> {
   try {
-    const { value, duplicates } = await yamlWithDuplicates(textOf(bytes));
+    const { value, duplicates } = await parseYamlBody(textOf(bytes), MAX_NEW_VALUES, clock);
     return { value: value ?? {}, ...(duplicates !== undefined && { strictError: duplicates }) };
   } catch (error) {
-    const { YamlError } = await import('../../api/codec/yaml.ts');
+    if (isTooMany(error)) throw apierrors.requestEntityTooLarge(error.message);
     if (!(error instanceof YamlError)) throw error;
     throw apierrors.badRequest(`error decoding YAML: ${error.message}`);
   }
@@ -85,7 +92,18 @@ export async function readPatch(request: ApiRequest, message: MessageDescriptor)
     case JSON_PATCH: {
       const { document } = await documentOf(request);
       const operations = guarded(() => parseJsonPatch(document));
-      return { duplicates: [], apply: (object) => objectOrInvalid(guarded(() => applyJsonPatch(object, operations))) };
+      return {
+        duplicates: [],
+        apply: (object) => {
+          const patched = guarded(() => applyJsonPatchInParts(object, operations, nextTurn));
+          if (!(patched instanceof Promise)) return objectOrInvalid(patched);
+          return patched.then(objectOrInvalid, (error: unknown) =>
+            guarded(() => {
+              throw error;
+            }),
+          );
+        },
+      };
     }
     case MERGE_PATCH: {
       const { document, duplicates } = await documentOf(request);
@@ -129,9 +147,10 @@ async function documentOf(request: ApiRequest): Promise<PatchDocument> {
   const bytes = await request.body.read();
   const text = textOf(bytes);
   try {
-    const { value, keys } = parseJsonCounting(bytes, { text });
+    const { value, keys } = parseJsonCounting(bytes, { text, maxValues: MAX_NEW_VALUES });
     return { document: value, duplicates: keys > countKeys(value) ? findDuplicateFields(text) : [] };
   } catch (error) {
+    if (isTooMany(error)) throw apierrors.requestEntityTooLarge(error.message);
     if (!(error instanceof JsonError)) throw error;
     throw apierrors.badRequest(`error decoding patch: ${error.message}`);
   }

@@ -51,7 +51,8 @@ function readWriteQuery(query: URLSearchParams, kind: string, errors: FieldError
   if (fieldManager.length > MAX_FIELD_MANAGER_LENGTH) {
     errors.push(field.tooLong(new FieldPath('fieldManager'), fieldManager, MAX_FIELD_MANAGER_LENGTH));
   }
-  const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.exec(fieldManager);
+  // A name that is much too long need not be repeated.
+  const unprintable = fieldManager.length > 1024 ? null : /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.exec(fieldManager);
   if (unprintable !== null) {
     const code = (unprintable[0].codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0');
     const at = Buffer.byteLength(fieldManager.slice(0, unprintable.index));
@@ -177,10 +178,21 @@ function parseCommon(query: URLSearchParams, selectors: SelectorConfig, isWatch 
   };
 }
 
+/** Each term is compared with each object of a list, and with each event of a watch. Upstream has no limit but that of headers. */
+export const MAX_SELECTOR_LENGTH = 128 * 1024;
+const MAX_SELECTOR_TERMS = 1000;
+
 function parseSelection(query: URLSearchParams, selectors: SelectorConfig): Selection {
   const labelText = query.get('labelSelector') ?? '';
   const fieldText = query.get('fieldSelector') ?? '';
   if (labelText === '' && fieldText === '' && selectors.name === '') return everything;
+  for (const [name, text] of [
+    ['labelSelector', labelText],
+    ['fieldSelector', fieldText],
+  ] as const) {
+    if (text.length > MAX_SELECTOR_LENGTH)
+      throw apierrors.badRequest(`${name} must have at most ${MAX_SELECTOR_LENGTH} characters`);
+  }
   let labelSelector: labels.Selector;
   let fieldSelector: fields.Selector;
   try {
@@ -188,6 +200,13 @@ function parseSelection(query: URLSearchParams, selectors: SelectorConfig): Sele
     fieldSelector = fields.parseSelector(fieldText);
   } catch (error) {
     throw apierrors.badRequest(error instanceof Error ? error.message : String(error));
+  }
+  for (const [name, selector] of [
+    ['labelSelector', labelSelector],
+    ['fieldSelector', fieldSelector],
+  ] as const) {
+    if ((selector.requirements()?.length ?? 0) > MAX_SELECTOR_TERMS)
+      throw apierrors.badRequest(`${name} must have at most ${MAX_SELECTOR_TERMS} terms`);
   }
   fieldSelector = fieldSelector.transform((name, value) => resolveField(name, value, selectors));
   if (selectors.name !== '') {

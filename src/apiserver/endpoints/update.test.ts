@@ -201,3 +201,40 @@ describe('patch', () => {
     expect(other.json.message).toBe('415: Unsupported Media Type');
   });
 });
+
+describe('a strategic merge patch that makes values of wrong types', () => {
+  const POD = '/api/v1/namespaces/default/pods/p';
+
+  test.each([
+    [{ metadata: { labels: 'x' } }, 'cannot restore map from string'],
+    [{ metadata: { labels: ['x'] } }, 'cannot restore map from slice'],
+    [{ metadata: { labels: { a: 1 } } }, 'cannot convert int64 to string'],
+    [{ metadata: { labels: { a: 1.5 } } }, 'unrecognized type: string'],
+    [{ spec: { nodeName: 5 } }, 'cannot convert int64 to string'],
+    [{ spec: { nodeName: true } }, 'unrecognized type: string'],
+    [{ spec: { restartPolicy: 5 } }, 'cannot convert int64 to v1.RestartPolicy'],
+    [{ spec: { containers: 'x' } }, 'cannot restore slice from string'],
+    [{ spec: { securityContext: 'x' } }, 'cannot restore struct from: string'],
+    [{ spec: { priority: 'x' } }, 'unrecognized type: int32'],
+    [{ spec: { hostNetwork: 'x' } }, 'unrecognized type: bool'],
+    [{ spec: { hostNetwork: 1 } }, 'unrecognized type: bool'],
+    [{ spec: { activeDeadlineSeconds: 1.5 } }, 'cannot convert float64 to int64'],
+    [{ metadata: { creationTimestamp: 5 } }, 'json: cannot unmarshal number into Go value of type string'],
+  ])('%j: %s', async (body, why) => {
+    const spec = { containers: [{ name: 'c', image: 'i' }] };
+    await send(t.server, { method: 'POST', path: '/api/v1/namespaces/default/pods', body: { metadata: { name: 'p' }, spec } });
+    const { code, json } = await patch(STRATEGIC, body, POD);
+    expect(code).toBe(422);
+    expect(json.reason).toBe('Invalid');
+    expect(json.message).toMatch(/^ "" is invalid: patch: Invalid value: "map\[/);
+    expect(json.message?.endsWith(`: ${why}`), json.message).toBe(true);
+  });
+
+  test('a merge patch is decoded', async () => {
+    const { code, json } = await patch(MERGE, { metadata: { labels: 'x' } });
+    expect(code).toBe(422);
+    expect(json.message).toContain(
+      'cannot unmarshal string into Go struct field ObjectMeta.metadata.labels of type map[string]string',
+    );
+  });
+});

@@ -1,6 +1,6 @@
 // create, update and patch.
 
-import { decodeObject, DecodeError } from '../../api/codec/index.ts';
+import { conversionError, decodeObject, DecodeError } from '../../api/codec/index.ts';
 import { withoutNewTimes } from '../../api/managed-fields/index.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
@@ -11,6 +11,7 @@ import { FieldPath } from '../../machinery/field.ts';
 import * as field from '../../machinery/field.ts';
 import { quote } from '../../machinery/go-format.ts';
 import { goValueText } from '../../machinery/go-value.ts';
+import { isLarge, nextTurn } from '../../machinery/turn.ts';
 import type { ObjectUpdate, Rest, UpdateOptions } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { decodeBody, identified, internalPackage, parseBody } from './body.ts';
@@ -32,9 +33,11 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
   const negotiated = negotiate(request, { transforms: true, tables: rest.get !== undefined, collection: true });
   const query = parseWriteQuery(request.query, 'CreateOptions');
   const { dryRun, fieldManager, fieldValidation } = query;
-  const parsed = parseBody(request, scope.kind.kind);
+  const parsed = parseBody(request, scope.kind.kind, scope.services.clock);
   const body = parsed instanceof Promise ? await parsed : parsed;
+  if (body.large === true) await nextTurn();
   const decoded = decodeBody(request, body, scope, fieldValidation);
+  if (body.large === true) await nextTurn();
   // Of a subresource the path has the name: that of the parent.
   const parent = scope.subresource === '' ? '' : request.info.name;
   const given = managed(
@@ -45,16 +48,19 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
     withoutDeletion(withNamespace(scope, request, decoded)),
     emptiesManagedFields(body.value),
   );
+  if (body.large === true) await nextTurn();
   const givenName = parent === '' ? (given.metadata.name ?? '') : parent;
   const admitted = services.admission.admit(admissionAttributes(scope, request, 'CREATE', givenName, dryRun, given));
   const object = admitted instanceof Promise ? await admitted : admitted;
+  if (body.large === true) await nextTurn();
   const created = await rest.create(new ScopedContext(scope, request), parent, object, {
     dryRun,
     fieldManager,
     validate: (candidate) => {
       const candidateObject = candidate as KubeObject;
       const name = parent === '' ? (candidateObject.metadata.name ?? '') : parent;
-      return services.admission.validate(admissionAttributes(scope, request, 'CREATE', name, dryRun, candidateObject));
+      const attributes = admissionAttributes(scope, request, 'CREATE', name, dryRun, candidateObject);
+      return between(body.large === true, () => services.admission.validate(attributes));
     },
   });
   return objectResponse(scope, request, negotiated, created, scope.createCode);
@@ -66,14 +72,19 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
   const negotiated = negotiate(request, { transforms: true });
   const query = parseWriteQuery(request.query, 'UpdateOptions');
   const { name } = request.info;
-  const parsed = parseBody(request, scope.kind.kind);
+  const parsed = parseBody(request, scope.kind.kind, scope.services.clock);
   const body = parsed instanceof Promise ? await parsed : parsed;
+  if (body.large === true) await nextTurn();
   const decoded = decodeBody(request, body, scope, query.fieldValidation);
   const object = withNamespace(scope, request, checkName(request, decoded));
   const { uid } = object.metadata;
   const reset = emptiesManagedFields(body.value);
   const update: ObjectUpdate = {
-    apply: (current) => admitUpdate(scope, request, query, managed(scope, request, query, current, object, reset), current),
+    apply: (current) => {
+      const finish = (): Awaitable<KubeObject> =>
+        admitUpdate(scope, request, query, managed(scope, request, query, current, object, reset), current);
+      return inTurns(body.large === true || isLarge(current), finish);
+    },
     // An object that has a uid means itself, not another one of the same name.
     ...(uid !== undefined && uid !== '' && { preconditions: { uid } }),
   };
@@ -95,11 +106,23 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
       if (current === undefined) throw apierrors.notFound(scope.type, request.info.name);
       // Warnings of an attempt that met a conflict are not repeated.
       request.warnings.length = warnings;
-      const raw = patch.apply(current as unknown as Record<string, unknown>);
-      const decoded = decodePatched(scope, request, query, raw, current, patch);
-      const patched = withNamespace(scope, request, checkName(request, decoded));
-      const object = managed(scope, request, query, current, patched, emptiesManagedFields(raw));
-      return admitUpdate(scope, request, query, object, current);
+      const decode = (raw: Record<string, unknown>): KubeObject => {
+        const decoded = decodePatched(scope, request, query, raw, current, patch);
+        return withNamespace(scope, request, checkName(request, decoded));
+      };
+      const finish = (raw: Record<string, unknown>, patched: KubeObject): Awaitable<KubeObject> => {
+        const object = managed(scope, request, query, current, patched, emptiesManagedFields(raw));
+        return admitUpdate(scope, request, query, object, current);
+      };
+      const inSteps = async (raw: Record<string, unknown>): Promise<KubeObject> => {
+        await nextTurn();
+        const patched = decode(raw);
+        await nextTurn();
+        return finish(raw, patched);
+      };
+      return andThen(patch.apply(current as unknown as Record<string, unknown>), (raw) =>
+        isLarge(raw) ? inSteps(raw) : finish(raw, decode(raw)),
+      );
     },
   };
   const options = { ...updateOptions(scope, request, query), forceAllowCreate: false };
@@ -110,34 +133,51 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
 /** Server-side apply: the one patch that creates what is not there. */
 async function handleApply(scope: Scope, request: ApiRequest, negotiated: Negotiated, query: WriteQuery): Promise<ApiResponse> {
   const { name } = request.info;
-  const config = await readApplyConfiguration(request);
+  const config = await readApplyConfiguration(request, scope.services.clock);
   const warnings = request.warnings.length;
   const update: ObjectUpdate = {
     apply: (current) => {
       request.warnings.length = warnings;
-      const raw = fieldManagerOf(scope).apply(current, config.value, query.fieldManager, query.force);
-      if (config.strictError !== undefined) {
-        if (query.fieldValidation === 'Strict') {
-          throw apierrors.badRequest(`error strict decoding YAML: ${config.strictError}`);
-        }
-        if (query.fieldValidation === 'Warn') request.warnings.push(config.strictError);
-      }
-      const decoded = decodePatched(scope, request, query, raw, current);
-      const { uid } = decoded.metadata;
-      // Before its name: whoever means one object in particular need not say its name again.
-      if (current === undefined && uid !== undefined && uid !== '') {
-        const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
-        throw apierrors.conflict(scope.type, name, why);
-      }
-      const applied = withNamespace(scope, request, checkName(request, decoded));
-      return admitUpdate(scope, request, query, current === undefined ? withoutDeletion(applied) : applied, current);
+      const merge = (): Record<string, unknown> =>
+        fieldManagerOf(scope).apply(current, config.value, query.fieldManager, query.force);
+      if (!isLarge(config.value) && !isLarge(current)) return finish(current, merge());
+      return nextTurn()
+        .then(merge)
+        .then(async (raw) => (await nextTurn(), finish(current, raw)));
     },
+  };
+  const finish = (current: KubeObject | undefined, raw: Record<string, unknown>): Awaitable<KubeObject> => {
+    if (config.strictError !== undefined) {
+      if (query.fieldValidation === 'Strict') {
+        throw apierrors.badRequest(`error strict decoding YAML: ${config.strictError}`);
+      }
+      if (query.fieldValidation === 'Warn') request.warnings.push(config.strictError);
+    }
+    const decoded = decodePatched(scope, request, query, raw, current);
+    const { uid } = decoded.metadata;
+    // Before its name: whoever means one object in particular need not say its name again.
+    if (current === undefined && uid !== undefined && uid !== '') {
+      const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+      throw apierrors.conflict(scope.type, name, why);
+    }
+    const applied = withNamespace(scope, request, checkName(request, decoded));
+    return admitUpdate(scope, request, query, current === undefined ? withoutDeletion(applied) : applied, current);
   };
   // Subresources are of something that must be there.
   const options = { ...updateOptions(scope, request, query), forceAllowCreate: scope.subresource === '' };
   const rest = scope.rest as Required<Pick<Rest, 'update'>>;
   const answer = await rest.update(new ScopedContext(scope, request), name, update, options);
   return objectResponse(scope, request, negotiated, answer.object, answer.created ? 201 : 200);
+}
+
+/** Does the work at once, or, where it takes long, in the next turn of the event loop. */
+function inTurns<T>(large: boolean, work: () => Awaitable<T>): Awaitable<T> {
+  return large ? nextTurn().then(work) : work();
+}
+
+/** As inTurns, with a turn behind it, too. */
+function between(large: boolean, work: () => Awaitable<void>): Awaitable<void> {
+  return large ? nextTurn().then(work).then(nextTurn) : work();
 }
 
 /** The object with who owns its fields after this write. */
@@ -191,7 +231,10 @@ function decodePatched(
     decoded = decodeObject(messageOf(scope), keepsMetadata ? { ...patched, metadata: undefined } : patched);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    throw refuse(error.message);
+    // Upstream converts what a strategic merge patch makes, and decodes what others make.
+    const converted =
+      patch?.document === undefined || error.path === 'kind' ? undefined : conversionError(messageOf(scope), patched);
+    throw refuse(converted ?? error.message);
   }
   const problems = [
     ...(patch?.duplicates ?? []).map((path) => `duplicate field ${quote(path)}`),
@@ -234,10 +277,18 @@ function updateOptions(scope: Scope, request: ApiRequest, query: WriteQuery): Up
   return {
     dryRun: query.dryRun,
     fieldManager: query.fieldManager,
-    validate: (object, old) =>
-      admission.validate(
-        admissionAttributes(scope, request, 'UPDATE', name, query.dryRun, object as KubeObject, old as KubeObject),
-      ),
+    validate: (object, old) => {
+      const attributes = admissionAttributes(
+        scope,
+        request,
+        'UPDATE',
+        name,
+        query.dryRun,
+        object as KubeObject,
+        old as KubeObject,
+      );
+      return between(isLarge(object), () => admission.validate(attributes));
+    },
     validateCreate: (object) =>
       admission.validate(admissionAttributes(scope, request, 'CREATE', name, query.dryRun, object as KubeObject)),
   };

@@ -7,7 +7,7 @@
 
 import * as apierrors from '../../machinery/apierrors.ts';
 import * as fields from '../../machinery/fields.ts';
-import { parseBoolean } from '../endpoints/query-options.ts';
+import { MAX_SELECTOR_LENGTH, parseBoolean } from '../endpoints/query-options.ts';
 import type { ApiRequest, Filter, RequestInfo } from '../request.ts';
 
 const VERB_OF_METHOD: Readonly<Record<string, string>> = {
@@ -156,11 +156,11 @@ export function wantsWatch(query: URLSearchParams): boolean {
 
 function nameInSelector(query: URLSearchParams): string {
   const selector = query.get('fieldSelector');
-  if (selector === null || !selector.includes('metadata.name')) return '';
+  if (selector === null || selector.length > MAX_SELECTOR_LENGTH || !selector.includes('metadata.name')) return '';
   try {
     return fields.parseSelector(selector).requiresExactMatch('metadata.name') ?? '';
   } catch {
-    // Whoever serves the request says what is wrong with it.
+    // The list itself fails with the reason.
     return '';
   }
 }

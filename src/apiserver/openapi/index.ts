@@ -4,6 +4,8 @@
 import { createHash } from 'node:crypto';
 import type { Scheme } from '../../api/scheme.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { trimEnd } from '../../machinery/trim.ts';
+import { MAX_ACCEPT_LENGTH } from '../endpoints/negotiation.ts';
 import type { ServedResource } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../request.ts';
 import { documentV2, documentV3, type DocumentInfo } from './documents.ts';
@@ -68,7 +70,8 @@ export function createOpenApi({ resources, scheme, version }: OpenApiConfig): Op
   const find = (path: string, accept: string): { readonly document: Made; readonly contentType: string } | undefined => {
     if (path === '/openapi/v2') {
       const v2 = (): ReturnType<typeof documentV2> => documentV2(operations(resources), info);
-      const wanted = accept.split(',').map((range) => (range.split(';')[0] as string).trim());
+      const ranges = accept.length > MAX_ACCEPT_LENGTH ? [] : accept.split(',');
+      const wanted = ranges.map((range) => (range.split(';')[0] as string).trim());
       const protobuf = wanted.find((type) => type === PROTOBUF_TYPE || type === PROTOBUF_TYPE_ANSWERED);
       const plain = accept === '' || wanted.some((type) => type === JSON_TYPE || type === 'application/*' || type === '*/*');
       if (protobuf !== undefined)
@@ -96,7 +99,7 @@ export function createOpenApi({ resources, scheme, version }: OpenApiConfig): Op
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw apierrors.methodNotSupported({ group: '', resource: 'openapi' }, request.method.toLowerCase());
     }
-    const path = request.path.replace(/\/+$/, '');
+    const path = trimEnd(request.path, '/');
     const found = find(path, request.headers['accept'] ?? '');
     if (found === undefined)
       throw apierrors.genericServerResponse({ code: 404, verb: 'get', serverMessage: '', isUnexpectedResponse: false });

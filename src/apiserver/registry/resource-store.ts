@@ -1,10 +1,13 @@
 // The store of one resource: what get, list, watch, create, update and delete mean for every kind alike, on top of Storage.
 // What differs per kind is its strategy. All errors are StatusError.
 
+import { MAX_BODY_VALUES } from '../../api/codec/limits.ts';
 import type { ResourceType } from '../../api/descriptor.ts';
 import { indexedFieldLabels } from '../../api/field-labels.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { countUpTo } from '../../machinery/turn.ts';
+import * as field from '../../machinery/field.ts';
 import { andThen } from '../../machinery/awaitable.ts';
 import type { Awaitable } from '../../machinery/awaitable.ts';
 import type { Clock } from '../../machinery/clock.ts';
@@ -70,6 +73,12 @@ export interface ResourceStoreConfig<T extends KubeObject> extends StoreServices
 const GENERATE_NAME_ATTEMPTS = 8;
 /** Deletions of one deletecollection that are under way at a time. */
 const COLLECTION_WORKERS = 16;
+
+/** As much as a body may have. */
+const MAX_OBJECT_BYTES = 3 * 1024 * 1024;
+const MAX_OBJECT_VALUES = MAX_BODY_VALUES;
+/** Shorter objects cannot have too many values. */
+const MANY_VALUES_BYTES = 2 * MAX_OBJECT_VALUES;
 
 export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   readonly type: ResourceType;
@@ -210,7 +219,9 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
         : object;
       const preparing = this.#prepareCreate(context, named as T, strategyContext, options);
       const prepared = preparing instanceof Promise ? await preparing : preparing;
-      if ((object.metadata.resourceVersion ?? '') !== '' && object.metadata.resourceVersion !== '0') {
+      // Upstream's storage checks it, which a dry run does not reach.
+      const { resourceVersion = '' } = object.metadata;
+      if (!options.dryRun && resourceVersion !== '' && resourceVersion !== '0') {
         await prepared.rollback();
         throw apierrors.badRequest('resourceVersion should not be set on objects to be created');
       }
@@ -254,8 +265,10 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       throw error;
     };
     try {
-      const errors = strategy.validate(prepared, strategyContext);
-      errors.unshift(...validateMetadata(prepared, this.type.namespaced, strategy));
+      const errors = field.bounded(() => [
+        ...validateMetadata(prepared, this.type.namespaced, strategy),
+        ...strategy.validate(prepared, strategyContext),
+      ]);
       if (errors.length > 0) throw apierrors.invalid(this.type, nameOf(prepared), errors);
       if (strategy.warningsOnCreate !== undefined) {
         context.warnings.push(...strategy.warningsOnCreate(prepared, strategyContext));
@@ -277,7 +290,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
         await reservation.rollback();
         return new FreshObject(this.#identified(object));
       }
-      kv = await this.#storage.create(key, this.#cache.encode(object), { ttlMs: this.strategy.ttlMs?.(object) });
+      kv = await this.#storage.create(key, this.#encode(object), { ttlMs: this.strategy.ttlMs?.(object) });
     } catch (error) {
       if (!isOutcomeUnknown(error)) await reservation.rollback();
       throw error;
@@ -340,7 +353,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
         }
         settle = await this.#prepareCreate(context, object, strategyContext, { validate: options.validateCreate });
         written = settle.object;
-        return { action: 'put', value: this.#cache.encode(written), ttlMs: this.strategy.ttlMs?.(written) };
+        return { action: 'put', value: this.#encode(written), ttlMs: this.strategy.ttlMs?.(written) };
       }
 
       const old = this.#cache.of(current).object() as T;
@@ -355,14 +368,18 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       if (strategy.reserveForUpdate !== undefined) settle = await strategy.reserveForUpdate(object, old, strategyContext);
       object = this.#countGeneration(settle?.object ?? object, old, generation);
       const names = strategy === this.strategy ? this.strategy : { anyFinalizer: this.strategy.anyFinalizer === true };
-      const errors = [...validateMetadataUpdate(object, old, names), ...strategy.validateUpdate(object, old, strategyContext)];
+      const candidate = object;
+      const errors = field.bounded(() => [
+        ...validateMetadataUpdate(candidate, old, names),
+        ...strategy.validateUpdate(candidate, old, strategyContext),
+      ]);
       if (errors.length > 0) throw apierrors.invalid(this.type, nameOf(object), errors);
       warnings = strategy.warningsOnUpdate?.(object, old, strategyContext) ?? [];
       const validated = options.validate?.(object, old);
       if (validated instanceof Promise) await validated;
       written = object;
       if (finishesDeletion(object, old, this.strategy)) return { action: 'delete' };
-      const value = this.#cache.encode(object);
+      const value = this.#encode(object);
       if (sameValue(value, current.value, object, old)) return { action: 'keep' };
       return { action: 'put', value, ttlMs: this.strategy.ttlMs?.(object) };
     };
@@ -505,6 +522,16 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
   async #mustHaveReached(minimum: number): Promise<void> {
     const current = await this.#currentRevision();
     if (minimum > current) throw apierrors.tooLargeResourceVersion(minimum, current, 1);
+  }
+
+  /** Throws StatusError (413): patches could make an object larger and larger, and each request for it slower. */
+  #encode(object: T): Uint8Array {
+    const value = this.#cache.encode(object);
+    const tooLarge =
+      value.length > MAX_OBJECT_BYTES ||
+      (value.length > MANY_VALUES_BYTES && countUpTo(object, MAX_OBJECT_VALUES + 1) > MAX_OBJECT_VALUES);
+    if (!tooLarge) return value;
+    throw apierrors.requestEntityTooLarge(`limits of an object are ${MAX_OBJECT_BYTES} bytes and ${MAX_OBJECT_VALUES} values`);
   }
 
   #key(namespace: string, name: string): string {

@@ -63,9 +63,13 @@ const DESCRIPTORS: ReadonlyMap<string, string> = new Map([
 ]);
 const EVERY = '@every ';
 
+/** All minutes of an hour, all hours and all days, one by one, have 400 characters. Upstream has no limit. */
+const MAX_LENGTH = 4096;
+
 /** Throws an Error that says what is wrong with the text. */
 export function parseSchedule(text: string): CronSchedule {
   if (text === '') throw new Error('empty spec string');
+  if (text.length > MAX_LENGTH) throw new Error(`the schedule must have at most ${MAX_LENGTH} characters`);
   if (!/^(CRON_)?TZ=/.test(text)) return parseTimes(text);
   const end = text.indexOf(' ');
   if (end < 0) throw new Error('invalid schedule format: runtime error: slice bounds out of range [:-1]');

@@ -6,6 +6,7 @@ import { setOwn } from '../../../machinery/deep.ts';
 import { JsonError, parseJson } from '../../../machinery/json.ts';
 import type { FieldDescriptor, MessageDescriptor, Scalar, TypeRef } from '../../descriptor.ts';
 import { decodeObject } from '../decode.ts';
+import { MAX_BODY_VALUES } from '../limits.ts';
 import { type Layout, layoutOf } from './layout.ts';
 import { BYTES, FIXED64, ProtobufError, Reader, VARINT } from './wire.ts';
 
@@ -43,7 +44,10 @@ function readField(reader: Reader, field: FieldDescriptor, draft: Draft, depth: 
     if (reader.wireType === BYTES && isPackable(type.items)) {
       // Numbers may come one by one, or all of them in a row.
       const outer = reader.enter();
-      while (reader.more) list.push(reader.varint());
+      while (reader.more) {
+        reader.count();
+        list.push(reader.varint());
+      }
       reader.leave(outer);
     } else list.push(readValue(reader, type.items, depth));
   } else if (type.kind === 'map') {
@@ -181,7 +185,7 @@ const MAX_SECONDS = Date.parse('9999-12-31T23:59:59Z') / 1000;
 
 function parseRaw(raw: Buffer): unknown {
   try {
-    return parseJson(raw);
+    return parseJson(raw, { maxValues: MAX_BODY_VALUES });
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     throw new ProtobufError(`a free-form value is not JSON: ${error.message}`);

@@ -1,5 +1,7 @@
 // The protobuf wire format: tagged fields of varints, eight bytes, and runs of bytes. No more of it than the API uses.
 
+import { MAX_BODY_VALUES } from '../limits.ts';
+
 export const VARINT = 0;
 export const FIXED64 = 1;
 export const BYTES = 2;
@@ -154,6 +156,7 @@ export class Reader {
   #at: number;
   /** Of the message that is being read. */
   #end: number;
+  #values = 0;
 
   constructor(bytes: Uint8Array, start = 0) {
     this.#buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -164,11 +167,17 @@ export class Reader {
   /** Goes on to the next field; false at the end of the message. The field's value must be read, or skipped, next. */
   next(): boolean {
     if (this.#at >= this.#end) return false;
+    this.count();
     const tag = this.varint();
     this.number = Math.floor(tag / 8);
     this.wireType = tag % 8;
     if (tag < 8) throw new ProtobufError(`proto: illegal tag ${this.number}`);
     return true;
+  }
+
+  /** Counts a value that was met. Throws ProtobufError for more than a body may have. */
+  count(): void {
+    if (++this.#values > MAX_BODY_VALUES) throw new ProtobufError(`proto: limit is ${MAX_BODY_VALUES} values`);
   }
 
   /** An integer that a JavaScript number holds exactly; negative ones are in two's complement. */

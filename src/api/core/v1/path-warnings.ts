@@ -1,5 +1,6 @@
 // Files of one volume that would be written onto each other, or onto a folder: what is written last is what a pod sees.
 
+import { trimEnd } from '../../../machinery/trim.ts';
 import { quote } from '../../../machinery/go-format.ts';
 import type { Immutable } from '../../meta/v1/index.ts';
 import type * as core from './types.ts';
@@ -60,8 +61,11 @@ function projectedFiles({
   ];
 }
 
+/** Each is compared with each other: warnings are not worth more. */
+const MAX_COMPARED = 100;
+
 function overlaps(files: readonly File[]): string[] {
-  const trimmed = files.map(({ path, source }) => ({ path: path.replace(/\/+$/, ''), source }));
+  const trimmed = files.slice(0, MAX_COMPARED).map(({ path, source }) => ({ path: trimEnd(path, '/'), source }));
   return trimmed.flatMap((file, index) =>
     trimmed
       .slice(0, index)

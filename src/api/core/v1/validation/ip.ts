@@ -40,9 +40,14 @@ export function legacyCIDR(value: string, at: FieldPath, old: readonly string[] 
 /** Whether it is an address, in whatever form. */
 export const isAddress = (value: string): boolean => parseIp(withoutLeadingZeros(value)) !== undefined;
 
+const MAX_ADDRESS_LENGTH = 128;
+
 /** Octets only: groups of IPv6 may have them. */
 export const withoutLeadingZeros = (value: string): string =>
-  value.replace(/[0-9]+(?:\.[0-9]+){3}$/, (octets) => octets.replace(/(^|\.)0+(?=\d)/g, '$1'));
+  // The search takes time with the square of the length.
+  value.length > MAX_ADDRESS_LENGTH
+    ? value
+    : value.replace(/[0-9]+(?:\.[0-9]+){3}$/, (octets) => octets.replace(/(^|\.)0+(?=\d)/g, '$1'));
 
 const MAPPED = 0xffffn;
 

@@ -1,0 +1,88 @@
+// What upstream's converter of unstructured objects (apimachinery pkg/runtime/converter.go) says about a value of a wrong type. Strategic
+// merge patches go through it there; all other bodies are decoded as JSON, whose errors have other texts.
+
+import type { MessageDescriptor, TypeRef } from '../descriptor.ts';
+import { goTypeName } from './scalars.ts';
+
+/** Returns the text of the first error in the order of the schema's fields, or undefined if the converter's text is that of the decoder. */
+export function conversionError(message: MessageDescriptor, value: unknown): string | undefined {
+  return ofMessage(message, value);
+}
+
+function ofType(type: TypeRef, value: unknown): string | undefined {
+  if (value === null || value === undefined) return undefined;
+  switch (type.kind) {
+    case 'message':
+      return ofMessage(type.message, value);
+    case 'list':
+      if (!Array.isArray(value)) return `cannot restore slice from ${goKind(value)}`;
+      return firstOf(value, (item) => ofType(type.items, item));
+    case 'map':
+      if (goKind(value) !== 'map') return `cannot restore map from ${goKind(value)}`;
+      return firstOf(Object.values(value), (item) => ofType(type.values, item));
+    case 'either':
+      // Has a decoder of its own on both sides.
+      return undefined;
+    case 'scalar':
+      return ofScalar(type, value);
+  }
+}
+
+function ofMessage(message: MessageDescriptor, value: unknown): string | undefined {
+  if (goKind(value) !== 'map') return `cannot restore struct from: ${goKind(value)}`;
+  const object = value as Readonly<Record<string, unknown>>;
+  return firstOf(message.fields, ({ name, type }) => (Object.hasOwn(object, name) ? ofType(type, object[name]) : undefined));
+}
+
+/** Go's kind of a scalar's type; those that are not here read JSON themselves. */
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'string',
+  bool: 'bool',
+  int32: 'int32',
+  int64: 'int64',
+  uint8: 'uint8',
+  uint32: 'uint32',
+  uint64: 'uint64',
+  double: 'float64',
+};
+
+function ofScalar(type: TypeRef & { kind: 'scalar' }, value: unknown): string | undefined {
+  const given = goKind(value);
+  if (type.scalar === 'bytes') return given === 'string' || given === 'slice' ? undefined : `cannot restore slice from ${given}`;
+  const wanted = KINDS[type.scalar];
+  if (wanted === undefined || wanted === given) return undefined;
+  const isNumber = wanted !== 'string' && wanted !== 'bool';
+  switch (given) {
+    case 'int64':
+      // Go converts integers to strings, as code points; the converter does not let it.
+      if (wanted === 'string') return `cannot convert int64 to ${goTypeName(type)}`;
+      return isNumber ? undefined : `unrecognized type: ${wanted}`;
+    case 'float64':
+      return isNumber ? `cannot convert float64 to ${goTypeName(type)}` : `unrecognized type: ${wanted}`;
+    default:
+      return `unrecognized type: ${wanted}`;
+  }
+}
+
+/** The Go kind of what a JSON value is parsed to. */
+function goKind(value: unknown): string {
+  if (Array.isArray(value)) return 'slice';
+  switch (typeof value) {
+    case 'string':
+      return 'string';
+    case 'boolean':
+      return 'bool';
+    case 'number':
+      return Number.isInteger(value) ? 'int64' : 'float64';
+    default:
+      return 'map';
+  }
+}
+
+function firstOf<T>(values: readonly T[], error: (value: T) => string | undefined): string | undefined {
+  for (const value of values) {
+    const found = error(value);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

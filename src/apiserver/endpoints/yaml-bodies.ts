@@ -1,0 +1,115 @@
+// Bodies in YAML. kubectl and client libraries send JSON; YAML comes from people with curl, and from attackers: reading it takes a
+// hundred times as long as JSON, and as much memory. Short texts are read at once. Longer ones are read one at a time in a thread of
+// their own, whose memory and time are bounded, so that nobody else waits for them.
+
+import { Worker } from 'node:worker_threads';
+
+import { YamlError } from '../../api/codec/yaml-error.ts';
+import * as apierrors from '../../machinery/apierrors.ts';
+import type { Clock } from '../../machinery/clock.ts';
+import { workerSource } from '../../machinery/worker-source.ts';
+import type { YamlAnswer } from './yaml-worker.ts';
+
+export interface YamlBody {
+  readonly value: unknown;
+  /** Keys that are given twice, as Kubernetes words it. */
+  readonly duplicates?: string;
+}
+
+/** Texts up to this length take at most some milliseconds. */
+const SHORT_TEXT = 4 * 1024;
+/** Longer ones are refused. */
+export const MAX_YAML_BYTES = 1536 * 1024;
+/** For one text: several times as long as the largest manifest takes. */
+const TIME_LIMIT_MS = 15_000;
+const MAX_HEAP_MB = 512;
+const MAX_WAITING = 16;
+
+let worker: Worker | undefined;
+/** The end of the reading that was begun last. */
+let last: Promise<unknown> = Promise.resolve();
+let waiting = 0;
+
+/** Throws YamlError, StatusError (413, 429). */
+export async function parseYamlBody(text: string, maxValues: number, clock: Clock): Promise<YamlBody> {
+  if (text.length <= SHORT_TEXT) return readHere(text, maxValues);
+  if (text.length > MAX_YAML_BYTES) {
+    throw apierrors.requestEntityTooLarge(`limit is ${MAX_YAML_BYTES} for YAML`);
+  }
+  if (waiting >= MAX_WAITING)
+    throw apierrors.tooManyRequests('too many bodies in YAML are being read, please try again later', 1);
+  waiting++;
+  const reading = last.then(() => readInThread(text, maxValues, clock));
+  last = reading.catch(() => undefined);
+  try {
+    return await reading;
+  } finally {
+    waiting--;
+  }
+}
+
+async function readHere(text: string, maxValues: number): Promise<YamlBody> {
+  // The parser is large; most servers never need it.
+  const { readYamlBody } = await import('./yaml-reading.ts');
+  const reading = readYamlBody(text, maxValues);
+  if ('bug' in reading) throw new Error(reading.bug);
+  if ('error' in reading) throw reading.error;
+  return reading;
+}
+
+function readInThread(text: string, maxValues: number, clock: Clock): Promise<YamlBody> {
+  const thread = (worker ??= startWorker());
+  return new Promise((resolve, reject) => {
+    const done = (): void => {
+      timer.cancel();
+      thread.off('message', onAnswer);
+      thread.off('error', onError);
+      thread.off('exit', onExit);
+    };
+    /** Ends the thread; the next text has a new one. */
+    const fail = (error: Error): void => {
+      done();
+      if (worker === thread) worker = undefined;
+      // Whatever it still has to say is about this text.
+      thread.on('error', () => undefined);
+      void thread.terminate();
+      reject(error);
+    };
+    const onAnswer = (answer: YamlAnswer): void => {
+      if ('bug' in answer) {
+        fail(new Error(answer.bug));
+        return;
+      }
+      done();
+      if ('error' in answer) reject(new YamlError(answer.error, answer.line, answer.reason));
+      else
+        resolve({
+          value: JSON.parse(answer.json) as unknown,
+          ...(answer.duplicates !== undefined && { duplicates: answer.duplicates }),
+        });
+    };
+    const onError = (error: NodeJS.ErrnoException): void =>
+      fail(
+        error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+          ? apierrors.requestEntityTooLarge('the YAML takes too much memory to read')
+          : error,
+      );
+    const onExit = (): void => fail(new Error('the thread that reads YAML has ended'));
+    const timer = clock.setTimer(TIME_LIMIT_MS, () => fail(apierrors.requestEntityTooLarge('the YAML takes too long to read')));
+    thread.on('message', onAnswer);
+    thread.on('error', onError);
+    thread.on('exit', onExit);
+    thread.postMessage({ text, maxValues });
+  });
+}
+
+function startWorker(): Worker {
+  const source = workerSource(new URL('./yaml-worker.js', import.meta.url), new URL('./yaml-worker.ts', import.meta.url));
+  const thread = new Worker(source.url, {
+    execArgv: source.execArgv,
+    name: 'yaml',
+    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB, maxYoungGenerationSizeMb: 32 },
+  });
+  thread.unref();
+  return thread;
+}

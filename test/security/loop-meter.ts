@@ -1,0 +1,71 @@
+// Measures for how long work keeps the event loop of this process from anything else, and how much memory it takes meanwhile.
+
+export interface LoopUse {
+  /** The longest turn of the event loop, in milliseconds of work. */
+  readonly longestTurnMs: number;
+  /** How much more memory (heap and buffers) was in use at its most, in bytes. Garbage counts until it is collected. */
+  readonly peakBytes: number;
+}
+
+/**
+ * Runs `work` and measures the turns of the event loop meanwhile. A turn counts as the smaller of its wall time and of the CPU time of
+ * the process: other processes make only the one longer, other threads only the other.
+ */
+export async function loopUse(work: () => Promise<unknown>): Promise<LoopUse> {
+  globalThis.gc?.();
+  const before = memory();
+  let longestTurnMs = 0;
+  let peakBytes = 0;
+  let running = true;
+  let wall = performance.now();
+  let cpu = process.cpuUsage();
+  const look = (): void => {
+    const { user, system } = process.cpuUsage(cpu);
+    const turn = Math.min(performance.now() - wall, (user + system) / 1000);
+    longestTurnMs = Math.max(longestTurnMs, turn);
+    peakBytes = Math.max(peakBytes, memory() - before);
+    if (!running) return;
+    wall = performance.now();
+    cpu = process.cpuUsage();
+    setImmediate(look);
+  };
+  // The first turn begins with the work.
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  wall = performance.now();
+  cpu = process.cpuUsage();
+  setImmediate(look);
+  try {
+    await work();
+  } finally {
+    running = false;
+    look();
+  }
+  return { longestTurnMs, peakBytes };
+}
+
+function memory(): number {
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+/** How long the work of `machineFactor` takes on the machine for which budgets are, in milliseconds. */
+const NOMINAL_MS = 20;
+
+/**
+ * Returns by how much this machine is slower than the one for which budgets are: 1 for one that is as fast or faster. Measured with what
+ * requests do most, reading and writing JSON.
+ */
+export function machineFactor(): number {
+  const text = JSON.stringify(Array.from({ length: 20_000 }, (_, i) => ({ name: `name-${i}`, value: i, list: [i, 'x'] })));
+  let best = Infinity;
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const cpu = process.cpuUsage();
+    const wall = performance.now();
+    JSON.stringify(JSON.parse(text));
+    const { user, system } = process.cpuUsage(cpu);
+    best = Math.min(best, performance.now() - wall, (user + system) / 1000);
+  }
+  return Math.max(1, best / NOMINAL_MS);
+}
