@@ -288,7 +288,7 @@ class Draft {
 
   #own(container: Container): Container {
     if (this.#owned.has(container)) return container;
-    const copy: Container = Array.isArray(container) ? [...(container as unknown[])] : { ...container };
+    const copy: Container = Array.isArray(container) ? [...container] : { ...container };
     this.#owned.add(copy);
     return copy;
   }

@@ -123,7 +123,7 @@ function* ofType(type: TypeRef, path: readonly string[], seen: Set<string>, dept
   }
 }
 
-function* valuesOf({ kind, type }: Field): Generator<unknown> {
+function* valuesOf({ kind, type }: Field): Generator {
   switch (kind) {
     case 'text':
       if (type.kind === 'scalar' && TEXT_SCALARS.has(type.scalar)) yield* TEXTS;

@@ -110,9 +110,8 @@ export const cases: readonly HostileRequest[] = [
     '10,000 keys merged 900 times',
     () => `a: &a {${join(10_000, (i) => `k${i}: 1`, ', ')}}\nl:\n${join(900, () => '- <<: *a\n')}`,
   ),
-  ...yaml(
-    'aliases of aliases',
-    () => `${join(30, (i) => `a${i}: &a${i} [${join(9, () => (i === 0 ? 'x' : `*a${i - 1}`), ', ')}]\n`)}`,
+  ...yaml('aliases of aliases', () =>
+    join(30, (i) => `a${i}: &a${i} [${join(9, () => (i === 0 ? 'x' : `*a${i - 1}`), ', ')}]\n`),
   ),
   ...yaml('an anchor in itself', () => 'a: &a [*a]'),
   ...yaml('a large string 3,000 times', () => `a: &a ${'x'.repeat(100_000)}\nl:\n${join(900, () => '- *a\n')}`),

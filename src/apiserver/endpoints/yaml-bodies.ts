@@ -99,7 +99,7 @@ function readInThread(text: string, maxValues: number, clock: Clock): Promise<Ya
     thread.on('message', onAnswer);
     thread.on('error', onError);
     thread.on('exit', onExit);
-    thread.postMessage({ text, maxValues });
+    thread.postMessage({ text, maxValues }, []);
   });
 }
 

@@ -12,7 +12,7 @@ export type YamlAnswer =
   | { readonly bug: string };
 
 parentPort?.on('message', ({ text, maxValues }: { readonly text: string; readonly maxValues: number }) => {
-  parentPort?.postMessage(answerTo(text, maxValues));
+  parentPort?.postMessage(answerTo(text, maxValues), []);
 });
 
 function answerTo(text: string, maxValues: number): YamlAnswer {
