@@ -60,22 +60,24 @@ export async function apiServer(options: CommonOptions & EtcdOptions & Omit<Give
   await run(options, (role, progress, _signal, faults) => {
     faults.install();
     if (options.store !== 'memory') progress(`connecting to etcd at ${servers.join(', ')}`);
-    return startApiServerRole({ ...options, ...role, etcd, flags: flagValues(options) });
+    return startApiServerRole({ ...options, ...role, etcd, flags: flagValues(options), otherMetrics: () => faults.metrics() });
   });
 }
 
 export async function controllerManager(
   options: CommonOptions & ElectionOptions & Given<ControllerManagerRoleConfig>,
 ): Promise<void> {
-  await run(options, (role) =>
-    startControllerManagerRole({ ...options, ...role, leaderElection: electionOf(options), flags: flagValues(options) }),
-  );
+  await run(options, (role, _progress, _signal, faults) => {
+    endAfterUncaught(faults);
+    return startControllerManagerRole({ ...options, ...role, leaderElection: electionOf(options), flags: flagValues(options) });
+  });
 }
 
 export async function scheduler(options: CommonOptions & ElectionOptions & Given<SchedulerRoleConfig>): Promise<void> {
-  await run(options, (role) =>
-    startSchedulerRole({ ...options, ...role, leaderElection: electionOf(options), flags: flagValues(options) }),
-  );
+  await run(options, (role, _progress, _signal, faults) => {
+    endAfterUncaught(faults);
+    return startSchedulerRole({ ...options, ...role, leaderElection: electionOf(options), flags: flagValues(options) });
+  });
 }
 
 export async function kubelet(

@@ -171,6 +171,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       serviceCidr,
       serviceNodePortRange: config.serviceNodePortRange,
       nodeConnector,
+      otherMetrics: config.otherMetrics,
       componentHealth: localComponentHealth(clock),
       version: KUBERNETES_VERSION.gitVersion,
       serviceAccounts: {
