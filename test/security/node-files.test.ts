@@ -311,23 +311,32 @@ test('subPath: as the last and as a middle part', async () => {
 test('subPath: a container that exchanges links meanwhile has nothing made outside', async () => {
   const volumePath = join(dir, 'volume');
   mkdirSync(join(volumePath, 'a'), { recursive: true });
-  symlinkSync(join(dir, 'outside'), join(volumePath, 'link'));
-  // As fast as it can: 'a' is a directory, then a link to the outside.
+  // As fast as it can: 'a' is a directory, then a link to the outside. Each step works from whatever is there.
   const swapper = new Worker(
-    `const { renameSync, mkdirSync } = require('node:fs');
-     const [volume] = require('node:worker_threads').workerData;
+    `const { existsSync, renameSync, mkdirSync, rmSync, symlinkSync, unlinkSync } = require('node:fs');
+     const { volume, outside } = require('node:worker_threads').workerData;
+     const attempt = (step) => { try { step(); } catch {} };
+     const stay = () => { for (let i = 0; i < 30; i++) existsSync(volume); };
      for (;;) {
-       try { renameSync(volume + '/a', volume + '/b'); renameSync(volume + '/link', volume + '/a'); } catch {}
-       try { renameSync(volume + '/a', volume + '/link'); renameSync(volume + '/b', volume + '/a'); } catch {}
+       attempt(() => rmSync(volume + '/old', { recursive: true, force: true }));
+       attempt(() => renameSync(volume + '/a', volume + '/old'));
+       attempt(() => symlinkSync(outside, volume + '/a'));
+       stay();
+       attempt(() => unlinkSync(volume + '/a'));
+       attempt(() => mkdirSync(volume + '/a'));
+       stay();
      }`,
-    { eval: true, workerData: [volumePath] },
+    { eval: true, workerData: { volume: volumePath, outside: join(dir, 'outside') } },
   );
   let made = 0;
   try {
-    for (let i = 0; i < 150; i++) {
-      const subPath = `a/${i}/x`;
-      const result = await outcome(prepareSubpath({ volumePath, subPath, target: join(dir, 'target'), mounter: noMounter }));
-      if (!result.startsWith('rejected')) made++;
+    for (let round = 0; round < 60; round++) {
+      // Several at once: more of them are between looking and making when the link comes.
+      const prepared = Array.from({ length: 10 }, (_, i) => {
+        const subPath = `a/${round}-${i}/x`;
+        return outcome(prepareSubpath({ volumePath, subPath, target: join(dir, 'target'), mounter: noMounter }));
+      });
+      made += (await Promise.all(prepared)).filter((result) => !result.startsWith('rejected')).length;
     }
   } finally {
     await swapper.terminate();
