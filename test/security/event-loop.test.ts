@@ -1,7 +1,6 @@
 // Requests that keep the event loop, and with it everybody else, waiting: none of up to 3 MiB may occupy it for more than 50 ms at a time,
 // nor take more than 20 times its size in memory. LONGER_TURNS has the exceptions.
 
-import { setFlagsFromString } from 'node:v8';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { send } from '../../src/apiserver/testing/requests.ts';
@@ -20,7 +19,6 @@ let server: TestServer;
 let factorAtStart: number;
 
 beforeAll(async () => {
-  setFlagsFromString('--expose-gc');
   factorAtStart = machineFactor();
   server = await startTestServer({ clock: systemClock, detectMutations: false });
 });
