@@ -3,6 +3,7 @@
 import { relative } from 'node:path';
 import { isatty } from 'node:tty';
 import picocolors from 'picocolors';
+import { type Clock, systemClock } from '../machinery/clock.ts';
 
 /** Colours only for a person at a terminal: never into a pipe or a file, in CI either. */
 export const coloursFor = (stream: { readonly fd: number }): ReturnType<typeof picocolors.createColors> =>
@@ -14,20 +15,39 @@ export function shortest(path: string): string {
   return here.startsWith('..') || here === '' ? path : here;
 }
 
-/** One line that is overwritten on a terminal; on anything else a line for each step. */
-export function progressLine(quiet: boolean): { show(text: string): void; clear(): void } {
-  const terminal = process.stderr.isTTY;
-  const { dim } = coloursFor(process.stderr);
-  let shown = false;
+/** Without a terminal, a step that goes on is reported this often. */
+const REPORT_MS = 5000;
+
+export interface ProgressLine {
+  /** `count`: how far the step is, such as '3 of 7'. */
+  show(step: string, count?: string): void;
+  clear(): void;
+}
+
+/**
+ * Shows what is being done on stderr: on a terminal in one line that is overwritten, otherwise in a line for each step, and every few
+ * seconds while the count of a step changes.
+ */
+export function progressLine(
+  quiet: boolean,
+  clock: Clock = systemClock,
+  stream: NodeJS.WriteStream & { readonly fd: number } = process.stderr,
+): ProgressLine {
+  const terminal = stream.isTTY;
+  const { dim } = coloursFor(stream);
+  let shown: { readonly text: string; readonly step: string; readonly at: number } | undefined;
   return {
-    show(text) {
+    show(step, count) {
       if (quiet) return;
-      process.stderr.write(terminal ? `\r\x1b[K${dim(`${text} …`)}` : `${text}\n`);
-      shown = true;
+      const text = count === undefined ? step : `${step}: ${count}`;
+      const now = clock.monotonic();
+      if (text === shown?.text || (!terminal && step === shown?.step && now - shown.at < REPORT_MS)) return;
+      shown = { text, step, at: now };
+      stream.write(terminal ? `\r\x1b[K${dim(`${text} …`)}` : `${text}\n`);
     },
     clear() {
-      if (shown && terminal) process.stderr.write('\r\x1b[K');
-      shown = false;
+      if (shown !== undefined && terminal) stream.write('\r\x1b[K');
+      shown = undefined;
     },
   };
 }

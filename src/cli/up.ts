@@ -82,7 +82,7 @@ export async function up(options: UpOptions, build?: Build): Promise<void> {
       logger,
       faults,
       logging,
-      progress: (text) => progress.show(text),
+      progress: (step, count) => progress.show(step, count),
       signal: stop.signal,
     });
   } catch (err) {

@@ -17,7 +17,6 @@ import type { ControllerName } from '../controllers/controllers.ts';
 import type { Clock } from '../machinery/clock.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
-import * as wait from '../machinery/wait.ts';
 import type { PluginRegistration } from '../scheduler/framework/index.ts';
 import type { Storage } from '../storage/interface.ts';
 import { keepRenewed, RENEWAL_PERIOD_MS } from './certificate-renewal.ts';
@@ -79,8 +78,17 @@ export interface ClusterConfig {
   readonly leaderElect?: boolean;
   /** See ComponentsConfig. Also counts the errors of the other thread, which has its own. */
   readonly faults?: UncaughtErrors;
-  /** How long start() waits for the nodes to be ready. Default: 60,000. */
+  /** start() waits for the nodes to be ready until no further one has become so for this time. Default: 60,000. */
   readonly readyTimeoutMs?: number;
+  /** Called with what start() is doing. */
+  readonly progress?: (step: StartProgress) => void;
+}
+
+/** A step of the start. With `total`: so many of so many are done. */
+export interface StartProgress {
+  readonly step: 'starting the API server' | 'starting nodes' | 'waiting for nodes to be ready';
+  readonly done?: number;
+  readonly total?: number;
 }
 
 const AUTHENTICATED = 'system:authenticated';
@@ -102,6 +110,7 @@ export class Cluster {
   #url: string | undefined;
   /** All components have started. Nodes may not be ready yet. */
   #started = false;
+  #onNodeStarted: (started: number) => void = () => undefined;
   /** How nodes of other processes are reached: made when the first one is. */
   #elsewhere: Promise<NodeConnector> | undefined;
   #stopping: Promise<void> | undefined;
@@ -149,6 +158,7 @@ export class Cluster {
       nodesInAll: this.#nodeNames().length,
       faults: config.faults,
       kubeletPorts: config.kubeletPorts,
+      onNodeStarted: (count) => this.#onNodeStarted(count),
       ...(thread === undefined && { control: this.#control() }),
     });
     this.#running = thread === undefined ? [this.#components] : [this.#components, thread];
@@ -184,12 +194,20 @@ export class Cluster {
   }
 
   async #start(): Promise<void> {
-    const { thread, logger } = this.#config;
+    const { thread, logger, progress } = this.#config;
+    progress?.({ step: 'starting the API server' });
     if (this.#config.listen !== undefined) {
       this.#url = (await this.#server.listen()).url;
       this.#keepCertificates();
     }
     await this.#server.start();
+    const total = this.#nodeNames().length;
+    progress?.({ step: 'starting nodes', done: 0, total });
+    const started = { here: 0, inThread: 0 };
+    this.#onNodeStarted = (count) => {
+      started.here = count;
+      progress?.({ step: 'starting nodes', done: started.here + started.inThread, total });
+    };
     await Promise.all([
       this.#components.start(),
       thread?.components.start({
@@ -200,6 +218,10 @@ export class Cluster {
         nodesInAll: this.#nodeNames().length,
         ...(thread.journal !== undefined && { journal: thread.journal }),
         kubeletPorts: this.#config.kubeletPorts,
+        onNodeStarted: (count) => {
+          started.inThread = count;
+          progress?.({ step: 'starting nodes', done: started.here + started.inThread, total });
+        },
       }),
     ]);
     this.#started = true;
@@ -291,28 +313,29 @@ export class Cluster {
     const isReady = (node: Immutable<Node>): boolean =>
       node.status.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true &&
       node.spec.taints?.some((taint) => taint.key === 'node.kubernetes.io/not-ready') !== true;
-    const expected = new Set(this.#nodeNames());
-    let waitingFor: string[] = [];
-    try {
-      await wait.pollImmediately(
-        {
-          clock: this.#config.clock,
-          intervalMs: 10,
-          timeoutMs: this.#config.readyTimeoutMs ?? 60_000,
-          signal: this.#abort.signal,
-        },
-        async () => {
-          const { items } = await this.client.resource(nodeType).list();
-          const ready = new Set(items.filter(isReady).map((node) => node.metadata.name));
-          waitingFor = [...expected].filter((name) => !ready.has(name));
-          return waitingFor.length === 0;
-        },
-      );
-    } catch (err) {
-      if (!(err instanceof wait.WaitTimeoutError)) throw err;
-      // The cluster works, only without these nodes; they may come later.
-      this.#config.logger.warn('nodes are not ready yet', { nodes: waitingFor.join(', ') });
+    const { clock, logger, progress, readyTimeoutMs = 60_000 } = this.#config;
+    const expected = this.#nodeNames();
+    let waitingFor = expected;
+    let lastProgress = clock.monotonic();
+    // A list of many nodes takes its time, too.
+    const intervalMs = Math.min(Math.max(10, expected.length / 2), 1000);
+    for (;;) {
+      const { items } = await this.client.resource(nodeType).list();
+      const ready = new Set(items.filter(isReady).map((node) => node.metadata.name));
+      const missing = expected.filter((name) => !ready.has(name));
+      if (missing.length < waitingFor.length) lastProgress = clock.monotonic();
+      waitingFor = missing;
+      if (waitingFor.length === 0) return;
+      progress?.({
+        step: 'waiting for nodes to be ready',
+        done: expected.length - waitingFor.length,
+        total: expected.length,
+      });
+      if (clock.monotonic() - lastProgress >= readyTimeoutMs) break;
+      await clock.sleep(intervalMs, this.#abort.signal);
     }
+    // The cluster works, only without these nodes; they may come later.
+    logger.warn('nodes are not ready yet', { count: waitingFor.length, nodes: waitingFor.slice(0, 10).join(', ') });
   }
 
   /** Idempotent. Containers go on running. */

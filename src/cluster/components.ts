@@ -84,7 +84,15 @@ export interface ComponentsConfig {
   readonly faults?: UncaughtErrors | undefined;
   /** Absent: kubelets open no ports. */
   readonly kubeletPorts?: KubeletPorts | undefined;
+  /** Called during start() whenever a kubelet has begun, with their number so far. */
+  readonly onNodeStarted?: (started: number) => void;
 }
+
+/**
+ * Kubelets that begin at the same time. A kubelet that begins reads its pods and brings all of them together with what runs: a thousand at
+ * once would keep each other from being done before their requests time out.
+ */
+const STARTING_KUBELETS = 16;
 
 /** Those of one thread, to whom it is all the same which. */
 export interface RunningComponents {
@@ -138,9 +146,13 @@ export class Components implements RunningComponents {
 
   /** Once. Resolves when the kubelets have begun. Throws what is wrong with the scheduler's configuration. */
   async start(): Promise<void> {
-    const { control, nodes } = this.#config;
+    const { control, nodes, onNodeStarted } = this.#config;
     if (control !== undefined) this.#startControl(control);
-    await Promise.all(nodes.map((node) => this.#startNode(node)));
+    let started = 0;
+    await forEachOf(nodes, STARTING_KUBELETS, async (node) => {
+      await this.#startNode(node);
+      onNodeStarted?.(++started);
+    });
   }
 
   #startControl(control: ControlConfig): void {
@@ -377,6 +389,24 @@ function controllerIdentity(account: string): [user: User, userAgent: string] {
 function eventPace(nodes: number): { readonly eventsPerSecond: number; readonly eventBurst: number } {
   return {
     eventsPerSecond: Math.min(50, Math.max(1, 100 / nodes)),
-    eventBurst: Math.min(100, Math.max(5, Math.floor(200 / nodes))),
+    eventBurst: Math.min(100, Math.max(1, Math.floor(1000 / nodes))),
   };
+}
+
+/** Calls `work` for each item, for at most `limit` at a time. Rejects with the first failure; no further item is begun then. */
+async function forEachOf<T>(items: readonly T[], limit: number, work: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values();
+  let failed = false;
+  const worker = async (): Promise<void> => {
+    for (const item of rest) {
+      if (failed) return;
+      try {
+        await work(item);
+      } catch (err) {
+        failed = true;
+        throw err;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
 }

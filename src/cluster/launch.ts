@@ -65,7 +65,8 @@ export interface LaunchConfig {
   readonly faults?: UncaughtErrors;
   /** What the logger was made from, for threads that need one of their own. Absent: those log nothing. */
   readonly logging?: Logging;
-  readonly progress: (text: string) => void;
+  /** Called with what is being done. Texts that begin with the same `step` replace each other. */
+  readonly progress: (step: string, count?: string) => void;
   /** Aborts the start. */
   readonly signal: AbortSignal;
 }
@@ -158,7 +159,6 @@ async function start(
   };
   const [pki, storage, runtime] = await settleAll(preparing, cleanup);
   signal.throwIfAborted();
-  progress('starting the cluster');
   // What has to be undone when the cluster has stopped.
   const last: (() => void)[] = [];
   const starting = Cluster.start({
@@ -167,6 +167,7 @@ async function start(
     logger,
     storage,
     pki,
+    progress: ({ step, done, total = 0 }) => progress(step, total > 1 ? `${done} of ${total}` : undefined),
     listen: { bindAddress: config.bindAddress, port: config.securePort },
     kubeletPorts: await makeKubeletPorts(pki, config.bindAddress, [machineName()]),
     ...nodesOf(config, layout, podRange, runtime, thread, last),

@@ -32,6 +32,8 @@ export interface ComponentsThreadStart {
   /** See ToThread. */
   readonly journal?: string;
   readonly kubeletPorts?: KubeletPorts | undefined;
+  /** See ComponentsConfig. */
+  readonly onNodeStarted?: (started: number) => void;
 }
 
 /** The components of another thread. */
@@ -46,6 +48,7 @@ export class ComponentsThread implements ComponentsRunner {
   readonly #port: MessagePort;
   readonly #metrics = new Map<number, (text: string) => void>();
   #metricsAsked = 0;
+  #onNodeStarted: ((started: number) => void) | undefined;
   #nodes: ReadonlySet<string> = new Set();
   #started: (error: Error | undefined) => void = () => undefined;
   #stopped: (errors: readonly Error[]) => void = () => undefined;
@@ -82,8 +85,9 @@ export class ComponentsThread implements ComponentsRunner {
 
   /** Once. Resolves when the kubelets have begun. Rejects with what Components.start() does. */
   async start(options: ComponentsThreadStart): Promise<void> {
-    const { handlerOf, logger, control, nodes, nodesInAll, journal, kubeletPorts } = options;
+    const { handlerOf, logger, control, nodes, nodesInAll, journal, kubeletPorts, onNodeStarted } = options;
     if (control.schedulerPlugins !== undefined) throw new TypeError('plugins of the scheduler cannot go to another thread');
+    this.#onNodeStarted = onNodeStarted;
     this.#nodes = new Set(nodes.map(({ name }) => name));
     new ThreadServer({ port: this.#port, handlerOf, logger }).start();
     const started = new Promise<Error | undefined>((resolve) => (this.#started = resolve));
@@ -135,6 +139,9 @@ export class ComponentsThread implements ComponentsRunner {
     switch (message.kind) {
       case 'started':
         this.#started(message.error === undefined ? undefined : receivedError(message.error));
+        break;
+      case 'nodes-started':
+        this.#onNodeStarted?.(message.count);
         break;
       case 'metrics':
         this.#metrics.get(message.id)?.(message.text);

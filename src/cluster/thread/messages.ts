@@ -51,6 +51,8 @@ export interface SentError {
 
 export type FromThread =
   | { readonly kind: 'started'; readonly error?: SentError }
+  /** So many kubelets have begun. */
+  | { readonly kind: 'nodes-started'; readonly count: number }
   | { readonly kind: 'metrics'; readonly id: number; readonly text: string }
   | { readonly kind: 'failed'; readonly error: SentError }
   /** An error that nothing caught was logged. */

@@ -57,6 +57,7 @@ export function runComponents(
       nodesInAll: message.nodesInAll,
       faults,
       kubeletPorts: message.kubeletPorts,
+      onNodeStarted: (count) => tell({ kind: 'nodes-started', count }),
     });
     void components.failed.then((err) => tell({ kind: 'failed', error: sentError(err) }));
     await components.start();
