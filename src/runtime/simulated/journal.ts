@@ -42,6 +42,8 @@ type Line =
 
 const REWRITE_BYTES = 64 * 1024 * 1024;
 const NEWLINE = 0x0a;
+/** So many lines of history are not worth a rewrite. */
+const SMALL_LINES = 1000;
 /** Lines that are written at a time. */
 const CHUNK_LINES = 500;
 
@@ -62,11 +64,12 @@ export class SimulationJournal {
     this.#config = config;
     const { path } = config;
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const length = existsSync(path) ? this.#read(readFileSync(path)) : 0;
+    const { lines, complete } = existsSync(path) ? this.#read(readFileSync(path)) : { lines: 0, complete: true };
     this.#file = openSync(path, 'a', 0o600);
-    this.#appended = length;
-    // Without a length of its own to compare with, a file of a few lines is not worth the trouble.
-    if (length > 0) this.#rewrite();
+    let records = 0;
+    for (const stored of this.#nodes.values()) records += stored.size;
+    // Half of it is history, or the next line would be appended to one that was not finished.
+    if (lines > 2 * records + SMALL_LINES || !complete) this.#rewrite();
   }
 
   node(name: string): NodeJournal {
@@ -101,16 +104,16 @@ export class SimulationJournal {
     this.#file = undefined;
   }
 
-  /** Returns the number of bytes. */
-  #read(bytes: Buffer): number {
-    for (let start = 0; start < bytes.length;) {
-      const end = bytes.indexOf(NEWLINE, start);
-      // The last line was not finished.
-      if (end === -1) break;
+  /** Returns the number of lines, and whether the last one was finished. */
+  #read(bytes: Buffer): { readonly lines: number; readonly complete: boolean } {
+    let lines = 0;
+    let start = 0;
+    for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
       this.#apply(bytes.toString('utf8', start, end));
       start = end + 1;
+      lines++;
     }
-    return bytes.length;
+    return { lines, complete: start === bytes.length };
   }
 
   #apply(text: string): void {

@@ -1,0 +1,194 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ContainerConfig, Input, Runtime } from '../../cri/index.ts';
+import { complete } from '../../cri/index.ts';
+import { VirtualClock } from '../../machinery/clock.ts';
+import { silentLogger } from '../../machinery/log.ts';
+import { SeededRandom } from '../../machinery/random.ts';
+import { SimulationJournal } from './journal.ts';
+import { createSimulatedRuntime } from './runtime.ts';
+
+let dir: string;
+let path: string;
+let clock: VirtualClock;
+let lives = 0;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'coxswain-journal-'));
+  path = join(dir, 'simulated', 'nodes.jsonl');
+  clock = new VirtualClock();
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function open(rewriteBytes?: number): { journal: SimulationJournal; runtimeOf: (node: string) => Runtime } {
+  const journal = new SimulationJournal({ path, logger: silentLogger, ...(rewriteBytes !== undefined && { rewriteBytes }) });
+  const random = new SeededRandom(`life ${++lives}`);
+  return {
+    journal,
+    runtimeOf: (node) => createSimulatedRuntime({ clock, random, podCidr: '10.1.0.0/24', journal: journal.node(node) }),
+  };
+}
+
+const sandboxOf = (name: string) =>
+  complete('PodSandboxConfig', { metadata: { name, namespace: 'n', uid: name, attempt: 0 }, logDirectory: dir });
+
+async function run({ runtime }: Runtime, name: string, config: Input<'ContainerConfig'> = {}): Promise<string> {
+  const sandbox = sandboxOf(name);
+  const id = await runtime.runPodSandbox(sandbox);
+  const whole = complete('ContainerConfig', {
+    metadata: { name: 'c' },
+    image: { image: 'busybox' },
+    ...config,
+  }) as ContainerConfig;
+  const container = await runtime.createContainer(id, whole, sandbox);
+  await runtime.startContainer(container);
+  return container;
+}
+
+/** Everything that a client can see. */
+async function state({ runtime }: Runtime): Promise<unknown> {
+  const sandboxes = await runtime.listPodSandbox();
+  const containers = await runtime.listContainers();
+  return {
+    sandboxes: await Promise.all(sandboxes.map(({ id }) => runtime.podSandboxStatus(id))),
+    containers: await Promise.all(containers.map(({ id }) => runtime.containerStatus(id))),
+  };
+}
+
+describe('the journal of simulated containers', () => {
+  test('lets them survive, each on its node, with all that can be seen of them', async () => {
+    const before = open();
+    const [one, two] = [before.runtimeOf('one'), before.runtimeOf('two')];
+    await run(one, 'a', { envs: [{ key: 'KEY', value: Buffer.from('väl\u0000ue') }], command: ['env'] });
+    const resized = await run(one, 'b');
+    await one.runtime.updateContainerResources(resized, complete('LinuxContainerResources', { cpuShares: 7 }));
+    await one.runtime.stopContainer(await run(one, 'c'), 1000);
+    await run(two, 'd');
+    await clock.advance(1000);
+    const removed = await run(two, 'e');
+    await two.runtime.removeContainer(removed);
+    const seen = [await state(one), await state(two)];
+    await Promise.all([one.close(), two.close()]);
+    before.journal.close();
+
+    for (let life = 0; life < 3; life++) {
+      const after = open();
+      const runtimes = [after.runtimeOf('one'), after.runtimeOf('two')] as const;
+      expect([await state(runtimes[0]), await state(runtimes[1])]).toEqual(seen);
+      const { env } = { env: (await runtimes[0].runtime.listContainers()).length };
+      expect(env).toBe(3);
+      // Their addresses are taken.
+      const addresses = new Set((await addressesOf(runtimes[0])).filter((ip) => ip !== ''));
+      const id = await runtimes[0].runtime.runPodSandbox(sandboxOf(`new-${life}`));
+      expect(addresses).not.toContain((await runtimes[0].runtime.podSandboxStatus(id)).status?.network?.ip);
+      await runtimes[0].runtime.removePodSandbox(id);
+      await Promise.all(runtimes.map((runtime) => runtime.close()));
+      after.journal.close();
+    }
+  });
+
+  async function addressesOf({ runtime }: Runtime): Promise<string[]> {
+    const sandboxes = await runtime.listPodSandbox();
+    const statuses = await Promise.all(sandboxes.map(({ id }) => runtime.podSandboxStatus(id)));
+    return statuses.map(({ status }) => status?.network?.ip ?? '');
+  }
+
+  test('lets programs go on where they would be', async () => {
+    const before = open();
+    const node = before.runtimeOf('one');
+    const forever = await run(node, 'a');
+    const short = await run(node, 'b', { command: ['sh', '-c', 'sleep 10; exit 3'] });
+    const loop = await run(node, 'c', { command: ['sh', '-c', 'while true; do echo tick; sleep 10; done'], logPath: 'c.log' });
+    const long = await run(node, 'd', { command: ['sleep', '100'] });
+    await clock.advance(5000);
+    await node.close();
+    before.journal.close();
+    // The process is away for a while.
+    await clock.advance(40_000);
+
+    const after = open();
+    const { runtime, close } = after.runtimeOf('one');
+    await clock.advance(1);
+    const stateOf = async (id: string): Promise<unknown[]> => {
+      const { status } = await runtime.containerStatus(id);
+      return [status?.state, status?.exitCode];
+    };
+    expect(await stateOf(forever)).toEqual(['CONTAINER_RUNNING', 0]);
+    expect(await stateOf(short)).toEqual(['CONTAINER_EXITED', 3]);
+    expect(await stateOf(loop)).toEqual(['CONTAINER_RUNNING', 0]);
+    const ticks = (): number => readFileSync(join(dir, 'c.log'), 'utf8').split('tick').length - 1;
+    expect(ticks()).toBe(1);
+    await clock.advance(10_000);
+    expect(ticks()).toBe(2);
+    expect(await stateOf(long)).toEqual(['CONTAINER_RUNNING', 0]);
+    await clock.advance(45_000);
+    expect(await stateOf(long)).toEqual(['CONTAINER_EXITED', 0]);
+    await close();
+    after.journal.close();
+  });
+
+  test('has what was written, wherever a crash has cut it', async () => {
+    const before = open();
+    const node = before.runtimeOf('one');
+    for (const name of ['a', 'b', 'c']) await run(node, name);
+    await turn();
+    // Nothing is closed: the process was killed.
+    const whole = readFileSync(path);
+    const lines = whole.toString().split('\n').length - 1;
+    for (let cut = 0; cut <= whole.length; cut += 97) {
+      rmSync(path);
+      appendFileSync(path, whole.subarray(0, cut));
+      const complete = whole.subarray(0, cut).toString().split('\n').length - 1;
+      const after = open();
+      const { runtime, close } = after.runtimeOf('one');
+      const found = (await runtime.listPodSandbox()).length + (await runtime.listContainers()).length;
+      expect(found).toBeLessThanOrEqual(complete);
+      if (complete === lines) expect(found).toBe(6);
+      const id = await runtime.runPodSandbox(sandboxOf('later'));
+      await close();
+      after.journal.close();
+      const last = open();
+      expect((await last.runtimeOf('one').runtime.podSandboxStatus(id)).status?.id).toBe(id);
+      last.journal.close();
+    }
+  });
+
+  test('is rewritten when most of it is history, while it is used and when it is opened', async () => {
+    const used = open(20_000);
+    const node = used.runtimeOf('one');
+    const kept = await run(node, 'kept');
+    for (let i = 0; i < 100; i++) {
+      await run(node, `p${i}`);
+      const [sandbox] = await node.runtime
+        .listPodSandbox({ labelSelector: {} })
+        .then((all) => all.filter(({ metadata }) => metadata?.name === `p${i}`));
+      await node.runtime.removePodSandbox(sandbox?.id ?? '');
+      await turn();
+      expect(statSync(path).size).toBeLessThan(30_000);
+    }
+    await node.close();
+    used.journal.close();
+    const after = open();
+    expect((await after.runtimeOf('one').runtime.listContainers()).map(({ id }) => id)).toEqual([kept]);
+    after.journal.close();
+  });
+
+  test('is given up when it cannot be written, and the next life begins without containers', async () => {
+    const before = open();
+    const node = before.runtimeOf('one');
+    await run(node, 'a');
+    await turn();
+    rmSync(dir, { recursive: true });
+    // The file is gone: what is appended to it is lost, and so is what was there.
+    const id = await run(node, 'b');
+    expect((await node.runtime.containerStatus(id)).status?.state).toBe('CONTAINER_RUNNING');
+    await node.close();
+    before.journal.close();
+    const after = open();
+    expect(await after.runtimeOf('one').runtime.listContainers()).toEqual([]);
+    after.journal.close();
+  });
+});
