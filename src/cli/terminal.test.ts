@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '../machinery/clock.ts';
 import { progressLine } from './terminal.ts';
@@ -17,7 +18,8 @@ describe('progressLine', () => {
     line.show('starting nodes', '2 of 3');
     line.show('starting nodes', '2 of 3');
     line.clear();
-    const shown = written.map((text) => text.replaceAll(/\u001b\[\d*[a-zA-Z]/g, ''));
+    // Without what clears and colours.
+    const shown = written.map((text) => stripVTControlCharacters(text));
     expect(shown).toEqual(['\rpreparing the store …', '\rstarting nodes: 1 of 3 …', '\rstarting nodes: 2 of 3 …', '\r']);
   });
 

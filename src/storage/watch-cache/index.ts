@@ -26,7 +26,6 @@ import type {
   WatchOptions,
 } from '../interface.ts';
 import { StorageError } from '../interface.ts';
-import { listByScan } from '../list-by-scan.ts';
 import { assertKey, assertPrefix } from '../mvcc/key-order.ts';
 import { WatchHub } from '../mvcc/watch-hub.ts';
 import { CacheState } from './state.ts';
@@ -175,12 +174,18 @@ export class WatchCache implements Storage {
     if (revision > state.revision || revision < index.start) return undefined;
     const { within = definition.prefix, startAfter, limit } = options;
     const { keys, more } = index.keys(value, { within, startAfter, limit, revision });
-    const items = keys.map((key) => {
-      const kv = state.get(key);
-      // Written since: the store remembers what it was.
-      return kv !== undefined && kv.modRevision <= revision ? kv : this.#storage.get(key, { revision });
-    });
-    return { items: (await Promise.all(items)) as KeyValue[], revision, more };
+    const items = await Promise.all(
+      keys.map(async (key) => {
+        const kv = state.get(key);
+        if (kv !== undefined && kv.modRevision <= revision) return kv;
+        // Written since: the store remembers what it was.
+        const past = await this.#storage.get(key, { revision });
+        if (past === undefined)
+          throw new Error(`watch cache: an index has ${key} at revision ${revision}, where it does not exist`);
+        return past;
+      }),
+    );
+    return { items, revision, more };
   }
 
   async count(prefix: string): Promise<number> {
