@@ -383,13 +383,13 @@ function controllerIdentity(account: string): [user: User, userAgent: string] {
 }
 
 /**
- * How fast each of so many nodes may tell of its pods. A kubelet alone keeps to Kubernetes' 50 events a second after 100 at once;
- * many of them share this process, and what they have to tell must not keep pods from starting.
+ * Returns the rate limit of events for each of so many kubelets. A kubelet alone has Kubernetes' limit: 50 events a second after 100 at
+ * once. Many kubelets share this process, and their events must not delay pods.
  */
 function eventPace(nodes: number): { readonly eventsPerSecond: number; readonly eventBurst: number } {
   return {
     eventsPerSecond: Math.min(50, Math.max(1, 100 / nodes)),
-    eventBurst: Math.min(100, Math.max(1, Math.floor(1000 / nodes))),
+    eventBurst: Math.min(100, Math.max(1, Math.floor(200 / nodes))),
   };
 }
 
