@@ -27,6 +27,8 @@ export interface StorageHarness {
   readonly advance: (ms: number) => Promise<void>;
   /** For an engine that lives in real time: by how much the suite's times are divided, to live and between progress. Default: 1. */
   readonly timeScale?: number;
+  /** The engine has no indexes: their lists read every key. */
+  readonly scans?: boolean;
   /** Closes the engine and opens it again on what it kept. Absent: the engine keeps nothing. */
   readonly reopen?: () => Promise<Storage>;
   /** Closes the engine and removes everything. */
@@ -445,7 +447,7 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
 
       it('are built while writers run, and show each write that was acknowledged', async () => {
         const storage = await open();
-        const keys = Array.from({ length: 1000 }, (_, i) => `${prefix}${String(i).padStart(4, '0')}`);
+        const keys = Array.from({ length: 400 }, (_, i) => `${prefix}${String(i).padStart(4, '0')}`);
         await Promise.all(keys.map((key, i) => storage.create(key, bytes(`${i % 3}:`))));
         const index = storage.addIndex({ prefix, valueOf });
         const before = index.list('1');
@@ -454,14 +456,15 @@ export function storageConformance(name: string, factory: HarnessFactory): void 
           if (i % 50 === 25) await storage.delete(key);
           if (i % 100 === 0) expect((await index.list('moved')).items).toHaveLength(i / 50 + 1);
         }
-        expect((await before).items.length).toBeGreaterThan(300);
+        expect((await before).items.length).toBeGreaterThan(100);
         const { items } = await index.list('1');
         const expected = keys.filter((_, i) => i % 3 === 1 && i % 50 !== 0 && i % 50 !== 25);
         expect(items.map(({ key }) => key)).toEqual(expected);
       });
 
-      it('do not look at the values of what they do not list', async () => {
-        const storage = await open();
+      it('do not look at the values of what they do not list', async ({ skip }) => {
+        const { storage, scans } = await make();
+        if (scans === true) return skip('this engine has no indexes');
         let looked = 0;
         const index = storage.addIndex({
           prefix,

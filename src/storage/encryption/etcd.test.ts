@@ -68,6 +68,7 @@ if (!hasEtcd()) {
     return {
       storage,
       timeScale: TIME_SCALE,
+      scans: true,
       advance: (ms) => systemClock.sleep(ms / TIME_SCALE),
       reopen: async () => {
         await storage.close();
