@@ -40,6 +40,7 @@ interface Round {
   readonly requestMs: readonly number[];
   /** From the start of the process until the first of them was answered. */
   readonly answersAfterMs: number;
+  readonly failedRequests: number;
   /** Revisions of the store, from the start until no pod changes any more. */
   readonly writes: number;
   /** Pods whose containers were restarted. */
@@ -109,6 +110,7 @@ function report(rounds: readonly Round[], hasGoal: boolean): void {
   show({ what: '  small requests meanwhile: p50', unit: 'ms', values: rounds.map(({ requestMs }) => median(requestMs)) });
   show({ what: '    p99', unit: 'ms', values: rounds.map(({ requestMs }) => quantile(requestMs, 0.99)) });
   show({ what: '    longest', unit: 'ms', values: rounds.map(({ requestMs }) => Math.max(...requestMs)) });
+  show({ what: '    failed', unit: '', values: rounds.map(({ failedRequests }) => failedRequests) });
   show({ what: '  list of all pods, then', unit: 'ms', values: rounds.map(({ listAllMs }) => listAllMs) });
   show({ what: '  the same with resourceVersion=0', unit: 'ms', values: rounds.map(({ listFromCacheMs }) => listFromCacheMs) });
   show({ what: '  resident, at most', unit: 'MB', values: rounds.map(({ peakMB }) => peakMB) });
@@ -172,6 +174,7 @@ async function measure(
       ...usage,
       requestMs,
       answersAfterMs: requests.firstAnswerMs,
+      failedRequests: requests.failed,
       writes: revision - before.revision,
       restarted: [...podStates].filter(([name, { restarts }]) => restarts !== before.pods.get(name)?.restarts).length,
       listAllMs: await timed(() => client.resource(pods).list()),
@@ -269,6 +272,8 @@ class SmallRequests {
   #running: Promise<void> = Promise.resolve();
   /** From begin() until the first response. */
   firstAnswerMs = Number.NaN;
+  /** Requests that failed after the first one was answered. */
+  failed = 0;
 
   constructor(target: Target) {
     ({ client: this.#client, close: this.#close } = connectTo(target));
@@ -296,9 +301,12 @@ class SmallRequests {
         const now = systemClock.monotonic();
         if (this.#took.length === 0) this.firstAnswerMs = now - began;
         this.#took.push(now - sent);
-      } catch (err) {
-        // Until the server listens and is ready there is nothing to measure; later, a failure is one.
-        if (this.#took.length > 0) throw err;
+      } catch {
+        // Until the server listens there is nothing to measure; later, a request that fails has taken this long.
+        if (this.#took.length > 0) {
+          this.#took.push(systemClock.monotonic() - sent);
+          this.failed++;
+        }
       }
       await systemClock.sleep(SMALL_REQUEST_INTERVAL_MS);
     }

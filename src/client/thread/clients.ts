@@ -60,6 +60,8 @@ interface Call {
   answered: ((response: InProcessResponse) => void) | undefined;
   readonly failed: (err: unknown) => void;
   readonly warnings: string[];
+  /** Of a list that comes in several messages, so far. */
+  items?: KeptObject[];
   events?: WatchQueue<WatchedEvent>;
   chunks?: WatchQueue<Uint8Array>;
   /** No longer told when the caller gives up. */
@@ -157,6 +159,13 @@ export class ThreadClients {
         if (body.kind !== 'watch' && body.kind !== 'stream') this.#forget(message.id, call);
         break;
       }
+      case 'items': {
+        const items = message.lengths.map((length) => new KeptObject(reader.take(length)));
+        if (call === undefined) break;
+        if (call.items === undefined) call.items = items;
+        else for (const item of items) call.items.push(item);
+        break;
+      }
       case 'event': {
         const object = this.#objectOf(message.object, reader);
         call?.events?.push({ type: message.type, object });
@@ -180,7 +189,8 @@ export class ThreadClients {
         return { kind: 'bytes', bytes: reader.take(body.length) };
       case 'list': {
         const { kind, apiVersion, listKind, metadata, lengths } = body;
-        const items = lengths.map((length) => new KeptObject(reader.take(length)));
+        const last = lengths.map((length) => new KeptObject(reader.take(length)));
+        const items = call?.items === undefined ? last : [...call.items, ...last];
         return { kind, apiVersion, listKind, metadata, items };
       }
       case 'watch': {

@@ -47,7 +47,7 @@ export type SentBody =
       readonly apiVersion: string;
       readonly listKind: string;
       readonly metadata: Readonly<Record<string, unknown>>;
-      /** The bytes of each item. */
+      /** The bytes of each item, without those that were sent before. */
       readonly lengths: readonly number[];
     }
   /** What they hold comes in messages of its own. */
@@ -68,6 +68,8 @@ export type ToClients =
       readonly warnings: readonly string[];
       readonly body: SentBody;
     }
+  /** Items of a list that is too long for one message: the first ones, before its answer. */
+  | { readonly kind: 'items'; readonly id: number; readonly lengths: readonly number[] }
   | { readonly kind: 'event'; readonly id: number; readonly type: WatchEventType; readonly object: WatchedObject }
   | ({ readonly kind: 'chunk'; readonly id: number } & SentObject)
   /** Of the call as a whole, or of the watch or body that it was answered. */

@@ -33,7 +33,11 @@ export interface ThreadServerConfig {
 
 type Watched = Extract<InProcessResponse['body'], { kind: 'watch' }>;
 type WatchedEvent = Watched['events'] extends AsyncIterable<infer E> ? E : never;
+type Listed = Extract<InProcessResponse['body'], { kind: 'list' }>;
 type Streamed = Extract<InProcessResponse['body'], { kind: 'stream' }>;
+
+/** Items of a list that are sent in one message. */
+const LIST_SLICE = 250;
 
 export class ThreadServer {
   readonly #config: ThreadServerConfig;
@@ -94,7 +98,9 @@ export class ThreadServer {
         if (body.kind === 'watch') body.events.stop();
         return;
       }
-      this.#sendAnswer(id, code, request.warnings, body);
+      const rest = body.kind === 'list' ? await this.#sendFirstItems(id, body, call) : body;
+      if (call.aborted) return;
+      this.#sendAnswer(id, code, request.warnings, rest);
       if (body.kind === 'watch') await this.#sendEvents(id, body, call);
       else if (body.kind === 'stream') await this.#sendChunks(id, body, call);
     } catch (err) {
@@ -102,6 +108,23 @@ export class ThreadServer {
     } finally {
       this.#calls.delete(id);
     }
+  }
+
+  /**
+   * Sends the items of a long list in several messages, in turns of the event loop of their own: a list of all pods must not keep other
+   * requests waiting until all of it is copied. Returns the list with the items that are left for the answer.
+   */
+  async #sendFirstItems(id: number, body: Listed, call: LinkedAbort): Promise<Listed> {
+    const { items } = body;
+    let from = 0;
+    for (; items.length - from > LIST_SLICE; from += LIST_SLICE) {
+      if (call.aborted) return body;
+      const slice = items.slice(from, from + LIST_SLICE).map(jsonOf);
+      this.#send({ kind: 'items', id, lengths: slice.map(({ length }) => length) }, ...slice);
+      if (this.#under >= this.#window) await this.#room();
+      else await new Promise((resolve) => setImmediate(resolve));
+    }
+    return from === 0 ? body : { ...body, items: items.slice(from) };
   }
 
   #sendAnswer(id: number, code: number, warnings: readonly string[], body: InProcessResponse['body']): void {

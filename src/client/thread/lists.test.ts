@@ -1,0 +1,67 @@
+import { MessageChannel } from 'node:worker_threads';
+import { afterEach, describe, expect, test } from 'vitest';
+import { configMaps } from '../../api/core/v1/index.ts';
+import { silentLogger } from '../../machinery/log.ts';
+import { createClient } from '../create-client.ts';
+import { createInProcessTransport, type InProcessHandler } from '../in-process.ts';
+import { ThreadClients, ThreadServer } from './index.ts';
+
+const cleanup: (() => void)[] = [];
+afterEach(() => {
+  for (const step of cleanup.splice(0)) step();
+});
+
+function connect(handler: InProcessHandler) {
+  const { port1, port2 } = new MessageChannel();
+  new ThreadServer({ port: port1, handlerOf: () => handler, logger: silentLogger }).start();
+  const clients = new ThreadClients(port2);
+  cleanup.push(() => clients.close());
+  const transport = createInProcessTransport({ handler: clients.handlerOf({ name: 'u', groups: [] }), userAgent: 'test' });
+  return createClient(transport).resource(configMaps).namespace('n');
+}
+
+const objectOf = (name: string) => ({ object: () => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }) });
+
+describe('lists between threads', () => {
+  test.each([0, 1, 250, 251, 1000, 1001])('of %i objects come whole and in order', async (count) => {
+    const items = Array.from({ length: count }, (_, i) => objectOf(`o-${i}`));
+    const client = connect(async () => ({
+      code: 200,
+      body: { kind: 'list', apiVersion: 'v1', listKind: 'ConfigMapList', metadata: { resourceVersion: '7' }, items },
+    }));
+    const list = await client.list();
+    expect(list.metadata.resourceVersion).toBe('7');
+    expect(list.items.map(({ metadata }) => metadata.name)).toEqual(items.map((_, i) => `o-${i}`));
+  });
+
+  test('that are long leave room for other answers, and can be given up', async () => {
+    let encoded = 0;
+    const items = Array.from({ length: 20_000 }, (_, i) => ({
+      object: () => {
+        encoded++;
+        return objectOf(`o-${i}`).object();
+      },
+    }));
+    const client = connect(async ({ path }) =>
+      path.endsWith('/one')
+        ? { code: 200, body: { kind: 'object', object: objectOf('one') } }
+        : {
+            code: 200,
+            body: { kind: 'list', apiVersion: 'v1', listKind: 'ConfigMapList', metadata: { resourceVersion: '7' }, items },
+          },
+    );
+    const abort = new AbortController();
+    const listed = client.list({ signal: abort.signal }).then(
+      () => 'listed',
+      () => 'given up',
+    );
+    await client.get('one');
+    expect(encoded).toBeLessThan(items.length);
+    abort.abort();
+    expect(await listed).toBe('given up');
+    await client.get('one');
+    const after = encoded;
+    await client.get('one');
+    expect(encoded).toBe(after);
+  });
+});
