@@ -53,7 +53,7 @@ const isRunning = ({ status }: Immutable<Pod>): boolean =>
   status.phase === 'Running' && status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
 
 describe('a restart with simulated nodes', () => {
-  test('finds the containers that it left: no pod is written, and none starts again', { timeout: 60_000 }, async () => {
+  test('finds the containers that it left: no pod is written, and none starts again', { timeout: 240_000 }, async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'coxswain-restart-'));
     cleanup.push(() => rmSync(dataDir, { recursive: true, force: true }));
     const first = await start(dataDir);
@@ -71,7 +71,7 @@ describe('a restart with simulated nodes', () => {
       });
     let before: readonly Immutable<Pod>[] = [];
     let resourceVersion = '';
-    await wait.pollImmediately({ clock: systemClock, intervalMs: 50, timeoutMs: 40_000 }, async () => {
+    await wait.pollImmediately({ clock: systemClock, intervalMs: 50, timeoutMs: 110_000 }, async () => {
       const list = await first.client.resource(pods).namespace('default').list();
       before = list.items;
       ({ resourceVersion } = list.metadata);
@@ -82,7 +82,7 @@ describe('a restart with simulated nodes', () => {
 
     const second = await start(dataDir);
     expect(second.progress).toContain(`starting nodes: ${NODES} of ${NODES}`);
-    const since = await second.client.resource(pods).watch({ resourceVersion, timeoutSeconds: 60 });
+    const since = await second.client.resource(pods).watch({ resourceVersion, timeoutSeconds: 300 });
     const changed: string[] = [];
     const following = (async () => {
       for await (const { type, object } of since) if (type !== 'BOOKMARK') changed.push(`${type} ${object.metadata.name}`);
@@ -96,7 +96,7 @@ describe('a restart with simulated nodes', () => {
       };
       await second.client.resource(pods).namespace('kube-system').create(pod);
     }
-    await wait.pollImmediately({ clock: systemClock, intervalMs: 50, timeoutMs: 40_000 }, async () => {
+    await wait.pollImmediately({ clock: systemClock, intervalMs: 50, timeoutMs: 110_000 }, async () => {
       const list = await second.client.resource(pods).namespace('kube-system').list();
       return list.items.length === NODES && list.items.every(isRunning);
     });

@@ -31,7 +31,7 @@ test('a change is told to whom it may concern, once each, and to nobody else', (
       const kinds = [
         place({ namespace: any('', 'a', 'b') }),
         place({ namespace: any('', 'a', 'b'), name: any('x', 'y') }),
-        place({ value: any('', 'node-1', 'node-2') }),
+        place({ namespace: any('', 'a', 'b'), value: any('', 'node-1', 'node-2') }),
       ];
       const subscriber = { id, place: any(...kinds) };
       index.add(subscriber);
