@@ -260,7 +260,7 @@ export class NodeLifecycleController implements Controller {
     if (this.#allDisrupted === allDisrupted) return;
     this.#allDisrupted = allDisrupted;
     if (allDisrupted) {
-      this.#config.logger.warn('node lifecycle: all nodes are not ready, entering master disruption mode: nothing is evicted');
+      this.#config.logger.info('node lifecycle: all nodes are not ready, entering master disruption mode: nothing is evicted');
       return;
     }
     this.#config.logger.info('node lifecycle: some nodes are ready, exiting master disruption mode');
