@@ -53,7 +53,7 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       await kubectl.run('wait --for=condition=Ready node --all --timeout=20s');
       const nodes = shape(await kubectl.run('get nodes'));
       expect(nodes.split('\n')[0]).toBe('NAME STATUS ROLES AGE VERSION');
-      expect(nodes).toMatch(/ Ready .* v1\.36\.0/);
+      expect(nodes).toMatch(/ Ready .* v1\.36\.3/);
       expect(shape(await kubectl.run('get nodes -o wide')).split('\n')[0]).toBe(
         'NAME STATUS ROLES AGE VERSION INTERNAL-IP EXTERNAL-IP OS-IMAGE KERNEL-VERSION CONTAINER-RUNTIME',
       );
@@ -132,7 +132,7 @@ describe.skipIf(missingKubectl !== undefined).each(versions.length > 0 ? version
       expect((await kubectl.run('api-versions')).split('\n')).toEqual(
         expect.arrayContaining(['v1', 'apps/v1', 'coordination.k8s.io/v1', 'authorization.k8s.io/v1']),
       );
-      expect(await kubectl.run('version')).toMatch(/Server Version: .*1\.36\.0/);
+      expect(await kubectl.run('version')).toMatch(/Server Version: .*1\.36\.3/);
       expect(await kubectl.run('cluster-info')).toMatch(/Kubernetes control plane.* is running at/);
       expect(await kubectl.run('get --raw /readyz')).toBe('ok');
     });
