@@ -35,6 +35,7 @@ test.each<[RuntimeConfig, string]>([
   [{ 'api/beta': 'true', 'apps/v1beta1': 'false' }, `${STABLE} ${MIGRATIONS}`],
   [{ 'api/ga': 'false', 'api/beta': 'true' }, BETA],
   [{ 'api/all': 'false', '/v1': 'true' }, CORE],
+  [{ 'api/all': 'false', 'api/v1': '' }, CORE],
   [{ 'api/all': 'false', 'api/ga': 'true' }, STABLE],
   [{ '/v1/events': 'false' }, '/v1/pods apps/v1/deployments'],
   [{ 'apps/v1': 'false', 'apps/v1/deployments': 'true' }, STABLE],

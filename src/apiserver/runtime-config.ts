@@ -48,14 +48,16 @@ export function servedUnder<T extends Served>(resources: readonly T[], config: R
   const single = new Map<string, boolean>();
   for (const key of keys) {
     if (LEVELS.some(([level]) => level === key)) continue;
-    const [group, version, resource, ...others] = key.split('/');
+    // An old name of the core group's version, which upstream's own scripts use.
+    const path = key.replace(/^api\/v1(?=$|\/)/, '/v1');
+    const [group, version, resource, ...others] = path.split('/');
     if (group === undefined || version === undefined || version === '' || others.length > 0) {
       throw new RuntimeConfigError(`runtime-config invalid key ${key}`);
     }
     const on = booleanOf(key, config[key] as string);
     check(resources, key, { group, version, resource }, on);
     if (resource === undefined) versions.set(`${group}/${version}`, on);
-    else single.set(key, on);
+    else single.set(path, on);
   }
   return resources.filter(({ type: { group, version, resource } }) => {
     const byLevel = levels.findLast(({ pattern }) => pattern.test(version))?.on ?? STABLE.test(version);

@@ -1,6 +1,6 @@
 // The commands of roles that run apart. Their flags have the names of upstream's components; upstream/ says what becomes of each.
 
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { KUBERNETES_VERSION } from '../cluster/version.ts';
 import {
   count,
@@ -38,6 +38,13 @@ export function addRoleCommands(program: Command): void {
   addCerts(program);
 }
 
+/** Parses the value of --version=v…: the version that is spoken, with or without a suffix of the user's. */
+function reportedVersion(text: string): string {
+  const { gitVersion } = KUBERNETES_VERSION;
+  if (new RegExp(`^${gitVersion.replaceAll('.', '\\.')}([-+][0-9A-Za-z.+-]{1,64})?$`).test(text)) return text;
+  throw new InvalidArgumentError(`a reported version is ${gitVersion}, with or without a suffix such as ${gitVersion}-mine`);
+}
+
 /** Flags that every role has. */
 function withCommonFlags(command: Command): Command {
   return command
@@ -70,6 +77,7 @@ function addApiServer(program: Command): void {
           .choices(['etcd', 'memory'])
           .default('etcd'),
       )
+      .addOption(new Option('--reported-version <version>', 'as --version=v…').argParser(reportedVersion).hideHelp())
       .option('--etcd-servers <urls>', 'members of the etcd cluster, separated by commas', list)
       .option('--etcd-cafile <file>', "certificate authority of etcd's certificates (PEM)")
       .option('--etcd-certfile <file>', 'client certificate for etcd (PEM)')

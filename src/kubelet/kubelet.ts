@@ -372,7 +372,7 @@ export class Kubelet {
       metrics: this.#metrics,
       gauges: {
         nodeName: config.nodeName,
-        version: config.kubeletVersion ?? 'v1.36.0',
+        version: config.kubeletVersion ?? 'v1.36.3',
         runningPods: () => [...pleg.pods()].filter(({ sandboxes }) => sandboxes.some(({ ready }) => ready)).length,
         containers: () => countContainers(pleg.pods()),
         desiredPods: () => {

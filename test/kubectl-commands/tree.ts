@@ -7,15 +7,7 @@ import { fileURLToPath } from 'node:url';
 const here = fileURLToPath(new URL('.', import.meta.url));
 
 /** Folders of the module that the script and its test functions read. */
-const FOLDERS = [
-  'hack',
-  'test/cmd',
-  'test/fixtures',
-  'test/e2e/testing-manifests',
-  'third_party/forked/shell2junit',
-  'api/openapi-spec',
-  'LICENSES/vendor',
-];
+const FOLDERS = ['hack', 'test/cmd', 'test/fixtures', 'test/e2e/testing-manifests', 'third_party/forked/shell2junit'];
 
 export interface TreeConfig {
   /** Root of upstream's sources. */

@@ -60,6 +60,11 @@ export function readArguments(given: readonly string[], flags: readonly Upstream
       const sentence = `--${flag.name}${isSwitch && text === 'true' ? '' : `=${text}`}`;
       if (flag.disposition === 'rejected') throw new UserError(`${sentence} is not supported: ${flag.reason}`);
       warned.set(flag.name, `${sentence} is not applied: ${flag.reason}`);
+    } else if (flag.type === 'version' && text.startsWith('v')) {
+      if (!command.options.some(({ long }) => long === '--reported-version')) {
+        throw new UserError(`--version=${shortened(text)} is not supported: only the API server reports another version`);
+      }
+      args.push(`--reported-version=${text}`);
     } else if (flag.name === 'help' || flag.name === 'version') {
       if (text !== 'false') args.push(`--${flag.name}`);
     } else if (JOINED.has(flag.type)) {

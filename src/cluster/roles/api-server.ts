@@ -79,6 +79,8 @@ export interface ApiServerRoleConfig extends RoleConfig {
   readonly encryptionProviderConfig?: string;
   /** Which groups, versions and resources are served. Default: stable versions. */
   readonly runtimeConfig?: RuntimeConfig;
+  /** The version that /version, metrics and /statusz publish. Default: the version that is spoken. */
+  readonly reportedVersion?: string;
   readonly enableAdmissionPlugins?: readonly string[];
   /** Published at /metrics beside the server's own, in the form that Prometheus reads. */
   readonly otherMetrics?: () => string;
@@ -173,7 +175,7 @@ export async function startApiServerRole(config: ApiServerRoleConfig): Promise<R
       nodeConnector,
       otherMetrics: config.otherMetrics,
       componentHealth: localComponentHealth(clock),
-      version: KUBERNETES_VERSION.gitVersion,
+      version: config.reportedVersion ?? KUBERNETES_VERSION.gitVersion,
       serviceAccounts: {
         signingKey,
         publicKeys: [signingKey, ...otherKeys],
