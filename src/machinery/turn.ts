@@ -7,6 +7,26 @@ export function nextTurn(): Promise<void> {
   });
 }
 
+/** Work in steps: it yields where the event loop may serve something else, and returns the result. */
+export type Steps<T> = Generator<undefined, T, undefined>;
+
+/** Does all steps at once and returns the result. */
+export function runSteps<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** Does each step in a turn of the event loop of its own. The first one is done at once. */
+export async function runStepsInTurns<T>(steps: Steps<T>): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    await nextTurn();
+  }
+}
+
 /** From so many values on, the steps of a request (decoding, admission, validation, encoding) take milliseconds each. */
 const LARGE_VALUES = 2000;
 

@@ -13,22 +13,41 @@ export interface Conflict {
   readonly path: Path;
 }
 
+/** The fields of one manager that an apply would change. */
+export interface OwnedFields {
+  readonly manager: Manager;
+  readonly fields: FieldSet;
+}
+
+/** So many conflicts are listed, in the message and as causes. All are counted. */
+const MAX_LISTED = 1000;
+
 /** Thrown when something is applied without force. */
 export class ConflictsError extends Error {
-  /** Not empty; by manager, then by path. */
+  /** All fields in conflict, by manager. None of the sets is empty. */
+  readonly owned: readonly OwnedFields[];
+  /** Not empty; by manager, then by path. At most the first MAX_LISTED. */
   readonly conflicts: readonly Conflict[];
 
-  constructor(conflicts: readonly Conflict[]) {
-    super(conflictMessage(conflicts));
+  constructor(owned: readonly OwnedFields[]) {
+    const sorted = owned.toSorted((a, b) => compareText(managerId(a.manager), managerId(b.manager)));
+    const conflicts = firstConflicts(sorted);
+    super(
+      conflictMessage(
+        conflicts,
+        sorted.reduce((sum, { fields }) => sum + fields.size, 0),
+      ),
+    );
     this.name = 'ConflictsError';
+    this.owned = sorted;
     this.conflicts = conflicts;
   }
 
   toSet(): FieldSet {
-    return FieldSet.of(...this.conflicts.map(({ path }) => path));
+    return this.owned.reduce((set, { fields }) => set.union(fields), FieldSet.empty);
   }
 
-  /** 409, with a cause for each field. */
+  /** 409, with a cause for each field that is listed. */
   toStatus(): apierrors.StatusError {
     const causes = this.conflicts.map(({ manager, path }) => ({
       reason: 'FieldManagerConflict',
@@ -39,16 +58,20 @@ export class ConflictsError extends Error {
   }
 }
 
-/** `owned`: what each manager owns of the fields that would change. */
-export function conflictsOf(owned: readonly { readonly manager: Manager; readonly fields: FieldSet }[]): Conflict[] {
-  return owned
-    .toSorted((a, b) => compareText(managerId(a.manager), managerId(b.manager)))
-    .flatMap(({ manager, fields }) => [...fields.paths()].map((path) => ({ manager, path })));
+function firstConflicts(owned: readonly OwnedFields[]): Conflict[] {
+  const conflicts: Conflict[] = [];
+  for (const { manager, fields } of owned) {
+    for (const path of fields.paths()) {
+      if (conflicts.length === MAX_LISTED) return conflicts;
+      conflicts.push({ manager, path });
+    }
+  }
+  return conflicts;
 }
 
-function conflictMessage(conflicts: readonly Conflict[]): string {
+function conflictMessage(conflicts: readonly Conflict[], count: number): string {
   const [first] = conflicts;
-  if (conflicts.length === 1 && first !== undefined) {
+  if (count === 1 && first !== undefined) {
     return `Apply failed with 1 conflict: conflict with ${describeManager(first.manager)}: ${describePath(first.path)}`;
   }
   const lines: string[] = [];
@@ -58,7 +81,7 @@ function conflictMessage(conflicts: readonly Conflict[]): string {
     previous = manager;
     lines.push(`- ${describePath(path)}`);
   }
-  return `Apply failed with ${conflicts.length} conflicts: ${lines.join('\n')}`;
+  return `Apply failed with ${count} conflicts: ${lines.join('\n')}`;
 }
 
 function describeManager({ manager, operation, apiVersion, subresource }: Manager): string {

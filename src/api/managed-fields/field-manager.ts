@@ -7,6 +7,8 @@
 import * as apierrors from '../../machinery/apierrors.ts';
 import { deepEqual, isPlainObject } from '../../machinery/deep.ts';
 import { LruCache } from '../../machinery/lru.ts';
+import { runSteps } from '../../machinery/turn.ts';
+import type { Steps } from '../../machinery/turn.ts';
 import { emptyObject } from '../codec/decode.ts';
 import type { GroupVersionKind, MessageDescriptor } from '../descriptor.ts';
 import { capUpdaters } from './cap.ts';
@@ -17,7 +19,7 @@ import { decodeManagers, encodeManagers, isReset, ManagedFieldsError, managerId,
 import type { ManagedFieldsEntry, Manager, Managers, Operation } from './managers.ts';
 import { mergeTypeOf } from './merge-type.ts';
 import type { MergeType } from './merge-type.ts';
-import { sameShape, shapeText } from './shape.ts';
+import { MAX_SHAPE, sameShape, shapeText } from './shape.ts';
 import { applyManagers, updateManagers } from './updater.ts';
 import type { Applied, Merging, Versions } from './updater.ts';
 import { TypedValueError, validateTyped } from './validate.ts';
@@ -76,8 +78,6 @@ interface Made {
 }
 
 const MADE_SHAPES = 64;
-/** In characters. Larger ones are of objects such as settings, of which there are not many alike. */
-const MAX_SHAPE = 8192;
 
 const UNNAMED_MANAGER = 'unknown';
 /** Owner of what was there before anybody applied, where nothing is known of who wrote it. */
@@ -119,18 +119,32 @@ export class FieldManager {
    * client has sent an empty list, which a decoder may have dropped. Nobody is tracked in an object that has no managedFields
    * until it is applied to.
    */
-  update<T extends ManagedObject>(live: T | undefined, object: T, manager: string, { reset = false } = {}): T {
+  update<T extends ManagedObject>(live: T | undefined, object: T, manager: string, options?: { readonly reset?: boolean }): T {
+    return runSteps(this.updateInSteps(live, object, manager, options));
+  }
+
+  /** Does the same as `update`, in steps: for large objects. */
+  *updateInSteps<T extends ManagedObject>(
+    live: T | undefined,
+    object: T,
+    manager: string,
+    { reset = false }: { readonly reset?: boolean } = {},
+  ): Steps<T> {
     const liveEntries = entriesOf(live);
     const entries = entriesOf(object);
     // What hardly any new object has need not be read.
-    if (live === undefined && entries === undefined) return withEntries(object, this.#entriesOfNew(object, manager));
+    if (live === undefined && entries === undefined) return withEntries(object, yield* this.#entriesOfNew(object, manager));
     const before = this.#managersBefore(liveEntries, entries, reset);
     if (live !== undefined && before.managers.size === 0) return withEntries(object, undefined);
     if (live === object) return object;
-    if (live === undefined && before.managers.size === 0) return withEntries(object, this.#entriesOfNew(object, manager));
-    const { managers } = this.#updated(live, object, before.managers, manager);
+    if (live === undefined && before.managers.size === 0) {
+      return withEntries(object, yield* this.#entriesOfNew(object, manager));
+    }
+    yield;
+    const { managers } = yield* this.#updated(live, object, before.managers, manager);
     if (before.isLive && managers === before.managers) return withEntries(object, liveEntries);
-    return withEntries(object, encodeManagers(capUpdaters(managers)));
+    yield;
+    return withEntries(object, yield* encodeManagers(capUpdaters(managers)));
   }
 
   /**
@@ -139,7 +153,13 @@ export class FieldManager {
    * is no such configuration.
    */
   apply(live: ManagedObject | undefined, config: unknown, manager: string, force: boolean): Json {
+    return runSteps(this.applyInSteps(live, config, manager, force));
+  }
+
+  /** Does the same as `apply`, in steps: for large objects. */
+  *applyInSteps(live: ManagedObject | undefined, config: unknown, manager: string, force: boolean): Steps<Json> {
     const applied = this.#checkedConfig(config);
+    yield;
     let managers: Managers;
     try {
       managers = decodeManagers(entriesOf(live), true);
@@ -147,15 +167,18 @@ export class FieldManager {
       if (!(error instanceof ManagedFieldsError)) throw error;
       throw apierrors.internalError(`failed to decode managed fields: ${error.message}`);
     }
+    yield;
     if (live !== undefined && managers.size === 0) {
-      managers = capUpdaters(this.#updated(undefined, live, noManagers, BEFORE_FIRST_APPLY).managers);
+      managers = capUpdaters((yield* this.#updated(undefined, live, noManagers, BEFORE_FIRST_APPLY)).managers);
     }
     const base = unmanaged(live ?? this.#emptyObject());
-    const result = this.#applied(base, applied, managers, manager, force);
+    const result = yield* this.#applied(base, applied, managers, manager, force);
+    yield;
     const owners = this.#settled(managers, result, this.#manager(manager, 'Apply'), deepEqual(base, result.object));
+    yield;
     let object = result.object as Json;
     if (manager === UPGRADING_MANAGER) object = withLastApplied(object, applied);
-    return withEntries(object as unknown as ManagedObject, encodeManagers(owners)) as unknown as Json;
+    return withEntries(object as unknown as ManagedObject, yield* encodeManagers(owners)) as unknown as Json;
   }
 
   /** Whose entries count: those that the client sends, if it means them; else those that are there. */
@@ -184,15 +207,16 @@ export class FieldManager {
     }
   }
 
-  #updated(
+  *#updated(
     live: ManagedObject | undefined,
     object: ManagedObject,
     before: Managers,
     name: string,
-  ): { readonly managers: Managers } {
+  ): Steps<{ readonly managers: Managers }> {
     const manager = this.#manager(name, 'Update');
     const id = managerId(manager);
-    const { managers, changed } = updateManagers(this.#updating, live ?? this.#emptyObject(), object, before, id);
+    const { managers, changed } = yield* updateManagers(this.#updating, live ?? this.#emptyObject(), object, before, id);
+    yield;
     const owned = changed.difference(NEVER_OWNED);
     if (owned.isEmpty) return { managers };
     const previous = managers.get(id);
@@ -201,53 +225,57 @@ export class FieldManager {
   }
 
   /** Of an object that `name` has just made. Those of one shape share them for a second. */
-  #entriesOfNew(object: ManagedObject, name: string): readonly ManagedFieldsEntry[] | undefined {
+  *#entriesOfNew(object: ManagedObject, name: string): Steps<readonly ManagedFieldsEntry[] | undefined> {
     const time = this.#time();
     const last = this.#lastMade;
     if (last?.made.time === time && last.name === name && sameShape(this.#type, last.object, unmanaged(object))) {
       return last.made.entries;
     }
-    const made = this.#madeOf(object, name, time);
+    const made = yield* this.#madeOf(object, name, time);
     this.#lastMade = { name, object: unmanaged(object), made };
     return made.entries;
   }
 
-  #madeOf(object: ManagedObject, name: string, time: string): Made {
+  *#madeOf(object: ManagedObject, name: string, time: string): Steps<Made> {
     const shape = `${name} ${shapeText(this.#type, unmanaged(object))}`;
+    const isCached = shape.length <= MAX_SHAPE;
     // Each is set anew once a second: that is use enough.
-    const known = this.#made.peek(shape);
+    const known = isCached ? this.#made.peek(shape) : undefined;
     if (known?.time === time) return known;
     let fields = known?.fields;
     if (fields === undefined) {
-      const [owner] = this.#updated(undefined, object, noManagers, name).managers.values();
+      const [owner] = (yield* this.#updated(undefined, object, noManagers, name)).managers.values();
       fields = owner?.fields ?? FieldSet.empty;
+      yield;
     }
     const manager = { ...this.#manager(name, 'Update'), fields, time };
-    const entries = fields.isEmpty ? undefined : encodeManagers(new Map([[managerId(manager), manager]]));
+    const entries = fields.isEmpty ? undefined : yield* encodeManagers(new Map([[managerId(manager), manager]]));
     const made = { fields, time, entries };
-    if (shape.length <= MAX_SHAPE) this.#made.set(shape, made);
+    if (isCached) this.#made.set(shape, made);
     return made;
   }
 
-  #applied(live: object, config: Json, managers: Managers, name: string, force: boolean): Applied {
+  *#applied(live: object, config: Json, managers: Managers, name: string, force: boolean): Steps<Applied> {
     const manager = this.#manager(name, 'Apply');
     const applier = { id: managerId(manager), manager };
     try {
-      return applyManagers(this.#merging, live, config, managers, { ...applier, force });
+      return yield* applyManagers(this.#merging, live, config, managers, { ...applier, force });
     } catch (error) {
       if (!(error instanceof ConflictsError)) throw error;
+      yield;
       const conflicts = name === UPGRADING_MANAGER ? this.#withoutUpgrade(error, live) : error;
       if (conflicts !== undefined) throw conflicts.toStatus();
-      return applyManagers(this.#merging, live, config, managers, { ...applier, force: true });
+      return yield* applyManagers(this.#merging, live, config, managers, { ...applier, force: true });
     }
   }
 
   /** The conflicts that are none with what was applied client-side; undefined: there are none left. */
   #withoutUpgrade(error: ConflictsError, live: object): ConflictsError | undefined {
     const allowed = fieldsLastApplied(this.#type, this.#apiVersion, live);
-    const conflicts = error.conflicts.filter(({ path }) => !allowed.has(path));
-    if (conflicts.length === 0) return undefined;
-    return conflicts.length === error.conflicts.length ? error : new ConflictsError(conflicts);
+    const owned = error.owned
+      .map(({ manager, fields }) => ({ manager, fields: fields.difference(allowed) }))
+      .filter(({ fields }) => !fields.isEmpty);
+    return owned.length === 0 ? undefined : new ConflictsError(owned);
   }
 
   /** The applier's entry as it is kept: its time is that of the last change of the object; none, if it has only come to own what was there. */

@@ -1,6 +1,7 @@
 // metadata.managedFields: who owns which fields. An entry in memory has its set; as JSON it has FieldsV1.
 
 import { quote } from '../../machinery/go-format.ts';
+import type { Steps } from '../../machinery/turn.ts';
 import type { FieldSet } from './field-set.ts';
 import { fieldsOfSet, setOfFields } from './fields-v1.ts';
 import { compareText, PathElementError } from './path-element.ts';
@@ -89,9 +90,14 @@ function decodeEntry(entry: ManagedFieldsEntry, index: number, canonical: boolea
 }
 
 /** Undefined: there are none. Sorted: appliers first, each by time, then by name. */
-export function encodeManagers(managers: Managers): readonly ManagedFieldsEntry[] | undefined {
+export function* encodeManagers(managers: Managers): Steps<readonly ManagedFieldsEntry[] | undefined> {
   if (managers.size === 0) return undefined;
-  return [...managers].sort(([, a], [, b]) => compareManagers(a, b)).map(([id, manager]) => encodeEntry(id, manager));
+  const entries: ManagedFieldsEntry[] = [];
+  for (const [id, manager] of [...managers].sort(([, a], [, b]) => compareManagers(a, b))) {
+    if (entries.length > 0) yield;
+    entries.push(encodeEntry(id, manager));
+  }
+  return entries;
 }
 
 function remember(entry: ManagedFieldsEntry, id: string, manager: Manager): void {

@@ -1,6 +1,7 @@
 // The scale subresource has fields of its own (spec.replicas of autoscaling/v1), which are one field of the object behind it.
 // Owners of the one are owners of the other: they are translated before the subresource is written, and back.
 
+import { runSteps } from '../../machinery/turn.ts';
 import { FieldSet } from './field-set.ts';
 import type { Path } from './field-set.ts';
 import { decodeManagers, encodeManagers } from './managers.ts';
@@ -25,7 +26,7 @@ export function scaleEntries(parent: Entries, { apiVersion, replicas = SCALE_REP
     if (owner.apiVersion !== apiVersion || !owner.fields.has(replicas)) continue;
     managers.set(id, { ...owner, apiVersion: SCALE_API_VERSION, fields: FieldSet.of(SCALE_REPLICAS) });
   }
-  return encodeManagers(managers);
+  return runSteps(encodeManagers(managers));
 }
 
 /** The entries of the object after its Scale was written, from those before and those of the Scale. */
@@ -50,7 +51,7 @@ export function parentEntries(parent: Entries, scale: Entries, kind: ScaledKind)
     // Kubernetes gives those who scale no time.
     managers.set(who, { ...owner, apiVersion, time: undefined, fields: replicasOnly });
   }
-  return encodeManagers(managers);
+  return runSteps(encodeManagers(managers));
 }
 
 /** A manager, whichever version it means its fields in. */

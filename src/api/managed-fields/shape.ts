@@ -3,9 +3,12 @@
 
 import type { MergeType } from './merge-type.ts';
 
+/** Longest text of a shape, in characters. Larger objects are settings and the like, of which there are not many alike. */
+export const MAX_SHAPE = 8192;
+
 /**
  * Values of a type with the same text have the same fields, and differ in the same fields from any third value whose leaves are
- * all of the kind that objects without content have: '', 0, false, null, '0', '0s', {} or [].
+ * all of the kind that objects without content have: '', 0, false, null, '0', '0s', {} or []. A text that is longer than MAX_SHAPE is incomplete and tells nothing.
  */
 export function shapeText(type: MergeType, value: unknown): string {
   if (typeof value !== 'object' || value === null) return leafText(value);
@@ -21,6 +24,7 @@ export function shapeText(type: MergeType, value: unknown): string {
         text += shapeText(items, item);
       }
       text += ',';
+      if (text.length > MAX_SHAPE) return text;
     }
     return `${text}]`;
   }
@@ -35,6 +39,7 @@ export function shapeText(type: MergeType, value: unknown): string {
     if (field !== undefined) text += `${name}:${shapeText(field.type, inside)},`;
     // A name may be any text: its length tells where it ends.
     else if (map.values !== undefined) text += `${name.length}/${name}:${shapeText(map.values, inside)},`;
+    if (text.length > MAX_SHAPE) return text;
   }
   return `{${text}}`;
 }

@@ -1,5 +1,6 @@
 // For the tests of this folder: types written in one line each, sets written as paths, and a history of writes to one object.
 
+import { runSteps } from '../../machinery/turn.ts';
 import { parseYaml } from '../codec/yaml.ts';
 import { FieldSet } from './field-set.ts';
 import type { Path } from './field-set.ts';
@@ -98,11 +99,13 @@ export class History {
     const config = parseYaml(object) ?? {};
     validateTyped(this.#merging.versions.typeOf(version) as MergeType, config);
     const owner = { manager, operation: 'Apply', apiVersion: version, subresource: '' } as const;
-    const applied = applyManagers({ ...this.#merging, apiVersion: version }, this.object, config, this.managers, {
-      id: managerId(owner),
-      manager: { ...owner, time: undefined, fields: FieldSet.empty },
-      force,
-    });
+    const applied = runSteps(
+      applyManagers({ ...this.#merging, apiVersion: version }, this.object, config, this.managers, {
+        id: managerId(owner),
+        manager: { ...owner, time: undefined, fields: FieldSet.empty },
+        force,
+      }),
+    );
     this.object = applied.object;
     const entry = applied.managers.get(managerId(owner));
     const managers = new Map(applied.managers);
@@ -118,7 +121,7 @@ export class History {
   update({ manager, object, version = 'v1' }: Write): this {
     const updated = parseYaml(object) ?? {};
     const merging = { ...this.#merging, apiVersion: version };
-    const { managers, changed } = updateManagers(merging, this.object, updated, this.managers);
+    const { managers, changed } = runSteps(updateManagers(merging, this.object, updated, this.managers));
     const owner = { manager, operation: 'Update', apiVersion: version, subresource: '' } as const;
     const id = managerId(owner);
     const result = new Map(managers);

@@ -5,9 +5,10 @@
 //            does not now is removed, unless somebody else owns it too. Changing what others own is a conflict, or with force
 //            takes it from them; applying the same value shares it.
 
+import type { Steps } from '../../machinery/turn.ts';
 import { compare } from './compare.ts';
 import type { Comparison } from './compare.ts';
-import { ConflictsError, conflictsOf } from './conflicts.ts';
+import { ConflictsError } from './conflicts.ts';
 import { FieldSet } from './field-set.ts';
 import type { Manager, Managers } from './managers.ts';
 import { merge } from './merge.ts';
@@ -38,9 +39,16 @@ export interface Updated {
 }
 
 /** `updater`: by its id, if it is one of them. It keeps what it had of the fields that are `changed`. */
-export function updateManagers(merging: Merging, live: unknown, updated: unknown, managers: Managers, updater?: string): Updated {
+export function* updateManagers(
+  merging: Merging,
+  live: unknown,
+  updated: unknown,
+  managers: Managers,
+  updater?: string,
+): Steps<Updated> {
   const { apiVersion, versions, reset } = merging;
   const comparison = compare(typeIn(merging, apiVersion), live, updated, reset);
+  yield;
   const changed = comparison.modified.union(comparison.added);
   if (changed.isEmpty && comparison.removed.isEmpty && [...managers.values()].every((owner) => owner.apiVersion === apiVersion)) {
     return { managers, changed };
@@ -53,6 +61,7 @@ export function updateManagers(merging: Merging, live: unknown, updated: unknown
     const kept = id === updater ? owner.fields : owner.fields.difference(seen.modified).difference(seen.added);
     const fields = kept.difference(seen.removed);
     if (!fields.isEmpty) remaining.set(id, fields === owner.fields ? owner : { ...owner, fields });
+    yield;
   }
   return { managers: remaining, changed };
 }
@@ -63,19 +72,23 @@ export interface Applied {
 }
 
 /** `applier` without the time and fields of this apply. Throws ConflictsError. */
-export function applyManagers(
+export function* applyManagers(
   merging: Merging,
   live: unknown,
   config: unknown,
   managers: Managers,
   applier: { readonly id: string; readonly manager: Manager; readonly force: boolean },
-): Applied {
+): Steps<Applied> {
   const { apiVersion, reset } = merging;
   const type = typeIn(merging, apiVersion);
   const fields = toFieldSet(type, config).recursiveDifference(reset);
+  yield;
   const last = managers.get(applier.id);
   const owners = new Map(managers).set(applier.id, { ...applier.manager, apiVersion, fields });
-  const object = prune(merging, merge(type, live, config), owners, last, fields);
+  const merged = merge(type, live, config);
+  yield;
+  const object = yield* prune(merging, merged, owners, last, fields);
+  yield;
 
   const comparisons = new Map([[apiVersion, compare(type, live, object, reset)]]);
   const conflicts: { manager: Manager; fields: FieldSet }[] = [];
@@ -85,14 +98,17 @@ export function applyManagers(
       remaining.set(id, owner);
       continue;
     }
+    yield;
     const seen = comparisonIn(owner.apiVersion, comparisons, merging, live, object);
     if (seen === undefined) continue;
     const contested = owner.fields.intersection(seen.modified.union(seen.added));
     if (!contested.isEmpty) conflicts.push({ manager: owner, fields: contested });
+    yield;
     const left = owner.fields.difference(contested).difference(seen.removed);
     if (!left.isEmpty) remaining.set(id, left === owner.fields ? owner : { ...owner, fields: left });
   }
-  if (conflicts.length > 0 && !applier.force) throw new ConflictsError(conflictsOf(conflicts));
+  yield;
+  if (conflicts.length > 0 && !applier.force) throw new ConflictsError(conflicts);
   return { object, managers: remaining };
 }
 
@@ -123,7 +139,13 @@ function comparisonIn(
  * Removes what the applier applied last time and does not apply now, if nobody owns it. What nobody ever owned (defaults, say)
  * only goes with the item that it is in.
  */
-function prune(merging: Merging, merged: unknown, owners: Managers, last: Manager | undefined, applied: FieldSet): unknown {
+function* prune(
+  merging: Merging,
+  merged: unknown,
+  owners: Managers,
+  last: Manager | undefined,
+  applied: FieldSet,
+): Steps<unknown> {
   if (last === undefined || last.fields.isEmpty) return merged;
   const { apiVersion: own, versions } = merging;
   const type = versions.typeOf(last.apiVersion);
@@ -132,23 +154,38 @@ function prune(merging: Merging, merged: unknown, owners: Managers, last: Manage
   if (last.apiVersion === own && last.fields.difference(applied).isEmpty) return merged;
   const inVersion = (value: unknown, from: string, to: string): unknown =>
     from === to ? value : versions.convert(value, from, to);
+  function* namedFieldsOf(versionType: MergeType, value: unknown): Steps<FieldSet> {
+    const set = toFieldSet(versionType, value);
+    yield;
+    const named = withNamedFields(versionType, set);
+    yield;
+    return named;
+  }
 
+  yield;
   const mergedThen = inVersion(merged, own, last.apiVersion);
   const lastFields = withNamedFields(type, last.fields);
+  yield;
   let pruned = removeItems(type, mergedThen, lastFields);
+  yield;
   for (const [version, owned] of fieldsByVersion(owners, last.apiVersion)) {
     const versionType = versions.typeOf(version);
     if (versionType === undefined) continue;
     const full = inVersion(mergedThen, last.apiVersion, version);
     const kept = inVersion(pruned, last.apiVersion, version);
-    const gone = withNamedFields(versionType, toFieldSet(versionType, full))
-      .difference(withNamedFields(versionType, toFieldSet(versionType, kept)))
-      .difference(withNamedFields(versionType, owned));
+    const there = yield* namedFieldsOf(versionType, full);
+    const left = yield* namedFieldsOf(versionType, kept);
+    const ownedNamed = withNamedFields(versionType, owned);
+    yield;
+    const gone = there.difference(left).difference(ownedNamed);
+    yield;
     pruned = inVersion(removeItems(versionType, full, gone), version, last.apiVersion);
+    yield;
   }
-  const gone = withNamedFields(type, toFieldSet(type, mergedThen))
-    .difference(withNamedFields(type, toFieldSet(type, pruned)))
-    .intersection(lastFields);
+  const there = yield* namedFieldsOf(type, mergedThen);
+  const left = yield* namedFieldsOf(type, pruned);
+  const gone = there.difference(left).intersection(lastFields);
+  yield;
   return inVersion(removeItems(type, mergedThen, gone), last.apiVersion, own);
 }
 

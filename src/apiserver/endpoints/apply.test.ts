@@ -80,6 +80,20 @@ describe('apply', () => {
     expect([other.code, owners(other.json)]).toEqual([200, ['me Apply', 'other Apply']]);
   });
 
+  test('lists the first 1000 conflicts and counts all', async () => {
+    const data = (value: string): object =>
+      Object.fromEntries(Array.from({ length: 1500 }, (_, i) => [`k${String(i).padStart(4, '0')}`, value]));
+    await applyTo(`${MAPS}/a`, map(data('x')), 'fieldManager=other');
+    const { code, json } = await applyTo(`${MAPS}/a`, map(data('y')));
+    expect(code).toBe(409);
+    const lines = (json.message ?? '').split('\n');
+    expect(lines[0]).toBe('Apply failed with 1500 conflicts: conflicts with "other":');
+    expect(lines[1]).toBe('- .data.k0000');
+    expect(lines.at(-1)).toBe('- .data.k0999');
+    expect(json.details?.causes).toHaveLength(1000);
+    expect((await applyTo(`${MAPS}/a`, map(data('y')), 'fieldManager=me&force=true')).code).toBe(200);
+  });
+
   test('conflicts are told, field by field; force takes what others own', async () => {
     await send(t.server, { method: 'POST', path: MAPS, body: map({ k: 'v' }), headers: { 'user-agent': 'kubectl/v1.33' } });
     const refused = await applyTo(`${MAPS}/a`, map({ k: 'w' }));

@@ -33,8 +33,8 @@ import type { Scope } from './scope.ts';
 export const JSON_TYPE = 'application/json';
 export const YAML_TYPE = 'application/yaml';
 const ACCEPTED = [JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE] as const;
-/** Shorter bodies do not have so many values that it matters. */
-const LARGE_BYTES = 8 * 1024;
+/** In bytes. Shorter bodies do not have so many values that it matters. */
+export const LARGE_BYTES = 8 * 1024;
 /** So much of a body that cannot be read is repeated to its sender. */
 const SUMMARY_LENGTH = 30;
 

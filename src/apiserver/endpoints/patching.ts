@@ -10,13 +10,13 @@ import type { Clock } from '../../machinery/clock.ts';
 import type { Awaitable } from '../../machinery/awaitable.ts';
 import { isPlainObject, isWithinDepth } from '../../machinery/deep.ts';
 import { jsonType } from '../../machinery/go-value.ts';
-import { countKeys, DEFAULT_MAX_JSON_DEPTH, JsonError, parseJson, parseJsonCounting } from '../../machinery/json.ts';
+import { countKeys, DEFAULT_MAX_JSON_DEPTH, JsonError, parseJsonCounting } from '../../machinery/json.ts';
 import { applyJsonPatchInParts, JsonPatchError, parseJsonPatch } from '../../machinery/json-patch.ts';
 import { applyMergePatch, MergePatchDepthError } from '../../machinery/merge-patch.ts';
 import { applyStrategicMergePatch, StrategicMergePatchError } from '../../machinery/strategic-merge-patch.ts';
-import { nextTurn } from '../../machinery/turn.ts';
+import { isLarge, nextTurn } from '../../machinery/turn.ts';
 import type { ApiRequest } from '../request.ts';
-import { contentTypeOf, isTooMany } from './body.ts';
+import { contentTypeOf, isTooMany, LARGE_BYTES } from './body.ts';
 import { parseYamlBody } from './yaml-bodies.ts';
 
 const JSON_PATCH = 'application/json-patch+json';
@@ -32,6 +32,8 @@ export interface Patch {
   readonly duplicates: readonly string[];
   /** Whether the patch itself, and not what comes of it, is shown to who made a mistake in it. */
   readonly document?: unknown;
+  /** Whether the steps that follow should each have a turn of the event loop. */
+  readonly large: boolean;
 }
 
 export function isApplyPatch(request: ApiRequest): boolean {
@@ -48,7 +50,9 @@ export interface ApplyConfiguration {
 export async function readApplyConfiguration(request: ApiRequest, clock: Clock): Promise<ApplyConfiguration> {
   if (request.body.kind === 'object') return { value: request.body.object };
   const bytes = await request.body.read();
-  const config = readPlainJson(bytes) ?? (await readYaml(bytes, clock));
+  const json = readPlainJson(bytes);
+  if (json !== undefined) return json;
+  const config = await readYaml(bytes, clock);
   if (!isPlainObject(config.value)) {
     const why = `json: cannot unmarshal ${jsonType(config.value)} into Go value of type map[string]interface {}`;
     throw apierrors.badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
@@ -62,8 +66,8 @@ function readPlainJson(bytes: Uint8Array): ApplyConfiguration | undefined {
   if (bytes[0] !== 0x7b) return undefined;
   const text = textOf(bytes);
   try {
-    const value = parseJson(bytes, { text, maxValues: MAX_NEW_VALUES });
-    return findDuplicateFields(text).length === 0 ? { value } : undefined;
+    const { value, keys } = parseJsonCounting(bytes, { text, maxValues: MAX_NEW_VALUES });
+    return isPlainObject(value) && keys === countKeys(value) ? { value } : undefined;
   } catch (error) {
     if (isTooMany(error)) throw apierrors.requestEntityTooLarge(error.message);
     if (error instanceof JsonError) return undefined;
@@ -90,10 +94,11 @@ function textOf(bytes: Uint8Array): string {
 export async function readPatch(request: ApiRequest, message: MessageDescriptor): Promise<Patch> {
   switch (contentTypeOf(request)) {
     case JSON_PATCH: {
-      const { document } = await documentOf(request);
+      const { document, large } = await documentOf(request);
       const operations = guarded(() => parseJsonPatch(document));
       return {
         duplicates: [],
+        large,
         apply: (object) => {
           const patched = guarded(() => applyJsonPatchInParts(object, operations, nextTurn));
           if (!(patched instanceof Promise)) return objectOrInvalid(patched);
@@ -106,17 +111,18 @@ export async function readPatch(request: ApiRequest, message: MessageDescriptor)
       };
     }
     case MERGE_PATCH: {
-      const { document, duplicates } = await documentOf(request);
+      const { document, duplicates, large } = await documentOf(request);
       if (!isPlainObject(document)) throw noObject(document);
-      return { duplicates, apply: (object) => objectOrInvalid(guarded(() => applyMergePatch(object, document))) };
+      return { duplicates, large, apply: (object) => objectOrInvalid(guarded(() => applyMergePatch(object, document))) };
     }
     case STRATEGIC_MERGE_PATCH: {
-      const { document, duplicates } = await documentOf(request);
+      const { document, duplicates, large } = await documentOf(request);
       if (!isPlainObject(document)) throw noObject(document);
       const schema = patchSchema(message);
       return {
         duplicates,
         document,
+        large,
         // It says what is to change about this object, not what kind of object it is.
         apply: (object) =>
           identifiedAs(object, objectOrInvalid(guarded(() => applyStrategicMergePatch(object, document, schema)))),
@@ -140,15 +146,17 @@ function identifiedAs(object: Readonly<Record<string, unknown>>, patched: Record
 interface PatchDocument {
   readonly document: unknown;
   readonly duplicates: readonly string[];
+  readonly large: boolean;
 }
 
 async function documentOf(request: ApiRequest): Promise<PatchDocument> {
-  if (request.body.kind === 'object') return { document: request.body.object, duplicates: [] };
+  if (request.body.kind === 'object') return { document: request.body.object, duplicates: [], large: false };
   const bytes = await request.body.read();
   const text = textOf(bytes);
   try {
     const { value, keys } = parseJsonCounting(bytes, { text, maxValues: MAX_NEW_VALUES });
-    return { document: value, duplicates: keys > countKeys(value) ? findDuplicateFields(text) : [] };
+    const duplicates = keys > countKeys(value) ? findDuplicateFields(text) : [];
+    return { document: value, duplicates, large: bytes.length > LARGE_BYTES && isLarge(value) };
   } catch (error) {
     if (isTooMany(error)) throw apierrors.requestEntityTooLarge(error.message);
     if (!(error instanceof JsonError)) throw error;

@@ -11,7 +11,7 @@ import { FieldPath } from '../../machinery/field.ts';
 import * as field from '../../machinery/field.ts';
 import { quote } from '../../machinery/go-format.ts';
 import { goValueText } from '../../machinery/go-value.ts';
-import { isLarge, nextTurn } from '../../machinery/turn.ts';
+import { isLarge, nextTurn, runStepsInTurns } from '../../machinery/turn.ts';
 import type { ObjectUpdate, Rest, UpdateOptions } from '../registry/rest.ts';
 import type { ApiRequest, ApiResponse } from '../request.ts';
 import { decodeBody, identified, internalPackage, parseBody } from './body.ts';
@@ -40,14 +40,16 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
   if (body.large === true) await nextTurn();
   // Of a subresource the path has the name: that of the parent.
   const parent = scope.subresource === '' ? '' : request.info.name;
-  const given = managed(
+  const owned = managed(
     scope,
     request,
     query,
     undefined,
     withoutDeletion(withNamespace(scope, request, decoded)),
     emptiesManagedFields(body.value),
+    body.large === true,
   );
+  const given = owned instanceof Promise ? await owned : owned;
   if (body.large === true) await nextTurn();
   const givenName = parent === '' ? (given.metadata.name ?? '') : parent;
   const admitted = services.admission.admit(admissionAttributes(scope, request, 'CREATE', givenName, dryRun, given));
@@ -81,9 +83,12 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
   const reset = emptiesManagedFields(body.value);
   const update: ObjectUpdate = {
     apply: (current) => {
+      const large = body.large === true || isLarge(current);
       const finish = (): Awaitable<KubeObject> =>
-        admitUpdate(scope, request, query, managed(scope, request, query, current, object, reset), current);
-      return inTurns(body.large === true || isLarge(current), finish);
+        andThen(managed(scope, request, query, current, object, reset, large), (owned) =>
+          inTurns(large, () => admitUpdate(scope, request, query, owned, current)),
+        );
+      return inTurns(large, finish);
     },
     // An object that has a uid means itself, not another one of the same name.
     ...(uid !== undefined && uid !== '' && { preconditions: { uid } }),
@@ -110,19 +115,18 @@ export async function handlePatch(scope: Scope, request: ApiRequest): Promise<Ap
         const decoded = decodePatched(scope, request, query, raw, current, patch);
         return withNamespace(scope, request, checkName(request, decoded));
       };
-      const finish = (raw: Record<string, unknown>, patched: KubeObject): Awaitable<KubeObject> => {
-        const object = managed(scope, request, query, current, patched, emptiesManagedFields(raw));
-        return admitUpdate(scope, request, query, object, current);
+      const finish = (raw: Record<string, unknown>, patched: KubeObject, large: boolean): Awaitable<KubeObject> => {
+        const object = managed(scope, request, query, current, patched, emptiesManagedFields(raw), large);
+        return andThen(object, (owned) => inTurns(large, () => admitUpdate(scope, request, query, owned, current)));
       };
       const inSteps = async (raw: Record<string, unknown>): Promise<KubeObject> => {
         await nextTurn();
         const patched = decode(raw);
         await nextTurn();
-        return finish(raw, patched);
+        return finish(raw, patched, true);
       };
-      return andThen(patch.apply(current as unknown as Record<string, unknown>), (raw) =>
-        isLarge(raw) ? inSteps(raw) : finish(raw, decode(raw)),
-      );
+      const patched = inTurns(patch.large, () => patch.apply(current as unknown as Record<string, unknown>));
+      return andThen(patched, (raw) => (isLarge(raw) ? inSteps(raw) : finish(raw, decode(raw), false)));
     },
   };
   const options = { ...updateOptions(scope, request, query), forceAllowCreate: false };
@@ -138,15 +142,16 @@ async function handleApply(scope: Scope, request: ApiRequest, negotiated: Negoti
   const update: ObjectUpdate = {
     apply: (current) => {
       request.warnings.length = warnings;
-      const merge = (): Record<string, unknown> =>
-        fieldManagerOf(scope).apply(current, config.value, query.fieldManager, query.force);
-      if (!isLarge(config.value) && !isLarge(current)) return finish(current, merge());
+      const fieldManager = fieldManagerOf(scope);
+      if (!isLarge(config.value) && !isLarge(current)) {
+        return finish(current, fieldManager.apply(current, config.value, query.fieldManager, query.force), false);
+      }
       return nextTurn()
-        .then(merge)
-        .then(async (raw) => (await nextTurn(), finish(current, raw)));
+        .then(() => runStepsInTurns(fieldManager.applyInSteps(current, config.value, query.fieldManager, query.force)))
+        .then(async (raw) => (await nextTurn(), finish(current, raw, true)));
     },
   };
-  const finish = (current: KubeObject | undefined, raw: Record<string, unknown>): Awaitable<KubeObject> => {
+  const finish = (current: KubeObject | undefined, raw: Record<string, unknown>, large: boolean): Awaitable<KubeObject> => {
     if (config.strictError !== undefined) {
       if (query.fieldValidation === 'Strict') {
         throw apierrors.badRequest(`error strict decoding YAML: ${config.strictError}`);
@@ -161,7 +166,8 @@ async function handleApply(scope: Scope, request: ApiRequest, negotiated: Negoti
       throw apierrors.conflict(scope.type, name, why);
     }
     const applied = withNamespace(scope, request, checkName(request, decoded));
-    return admitUpdate(scope, request, query, current === undefined ? withoutDeletion(applied) : applied, current);
+    const object = current === undefined ? withoutDeletion(applied) : applied;
+    return inTurns(large, () => admitUpdate(scope, request, query, object, current));
   };
   // Subresources are of something that must be there.
   const options = { ...updateOptions(scope, request, query), forceAllowCreate: scope.subresource === '' };
@@ -180,7 +186,7 @@ function between(large: boolean, work: () => Awaitable<void>): Awaitable<void> {
   return large ? nextTurn().then(work).then(nextTurn) : work();
 }
 
-/** The object with who owns its fields after this write. */
+/** Returns the object with its managed fields as they are after this write. A large one takes several turns of the event loop. */
 function managed(
   scope: Scope,
   request: ApiRequest,
@@ -188,8 +194,12 @@ function managed(
   current: KubeObject | undefined,
   object: KubeObject,
   reset: boolean,
-): KubeObject {
-  return fieldManagerOf(scope).update(current, object, managerOf(request, query), { reset });
+  large: boolean,
+): Awaitable<KubeObject> {
+  const fieldManager = fieldManagerOf(scope);
+  const manager = managerOf(request, query);
+  if (!large) return fieldManager.update(current, object, manager, { reset });
+  return runStepsInTurns(fieldManager.updateInSteps(current, object, manager, { reset }));
 }
 
 /** An empty list, which decoders drop, asks to forget all owners. */
@@ -289,8 +299,10 @@ function updateOptions(scope: Scope, request: ApiRequest, query: WriteQuery): Up
       );
       return between(isLarge(object), () => admission.validate(attributes));
     },
-    validateCreate: (object) =>
-      admission.validate(admissionAttributes(scope, request, 'CREATE', name, query.dryRun, object as KubeObject)),
+    validateCreate: (object) => {
+      const attributes = admissionAttributes(scope, request, 'CREATE', name, query.dryRun, object as KubeObject);
+      return between(isLarge(object), () => admission.validate(attributes));
+    },
   };
 }
 

@@ -6,7 +6,7 @@ import type { ResourceType } from '../../api/descriptor.ts';
 import { indexedFieldLabels } from '../../api/field-labels.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
-import { countUpTo } from '../../machinery/turn.ts';
+import { countUpTo, isLarge, nextTurn } from '../../machinery/turn.ts';
 import * as field from '../../machinery/field.ts';
 import { andThen } from '../../machinery/awaitable.ts';
 import type { Awaitable } from '../../machinery/awaitable.ts';
@@ -290,7 +290,9 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
         await reservation.rollback();
         return new FreshObject(this.#identified(object));
       }
-      kv = await this.#storage.create(key, this.#encode(object), { ttlMs: this.strategy.ttlMs?.(object) });
+      const encoding = this.#encode(object);
+      const value = encoding instanceof Promise ? await encoding : encoding;
+      kv = await this.#storage.create(key, value, { ttlMs: this.strategy.ttlMs?.(object) });
     } catch (error) {
       if (!isOutcomeUnknown(error)) await reservation.rollback();
       throw error;
@@ -348,12 +350,13 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
         if (!mayCreate) throw apierrors.notFound(this.type, name);
         checkPreconditions(this.type, name, update.preconditions, undefined);
         const object = (await update.apply(undefined)) as T;
+        if (isLarge(object)) await nextTurn();
         if ((object.metadata.resourceVersion ?? '') !== '' && object.metadata.resourceVersion !== '0') {
           throw apierrors.notFound(this.type, name);
         }
         settle = await this.#prepareCreate(context, object, strategyContext, { validate: options.validateCreate });
         written = settle.object;
-        return { action: 'put', value: this.#encode(written), ttlMs: this.strategy.ttlMs?.(written) };
+        return { action: 'put', value: await this.#encode(written), ttlMs: this.strategy.ttlMs?.(written) };
       }
 
       const old = this.#cache.of(current).object() as T;
@@ -361,6 +364,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       // What is known at once is not waited for, here and below: an await of nothing is a turn of the queue.
       const applied = update.apply(old);
       const changed = (applied instanceof Promise ? await applied : applied) as T;
+      // Large objects are patched in turns.
+      if (applied instanceof Promise && isLarge(changed)) await nextTurn();
       if (changed === old) return { action: 'keep' };
       checkVersion(this.type, changed, old, strategy.allowUnconditionalUpdate ?? this.strategy.allowUnconditionalUpdate ?? true);
       let object = keepForUpdate(inNamespace(changed, context.namespace), old);
@@ -379,7 +384,8 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       if (validated instanceof Promise) await validated;
       written = object;
       if (finishesDeletion(object, old, this.strategy)) return { action: 'delete' };
-      const value = this.#encode(object);
+      const encoding = this.#encode(object);
+      const value = encoding instanceof Promise ? await encoding : encoding;
       if (sameValue(value, current.value, object, old)) return { action: 'keep' };
       return { action: 'put', value, ttlMs: this.strategy.ttlMs?.(object) };
     };
@@ -524,14 +530,17 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     if (minimum > current) throw apierrors.tooLargeResourceVersion(minimum, current, 1);
   }
 
-  /** Throws StatusError (413): patches could make an object larger and larger, and each request for it slower. */
-  #encode(object: T): Uint8Array {
+  /**
+   * Returns the bytes to store; of a large object in a later turn of the event loop. Throws StatusError (413) if the object is larger than
+   * may be stored: patches could make an object larger and larger, and each request for it slower.
+   */
+  #encode(object: T): Awaitable<Uint8Array> {
     const value = this.#cache.encode(object);
-    const tooLarge =
-      value.length > MAX_OBJECT_BYTES ||
-      (value.length > MANY_VALUES_BYTES && countUpTo(object, MAX_OBJECT_VALUES + 1) > MAX_OBJECT_VALUES);
-    if (!tooLarge) return value;
-    throw apierrors.requestEntityTooLarge(`limits of an object are ${MAX_OBJECT_BYTES} bytes and ${MAX_OBJECT_VALUES} values`);
+    if (value.length <= MANY_VALUES_BYTES) return value;
+    return nextTurn().then(() => {
+      if (value.length <= MAX_OBJECT_BYTES && countUpTo(object, MAX_OBJECT_VALUES + 1) <= MAX_OBJECT_VALUES) return value;
+      throw apierrors.requestEntityTooLarge(`limits of an object are ${MAX_OBJECT_BYTES} bytes and ${MAX_OBJECT_VALUES} values`);
+    });
   }
 
   #key(namespace: string, name: string): string {
