@@ -249,7 +249,21 @@ function addKubelet(program: Command): void {
       .option('--cert-dir <dir>', "directory of files that no flag names, as 'cox certs node' makes them")
       .option('--tls-cert-file <file>', 'serving certificate (default: CERT-DIR/kubelet-NAME.crt)')
       .option('--tls-private-key-file <file>', 'key of the serving certificate (default: CERT-DIR/kubelet-NAME.key)')
-      .option('--client-ca-file <file>', "authority of API servers' certificates (default: CERT-DIR/ca.crt)")
+      .option('--client-ca-file <file>', 'authority of client certificates (default: CERT-DIR/ca.crt)')
+      .option('--authentication-token-webhook [yes]', 'check bearer tokens by TokenReview (default: true)', yesOrNo)
+      .option(
+        '--authentication-token-webhook-cache-ttl <duration>',
+        'how long a valid token counts as valid (default: 2m)',
+        duration,
+      )
+      .addOption(
+        new Option(
+          '--authorization-mode <mode>',
+          'AlwaysAllow: every authenticated user may do everything (default: Webhook)',
+        ).choices(['Webhook', 'AlwaysAllow'] as const),
+      )
+      .option('--authorization-webhook-cache-authorized-ttl <duration>', 'how long a permission holds (default: 5m)', duration)
+      .option('--authorization-webhook-cache-unauthorized-ttl <duration>', 'how long a denial holds (default: 30s)', duration)
       .option('--pod-cidr <cidr>', 'addresses of its pods (default: those that the node has already)')
       .option('--node-ip <address>', "address of the node (default: the machine's)", ipAddress)
       .option('--node-labels <labels>', 'labels of the node: a=b,c=d', labels)

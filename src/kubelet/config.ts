@@ -7,6 +7,7 @@ import type { Logger } from '../machinery/log.ts';
 import type { Random } from '../machinery/random.ts';
 import type * as v1 from '../api/core/v1/index.ts';
 import type { MachineInfo } from './node/machine.ts';
+import type { AccessSettings } from './server/access.ts';
 import type { ServerListenConfig } from './server/server.ts';
 import type { NodeAddress, ResourceList } from './types.ts';
 import type { Mounter } from './volumes/mounter.ts';
@@ -74,6 +75,8 @@ export interface KubeletConfig {
 
   /** The port of the kubelet's HTTPS server. Default: none is opened; `handleConnection` serves all the same. */
   readonly server?: ServerListenConfig;
+  /** How requests to that server are authenticated and authorized. Default: see DEFAULT_ACCESS. */
+  readonly access?: Partial<AccessSettings>;
   /** What the Node says the port is. Default: the server's, or 10250 without one, so that API servers have a number to name. */
   readonly advertisedPort?: number;
 

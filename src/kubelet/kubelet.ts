@@ -368,7 +368,7 @@ export class Kubelet {
     const server = new KubeletServer({
       clock,
       logger,
-      access: new ApiAccess({ client: config.client, clock, nodeName: config.nodeName }),
+      access: new ApiAccess({ client: config.client, clock, nodeName: config.nodeName, settings: config.access }),
       metrics: this.#metrics,
       gauges: {
         nodeName: config.nodeName,

@@ -51,6 +51,8 @@ rotateCertificates: true
 staticPodPath: /etc/kubernetes/manifests
 `);
   expect(options).toEqual({
+    authenticationTokenWebhook: true,
+    authorizationMode: 'Webhook',
     clientCaFile: join(dir, 'pki/ca.crt'),
     clusterDns: ['10.96.0.10'],
     clusterDomain: 'cluster.local',
@@ -61,6 +63,21 @@ staticPodPath: /etc/kubernetes/manifests
     '--config: cgroupDriver: "systemd" is not applied: the private containerd uses cgroupfs',
     '--config: rotateCertificates: true is not applied: the kubelet does not request certificates: make them with cox certs',
   ]);
+});
+
+test('durations are read as milliseconds; false is a value', () => {
+  const authentication = 'authentication: {webhook: {enabled: false, cacheTTL: 1m30s}}';
+  const authorization = 'authorization: {mode: AlwaysAllow, webhook: {cacheAuthorizedTTL: 10s, cacheUnauthorizedTTL: 1s}}';
+  expect(read(`${HEAD}${authentication}\n${authorization}`)).toEqual({
+    options: {
+      authenticationTokenWebhook: false,
+      authenticationTokenWebhookCacheTtl: 90_000,
+      authorizationMode: 'AlwaysAllow',
+      authorizationWebhookCacheAuthorizedTtl: 10_000,
+      authorizationWebhookCacheUnauthorizedTtl: 1_000,
+    },
+    warnings: [],
+  });
 });
 
 test('every field is applied, warned of or rejected, by its own name', () => {

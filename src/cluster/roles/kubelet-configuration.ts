@@ -5,6 +5,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { parseYaml, YamlError } from '../../api/codec/index.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { DurationError, parseDuration } from '../../machinery/duration.ts';
+import type { AuthorizationMode } from '../../kubelet/server/access.ts';
 import { UserError } from '../user-error.ts';
 import { type ConfigurationField, type FieldType, KUBELET_CONFIGURATION_FIELDS } from './kubelet-configuration-fields.ts';
 import { readFlagFile } from './role.ts';
@@ -16,6 +17,13 @@ export interface KubeletFileOptions {
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
   readonly clientCaFile?: string;
+  readonly authenticationTokenWebhook?: boolean;
+  /** Durations are milliseconds. */
+  readonly authenticationTokenWebhookCacheTtl?: number;
+  /** Checked by the role, as the flag is. */
+  readonly authorizationMode?: AuthorizationMode;
+  readonly authorizationWebhookCacheAuthorizedTtl?: number;
+  readonly authorizationWebhookCacheUnauthorizedTtl?: number;
   readonly podManifestPath?: string;
   readonly clusterDns?: readonly string[];
   readonly clusterDomain?: string;
@@ -61,8 +69,7 @@ export function readKubeletConfiguration(file: string): KubeletConfiguration {
       if (!isOfType(field.type, value)) throw fail(`${field.path} takes a ${field.type}, not ${shown(value)}`);
       if (field.disposition === 'parent') visit(value as Readonly<Record<string, unknown>>, `${field.path}.`);
       else if (field.disposition === 'implemented') {
-        const isPath = PATHS.has(field.option as string) && value !== '';
-        options[field.option as string] = isPath && !isAbsolute(value as string) ? join(dirname(path), value as string) : value;
+        options[field.option as string] = optionOf(field, value, dirname(path));
       } else if (!isAccepted(field, value)) {
         const setting = `${field.path}: ${shown(value)}`;
         if (field.disposition === 'rejected') throw fail(`${setting} is not supported: ${field.reason}`);
@@ -74,6 +81,13 @@ export function readKubeletConfiguration(file: string): KubeletConfiguration {
   // Empty values are those of fields that are not set.
   const set = Object.entries(options).filter(([, value]) => value !== '' && value !== 0);
   return { options: Object.fromEntries(set), warnings };
+}
+
+/** Returns the value as the command has it. Durations become milliseconds; relative paths start at `directory`. */
+function optionOf({ type, option = '' }: ConfigurationField, value: unknown, directory: string): unknown {
+  if (type === 'duration') return parseDuration(value as string);
+  const isRelative = PATHS.has(option) && value !== '' && !isAbsolute(value as string);
+  return isRelative ? join(directory, value as string) : value;
 }
 
 /** Zero values count as not set, as upstream's defaulting has it. */

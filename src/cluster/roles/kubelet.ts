@@ -8,8 +8,11 @@ import * as apierrors from '../../machinery/apierrors.ts';
 import { parseCidr, parseIp } from '../../machinery/ip.ts';
 import { isDNS1123Subdomain } from '../../machinery/validation.ts';
 import { Kubelet } from '../../kubelet/kubelet.ts';
+import type { AccessSettings, AuthorizationMode } from '../../kubelet/server/access.ts';
 import { TlsListeners } from '../../kubelet/server/listeners.ts';
 import { claimDataDir, dataDirLayout } from '../data-dir.ts';
+import { keepRenewed, RELOAD_PERIOD_MS } from '../certificate-renewal.ts';
+import type { KeyPair } from '../pki.ts';
 import { type PreparedRuntime, prepareRuntime, type RuntimeChoice } from '../runtimes.ts';
 import { simulatedMachine } from '../simulated-machine.ts';
 import { UserError } from '../user-error.ts';
@@ -26,6 +29,7 @@ import {
 
 const COMPONENT = 'kubelet';
 const PORT = 10_250;
+const AUTHORIZATION_MODES: readonly AuthorizationMode[] = ['Webhook', 'AlwaysAllow'];
 
 export interface KubeletRoleConfig extends RoleConfig {
   /** Who it is (`system:node:NAME`), and where the API server is. */
@@ -48,6 +52,12 @@ export interface KubeletRoleConfig extends RoleConfig {
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
   readonly clientCaFile?: string;
+  /** See AccessSettings. Durations are milliseconds; 0 is the default, as in upstream's KubeletConfiguration. */
+  readonly authenticationTokenWebhook?: boolean;
+  readonly authenticationTokenWebhookCacheTtl?: number;
+  readonly authorizationMode?: AuthorizationMode;
+  readonly authorizationWebhookCacheAuthorizedTtl?: number;
+  readonly authorizationWebhookCacheUnauthorizedTtl?: number;
   /** Addresses of its pods. Default: what the node has already. */
   readonly podCidr?: string;
   /** Default: the machine's addresses. */
@@ -84,11 +94,15 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     if (path === undefined) throw new UserError(`--${flag} is needed, or --cert-dir with the files of 'cox certs node' in it`);
     return readFlagFile(given === undefined ? `--cert-dir (for --${flag})` : `--${flag}`, path);
   };
-  const tls = {
+  if (!AUTHORIZATION_MODES.includes(config.authorizationMode ?? 'Webhook')) {
+    throw new UserError(`unknown authorization mode ${JSON.stringify(config.authorizationMode)}: it is Webhook or AlwaysAllow`);
+  }
+  const readServing = (): KeyPair => ({
     cert: file('tls-cert-file', config.tlsCertFile, `kubelet-${nodeName}.crt`),
     key: file('tls-private-key-file', config.tlsPrivateKeyFile, `kubelet-${nodeName}.key`),
-    clientCA: file('client-ca-file', config.clientCaFile, 'ca.crt'),
-  };
+  });
+  const serving = readServing();
+  const tls = { ...serving, clientCA: file('client-ca-file', config.clientCaFile, 'ca.crt') };
   checkKeyPair('--tls-cert-file, --tls-private-key-file', tls);
   checkAuthority('--client-ca-file', tls.clientCA);
   const client = clientFor(await readKubeconfig('--kubeconfig', config.kubeconfig), COMPONENT, config);
@@ -96,7 +110,9 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
   const release = await claimDataDir(layout);
   let runtime: PreparedRuntime | undefined;
   let kubelet: Kubelet | undefined;
+  const reloading = new AbortController();
   const stop = async (): Promise<void> => {
+    reloading.abort();
     await kubelet?.stop();
     await runtime?.runtime.close();
     await runtime?.stop();
@@ -118,6 +134,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     });
     progress('registering the node');
     const { simulated, description } = runtime;
+    const listeners = new TlsListeners({ tls, host: config.address ?? '0.0.0.0', logger });
     kubelet = new Kubelet({
       client,
       runtime: runtime.runtime,
@@ -143,9 +160,10 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       staticPodPath: config.podManifestPath,
       clusterDNS: config.clusterDns,
       clusterDomain: config.clusterDomain,
+      access: accessSettings(config),
       server: {
         port: config.port ?? PORT,
-        listeners: new TlsListeners({ tls, host: config.address ?? '0.0.0.0', logger }),
+        listeners,
       },
     });
     // It waits for the API server for as long as it takes, but not for longer than somebody wants.
@@ -155,6 +173,11 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     await kubelet.start();
     signal.removeEventListener('abort', giveUp);
     signal.throwIfAborted();
+    const use = (renewed: KeyPair): void => listeners.setServingCertificate(renewed);
+    void keepRenewed(
+      { clock, logger, name: 'kubelet', current: serving, periodMs: RELOAD_PERIOD_MS, latest: readServing, use },
+      reloading.signal,
+    );
     const { port } = kubelet;
     let stopping: Promise<void> | undefined;
     return {
@@ -167,6 +190,19 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     await stop();
     throw asUserError(err, config);
   }
+}
+
+function accessSettings(config: KubeletRoleConfig): Partial<AccessSettings> {
+  const tokenTtlMs = config.authenticationTokenWebhookCacheTtl ?? 0;
+  const authorizedTtlMs = config.authorizationWebhookCacheAuthorizedTtl ?? 0;
+  const unauthorizedTtlMs = config.authorizationWebhookCacheUnauthorizedTtl ?? 0;
+  return {
+    ...(config.authenticationTokenWebhook !== undefined && { tokenWebhook: config.authenticationTokenWebhook }),
+    ...(config.authorizationMode !== undefined && { authorizationMode: config.authorizationMode }),
+    ...(tokenTtlMs > 0 && { tokenTtlMs }),
+    ...(authorizedTtlMs > 0 && { authorizedTtlMs }),
+    ...(unauthorizedTtlMs > 0 && { unauthorizedTtlMs }),
+  };
 }
 
 /** The range that the node was given before. Throws UserError if it has none. */

@@ -1,5 +1,5 @@
 // Authentication and authorization of requests to the kubelet's API by the API server: TokenReview for bearer tokens, and
-// SubjectAccessReview for every user. This is upstream's `--authorization-mode=Webhook` with anonymous access off.
+// SubjectAccessReview for every user. Anonymous requests are never served.
 
 import { createHash } from 'node:crypto';
 import { tokenReviews } from '../../api/authentication/v1/index.ts';
@@ -31,12 +31,33 @@ export interface ApiAccessConfig {
   readonly client: Client;
   readonly clock: Clock;
   readonly nodeName: string;
+  /** Default: DEFAULT_ACCESS. */
+  readonly settings?: Partial<AccessSettings> | undefined;
 }
 
-/** Upstream's defaults: authentication.webhook.cacheTTL, authorization.webhook.cacheAuthorizedTTL and cacheUnauthorizedTTL. */
-export const TOKEN_TTL_MS = 120_000;
-export const AUTHORIZED_TTL_MS = 300_000;
-export const UNAUTHORIZED_TTL_MS = 30_000;
+/** `authentication` and `authorization` of upstream's KubeletConfiguration. */
+export interface AccessSettings {
+  /** Bearer tokens are checked by TokenReview. False: only client certificates identify users. */
+  readonly tokenWebhook: boolean;
+  /** How long a valid token is not checked again, in milliseconds. */
+  readonly tokenTtlMs: number;
+  /** 'AlwaysAllow': every authenticated user may make every request. */
+  readonly authorizationMode: AuthorizationMode;
+  /** How long a decision holds, in milliseconds. */
+  readonly authorizedTtlMs: number;
+  readonly unauthorizedTtlMs: number;
+}
+
+export type AuthorizationMode = 'Webhook' | 'AlwaysAllow';
+
+/** The defaults of upstream's KubeletConfiguration. */
+export const DEFAULT_ACCESS: AccessSettings = {
+  tokenWebhook: true,
+  tokenTtlMs: 120_000,
+  authorizationMode: 'Webhook',
+  authorizedTtlMs: 300_000,
+  unauthorizedTtlMs: 30_000,
+};
 /** Bounds the memory that a stream of different tokens or users can take. */
 const CACHE_CAPACITY = 1024;
 /** The time that one review may take. */
@@ -50,15 +71,18 @@ interface Cached<T> {
 
 export class ApiAccess implements ServerAccess {
   readonly #config: ApiAccessConfig;
+  readonly #settings: AccessSettings;
   /** Keyed by the token's hash, so that no token stays in memory. Only valid tokens are kept. */
   readonly #tokens = new LruCache<string, Cached<ServerUser>>({ capacity: CACHE_CAPACITY });
   readonly #decisions = new LruCache<string, Cached<boolean>>({ capacity: CACHE_CAPACITY });
 
   constructor(config: ApiAccessConfig) {
     this.#config = config;
+    this.#settings = { ...DEFAULT_ACCESS, ...config.settings };
   }
 
   async authenticate(token: string): Promise<ServerUser | undefined> {
+    if (!this.#settings.tokenWebhook) return undefined;
     const key = createHash('sha256').update(token).digest('base64');
     const cached = this.#fresh(this.#tokens.get(key));
     if (cached !== undefined) return cached;
@@ -69,11 +93,12 @@ export class ApiAccess implements ServerAccess {
     if (status.authenticated !== true || status.user === undefined) return undefined;
     const { username = '', groups = [], uid, extra } = status.user;
     const user: ServerUser = { name: username, groups, uid, extra };
-    this.#tokens.set(key, { value: user, until: clock.monotonic() + TOKEN_TTL_MS });
+    this.#tokens.set(key, { value: user, until: clock.monotonic() + this.#settings.tokenTtlMs });
     return user;
   }
 
   async authorize(user: ServerUser, { verb, subresources }: RequestAttributes): Promise<boolean> {
+    if (this.#settings.authorizationMode === 'AlwaysAllow') return true;
     for (const subresource of subresources) if (await this.#isAllowed(user, verb, subresource)) return true;
     return false;
   }
@@ -94,7 +119,7 @@ export class ApiAccess implements ServerAccess {
       client.resource(subjectAccessReviews).create({ metadata: {}, spec }, { signal }),
     );
     const value = review.status.allowed;
-    const ttl = value ? AUTHORIZED_TTL_MS : UNAUTHORIZED_TTL_MS;
+    const ttl = value ? this.#settings.authorizedTtlMs : this.#settings.unauthorizedTtlMs;
     this.#decisions.set(key, { value, until: clock.monotonic() + ttl });
     return value;
   }

@@ -3,7 +3,7 @@
 
 import { formatDuration } from '../../machinery/duration.ts';
 import type { KubeletConfig } from '../config.ts';
-import { AUTHORIZED_TTL_MS, TOKEN_TTL_MS, UNAUTHORIZED_TTL_MS } from './access.ts';
+import { DEFAULT_ACCESS } from './access.ts';
 
 export interface ConfigzInput {
   readonly config: KubeletConfig;
@@ -13,6 +13,7 @@ export interface ConfigzInput {
 }
 
 export function kubeletConfiguration({ config, port, maxPods, podLogsDir }: ConfigzInput): Readonly<Record<string, unknown>> {
+  const access = { ...DEFAULT_ACCESS, ...config.access };
   const seconds = (ms: number): string => formatDuration(ms);
   return {
     kind: 'KubeletConfiguration',
@@ -25,12 +26,15 @@ export function kubeletConfiguration({ config, port, maxPods, podLogsDir }: Conf
     port,
     authentication: {
       x509: {},
-      webhook: { enabled: true, cacheTTL: seconds(TOKEN_TTL_MS) },
+      webhook: { enabled: access.tokenWebhook, cacheTTL: seconds(access.tokenTtlMs) },
       anonymous: { enabled: false },
     },
     authorization: {
-      mode: 'Webhook',
-      webhook: { cacheAuthorizedTTL: seconds(AUTHORIZED_TTL_MS), cacheUnauthorizedTTL: seconds(UNAUTHORIZED_TTL_MS) },
+      mode: access.authorizationMode,
+      webhook: {
+        cacheAuthorizedTTL: seconds(access.authorizedTtlMs),
+        cacheUnauthorizedTTL: seconds(access.unauthorizedTtlMs),
+      },
     },
     eventRecordQPS: config.eventsPerSecond ?? 50,
     eventBurst: config.eventBurst ?? 100,

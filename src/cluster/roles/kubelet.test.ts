@@ -1,0 +1,145 @@
+// Flags of `cox kubelet` about its own server: each is tried on a node of an API server.
+
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { serviceAccounts } from '../../api/core/v1/index.ts';
+import { type Clock, systemClock, VirtualClock } from '../../machinery/clock.ts';
+import { silentLogger } from '../../machinery/log.ts';
+import { systemRandom } from '../../machinery/random.ts';
+import { initCertificates, nodeCertificate, roleKubeconfig } from '../certificates.ts';
+import { Pki } from '../pki.ts';
+import { clientFor, readKubeconfig } from './role.ts';
+import { type RunningApiServer, startApiServerRole } from './api-server.ts';
+import { type KubeletRoleConfig, type RunningKubelet, startKubeletRole } from './kubelet.ts';
+
+let dir: string;
+let server: RunningApiServer;
+let kubelet: RunningKubelet | undefined;
+let node: KubeletRoleConfig;
+/** Identity that has no rights: a certificate of the cluster's authority. */
+let nobody: { readonly cert: string; readonly key: string };
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'cox-kubelet-role-'));
+  const certDir = join(dir, 'pki');
+  const common = { clock: systemClock, random: systemRandom, logger: silentLogger };
+  await initCertificates({ certDir, hosts: ['127.0.0.1'], serviceClusterIpRange: '10.96.0.0/16' });
+  await nodeCertificate({ certDir, hosts: ['127.0.0.1'], node: 'worker' });
+  const api = { store: 'memory', etcd: { servers: [] }, certDir, bindAddress: '127.0.0.1', securePort: 0 } as const;
+  server = await startApiServerRole({ ...common, ...api });
+  const kubeconfig = join(dir, 'kubelet.conf');
+  await roleKubeconfig({ certDir, server: server.url, node: 'worker', role: 'kubelet', path: kubeconfig });
+  const pki = await Pki.open({ ...common, dir: certDir });
+  nobody = await pki.sign({ commonName: 'nobody', usage: 'client' });
+  node = {
+    ...common,
+    certDir,
+    kubeconfig,
+    hostnameOverride: 'worker',
+    dataDir: join(dir, 'data'),
+    runtime: 'simulated',
+    install: false,
+    address: '127.0.0.1',
+    port: 0,
+    podCidr: '10.244.1.0/24',
+    progress: () => undefined,
+    signal: new AbortController().signal,
+  };
+});
+afterEach(async () => {
+  await kubelet?.stop();
+  kubelet = undefined;
+});
+afterAll(async () => {
+  await server.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+async function start(flags: Partial<KubeletRoleConfig>, clock: Clock = systemClock): Promise<void> {
+  kubelet = await startKubeletRole({ ...node, clock, ...flags });
+}
+
+function codeOf(path: string, headers: Readonly<Record<string, string>> = {}, identity: object = {}): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const options = {
+      host: '127.0.0.1',
+      port: kubelet?.port,
+      path,
+      headers,
+      rejectUnauthorized: false,
+      agent: false,
+      ...identity,
+    };
+    const sent = request(options, (response) => {
+      response.resume();
+      response.on('end', () => resolve(response.statusCode ?? 0));
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+}
+
+/** The serial number of the certificate that the kubelet shows. */
+function serial(): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port: kubelet?.port ?? 0, rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerCertificate().serialNumber);
+      socket.destroy();
+    });
+    socket.on('error', reject);
+  });
+}
+
+test('authorization: by the API server unless every authenticated user may do everything', async () => {
+  await start({});
+  expect([await codeOf('/pods'), await codeOf('/pods', {}, nobody)]).toEqual([401, 403]);
+  await kubelet?.stop();
+  await start({ authorizationMode: 'AlwaysAllow' });
+  expect([await codeOf('/pods'), await codeOf('/pods', {}, nobody)]).toEqual([401, 200]);
+});
+
+test('bearer tokens identify users unless they are switched off', async () => {
+  const path = join(dir, 'admin.conf');
+  await roleKubeconfig({ certDir: join(dir, 'pki'), server: server.url, role: 'admin', path });
+  const client = clientFor(await readKubeconfig('--kubeconfig', path), 'test', node);
+  await client
+    .resource(serviceAccounts)
+    .namespace('default')
+    .create({ metadata: { name: 'joe' } });
+  const { status } = await client.transport.request<{ status: { token: string } }>({
+    method: 'POST',
+    path: '/api/v1/namespaces/default/serviceaccounts/joe/token',
+    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} },
+  });
+  const headers = { authorization: `Bearer ${status.token}` };
+  await start({ authorizationMode: 'AlwaysAllow' });
+  expect(await codeOf('/pods', headers)).toBe(200);
+  await kubelet?.stop();
+  await start({ authorizationMode: 'AlwaysAllow', authenticationTokenWebhook: false });
+  expect([await codeOf('/pods', headers), await codeOf('/pods', {}, nobody)]).toEqual([401, 200]);
+});
+
+test('an authorization mode that does not exist', async () => {
+  await expect(start({ authorizationMode: 'Always' as 'Webhook' })).rejects.toThrow('unknown authorization mode "Always"');
+});
+
+test('a serving certificate that was replaced is taken into use', async () => {
+  const clock = new VirtualClock();
+  await start({}, clock);
+  const before = await serial();
+  const other = join(dir, 'other');
+  const hosts = ['127.0.0.1'];
+  await initCertificates({ certDir: other, hosts, serviceClusterIpRange: '10.96.0.0/16' });
+  await nodeCertificate({ certDir: other, hosts, node: 'worker' });
+  // A certificate without its key is not taken.
+  copyFileSync(join(other, 'kubelet-worker.crt'), join(dir, 'pki', 'kubelet-worker.crt'));
+  await clock.advance('1m');
+  expect(await serial()).toBe(before);
+  copyFileSync(join(other, 'kubelet-worker.key'), join(dir, 'pki', 'kubelet-worker.key'));
+  await clock.advance('1m');
+  expect(await serial()).not.toBe(before);
+});
