@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 
 import { componentMetricsText } from '../machinery/component-metrics.ts';
 import type { BuildInfo } from '../machinery/component-metrics.ts';
-import type { HealthSlis } from './health-slis.ts';
+import type { HealthSlis } from '../machinery/serving/health-slis.ts';
 import type { NonResourceRoute } from './endpoints/router.ts';
 
 export interface MetricsRouteConfig {

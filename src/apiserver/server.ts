@@ -38,9 +38,9 @@ import { Deadlines } from './filters/deadline.ts';
 import { LinkedList } from '../machinery/linked-list.ts';
 import { RequestMetrics } from './filters/request-metrics.ts';
 import { buildHandlerChain } from './handler-chain.ts';
-import { logCheck, pingCheck, StartHooks } from './health.ts';
-import type { HealthCheck } from './health.ts';
-import { HealthSlis } from './health-slis.ts';
+import { logCheck, pingCheck, StartHooks } from '../machinery/serving/health.ts';
+import type { HealthCheck } from '../machinery/serving/health.ts';
+import { HealthSlis } from '../machinery/serving/health-slis.ts';
 import { Listener } from './http/listener.ts';
 import { createOpenApi } from './openapi/index.ts';
 import { metricsRoute, slisRoute } from './metrics.ts';
@@ -61,7 +61,8 @@ import { RequestState } from './request-state.ts';
 import { flagzRoute, healthRoute, statuszRoute } from './status-routes.ts';
 import { servedUnder } from './runtime-config.ts';
 import { ServiceRepair } from './service-repair/index.ts';
-import { DEFAULT_VERSION, versionInfo, versionRoute } from './version.ts';
+import { versionInfo } from '../machinery/version-info.ts';
+import { DEFAULT_VERSION, versionRoute } from './version.ts';
 
 /** The server itself, when it is its own client. */
 export const LOOPBACK_USER: UserInfo = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] };

@@ -1,14 +1,15 @@
 // The paths at which the API server publishes its state: health, statusz and flagz.
 
+import { formatYamlLazily } from '../api/codec/format-yaml-lazily.ts';
 import type { Logger } from '../machinery/log.ts';
 import type { NonResourceRoute } from './endpoints/router.ts';
 import type { RequestMetrics } from './filters/request-metrics.ts';
-import { HealthEndpoint, NOSNIFF, TEXT } from './health.ts';
-import type { HealthCheck, TextResponse } from './health.ts';
-import type { HealthSlis } from './health-slis.ts';
+import { HealthEndpoint, NOSNIFF, TEXT } from '../machinery/serving/health.ts';
+import type { HealthCheck, TextResponse } from '../machinery/serving/health.ts';
+import type { HealthSlis } from '../machinery/serving/health-slis.ts';
 import type { ApiRequest, ApiResponse } from './request.ts';
-import { flagz, statusz } from './zpages.ts';
-import type { StatuszConfig } from './zpages.ts';
+import { flagz, statusz } from '../machinery/serving/zpages.ts';
+import type { StatuszConfig } from '../machinery/serving/zpages.ts';
 
 export interface HealthRouteConfig {
   /** '/readyz'. */
@@ -35,7 +36,9 @@ export function healthRoute({ metrics, ...config }: HealthRouteConfig): NonResou
 }
 
 export function statuszRoute(config: StatuszConfig, metrics: RequestMetrics): NonResourceRoute {
-  return zpageRoute('statusz', config.component, metrics, (request) => statusz(request, config));
+  return zpageRoute('statusz', config.component, metrics, ({ headers, query }) =>
+    statusz({ headers, query, formatYaml: formatYamlLazily }, config),
+  );
 }
 
 export function flagzRoute(
@@ -43,7 +46,9 @@ export function flagzRoute(
   flags: Readonly<Record<string, string>>,
   metrics: RequestMetrics,
 ): NonResourceRoute {
-  return zpageRoute('flagz', component, metrics, (request) => flagz(request, component, flags));
+  return zpageRoute('flagz', component, metrics, ({ headers, query }) =>
+    flagz({ headers, query, formatYaml: formatYamlLazily }, component, flags),
+  );
 }
 
 function zpageRoute(

@@ -3,6 +3,7 @@
 
 import { PROTOBUF_CONTENT_TYPE } from '../../api/codec/protobuf/index.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
+import { type AcceptClause, parseAccept, wantsPretty } from '../../machinery/serving/accept.ts';
 import type { ApiRequest, ResponseFormat } from '../request.ts';
 
 export type Representation = 'object' | 'table' | 'partialMetadata';
@@ -82,42 +83,10 @@ export function negotiateStatus(request: Pick<ApiRequest, 'headers' | 'query'>):
   }
 }
 
-interface AcceptClause {
-  readonly type: string;
-  readonly quality: number;
-  readonly parameters: ReadonlyMap<string, string>;
-}
-
-/** Longer headers are read as if they accepted nothing. Clients send less than 300 bytes. */
-export const MAX_ACCEPT_LENGTH = 4096;
-
-/** Returns the clauses of an Accept header by falling preference; of those with the same quality the more definite ones come first. */
-export function parseAccept(header: string): AcceptClause[] {
-  if (header.length > MAX_ACCEPT_LENGTH) return [];
-  const clauses = header.split(',').map((text): AcceptClause => {
-    const [type = '', ...rest] = text.split(';');
-    const parameters = new Map<string, string>();
-    for (const parameter of rest) {
-      const equals = parameter.indexOf('=');
-      if (equals > 0) parameters.set(parameter.slice(0, equals).trim().toLowerCase(), parameter.slice(equals + 1).trim());
-    }
-    const quality = Number(parameters.get('q') ?? 1);
-    return { type: type.trim().toLowerCase(), quality: Number.isFinite(quality) ? quality : 0, parameters };
-  });
-  // The sort is stable: what is wanted alike stays in the client's order.
-  return clauses
-    .filter(({ quality }) => quality > 0)
-    .sort((a, b) => b.quality - a.quality || wildcards(a.type) - wildcards(b.type));
-}
-
 /** Whether a document that has one media type only may be sent. */
 export function acceptsType({ headers }: Pick<ApiRequest, 'headers'>, mediaType: string): boolean {
   const accept = headers['accept'] ?? '';
   return accept === '' || parseAccept(accept).some(({ type }) => covers(type, mediaType));
-}
-
-function wildcards(type: string): number {
-  return type === '*/*' || type === '*' ? 2 : type.endsWith('/*') ? 1 : 0;
 }
 
 function covers(type: string, mediaType: string): boolean {
@@ -141,12 +110,4 @@ function representationOf(
   if (as === 'Table') return !tables || mediaType === PROTOBUF_CONTENT_TYPE ? undefined : 'table';
   if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') return 'partialMetadata';
   return undefined;
-}
-
-/** Asked for, or sent to one of the programs behind which a person sits who reads it. */
-export function wantsPretty({ headers, query }: Pick<ApiRequest, 'headers' | 'query'>): boolean {
-  const pretty = query.get('pretty');
-  if (pretty !== null && pretty !== '') return pretty !== 'false' && pretty !== '0';
-  const agent = headers['user-agent'];
-  return agent !== undefined && (agent.startsWith('curl') || agent.startsWith('Wget') || agent.startsWith('Mozilla/5.0'));
 }

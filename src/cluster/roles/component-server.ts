@@ -4,12 +4,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
-import { HealthEndpoint, TEXT } from '../../apiserver/health.ts';
-import type { HealthCheck, TextResponse } from '../../apiserver/health.ts';
-import { HealthSlis } from '../../apiserver/health-slis.ts';
+import { HealthEndpoint, TEXT } from '../../machinery/serving/health.ts';
+import type { HealthCheck, TextResponse } from '../../machinery/serving/health.ts';
+import { HealthSlis } from '../../machinery/serving/health-slis.ts';
+import { formatYamlLazily } from '../../api/codec/format-yaml-lazily.ts';
 import { PROMETHEUS_TEXT } from '../../apiserver/metrics.ts';
-import type { VersionInfo } from '../../apiserver/version.ts';
-import { flagz, statusz } from '../../apiserver/zpages.ts';
+import type { VersionInfo } from '../../machinery/version-info.ts';
+import { flagz, statusz } from '../../machinery/serving/zpages.ts';
 import { StatusError } from '../../machinery/apierrors.ts';
 import type { Clock } from '../../machinery/clock.ts';
 import type { Logger } from '../../machinery/log.ts';
@@ -125,7 +126,7 @@ async function respond(
   const endpoint = health.find((candidate) => candidate.handles(path));
   if (endpoint !== undefined) return endpoint.respond(path, query);
   const { component, version, clock, flags, metrics } = config;
-  const zpage = { headers: { accept }, query };
+  const zpage = { headers: { accept }, query, formatYaml: formatYamlLazily };
   switch (path) {
     case '/metrics/slis':
       return { code: 200, contentType: PROMETHEUS_TEXT, text: slis.text() };

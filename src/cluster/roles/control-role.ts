@@ -3,8 +3,8 @@
 
 import { hostname } from 'node:os';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { HealthCheck } from '../../apiserver/health.ts';
-import { versionInfo } from '../../apiserver/version.ts';
+import type { HealthCheck } from '../../machinery/serving/health.ts';
+import { versionInfo } from '../../machinery/version-info.ts';
 import type { Client } from '../../client/client.ts';
 import type { ServerAccess } from '../../client/http/index.ts';
 import type { LeaderElector } from '../../client/leader-election.ts';

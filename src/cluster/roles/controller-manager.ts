@@ -8,8 +8,8 @@ import {
   UnknownControllerError,
 } from '../../controllers/index.ts';
 import type { ControllerName, ControllerNeeds } from '../../controllers/index.ts';
-import { pingCheck } from '../../apiserver/health.ts';
-import type { HealthCheck } from '../../apiserver/health.ts';
+import { pingCheck } from '../../machinery/serving/health.ts';
+import type { HealthCheck } from '../../machinery/serving/health.ts';
 import { parseCidr } from '../../machinery/ip.ts';
 import { tokenSigner } from '../../machinery/token-keys.ts';
 import { parseServiceRanges } from '../network-ranges.ts';

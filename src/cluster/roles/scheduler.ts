@@ -1,6 +1,6 @@
 // The role `cox scheduler`.
 
-import { pingCheck } from '../../apiserver/health.ts';
+import { pingCheck } from '../../machinery/serving/health.ts';
 import { SharedInformerFactory } from '../../client/informers/index.ts';
 import type { Client } from '../../client/client.ts';
 import { SchedulerMetrics } from '../../scheduler/metrics/scheduler-metrics.ts';

@@ -1,6 +1,6 @@
 // /healthz, /livez and /readyz: all checks at once, or one of them by its name below the path. Used by every component that has a port.
 
-import type { Logger } from '../machinery/log.ts';
+import type { Logger } from '../log.ts';
 import type { HealthSlis } from './health-slis.ts';
 
 export interface HealthCheck {

@@ -1,17 +1,16 @@
 // /statusz and /flagz: what a component is and with which flags it runs, as text for people and as versioned objects for programs.
 // https://kubernetes.io/docs/reference/instrumentation/zpages/
 
-import { formatTime } from '../client/time.ts';
-import * as apierrors from '../machinery/apierrors.ts';
-import type { Clock } from '../machinery/clock.ts';
-import { parseAccept, wantsPretty } from './endpoints/negotiation.ts';
+import * as apierrors from '../apierrors.ts';
+import type { Clock } from '../clock.ts';
+import type { VersionInfo } from '../version-info.ts';
+import { type AcceptRequest, parseAccept, wantsPretty } from './accept.ts';
 import { TEXT } from './health.ts';
 import type { TextResponse } from './health.ts';
-import type { VersionInfo } from './version.ts';
 
-export interface ZPageRequest {
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly query: URLSearchParams;
+export interface ZPageRequest extends AcceptRequest {
+  /** Encodes an object as YAML, for clients that ask for that. */
+  readonly formatYaml: (object: object) => string | Promise<string>;
 }
 
 export interface StatuszConfig {
@@ -52,7 +51,7 @@ export async function statusz(
     kind: 'Statusz',
     component,
     fields: () => ({
-      startTime: formatTime(startedAt),
+      startTime: `${new Date(startedAt).toISOString().slice(0, 19)}Z`,
       uptimeSeconds: upSeconds,
       goVersion: version.goVersion,
       binaryVersion,
@@ -107,7 +106,7 @@ async function page(request: ZPageRequest, { page: name, kind, component, fields
   return {
     code: 200,
     contentType: `${form.mediaType};g=${GROUP};v=${form.version};as=${kind}`,
-    text: await encoded(object, form.mediaType, form.pretty),
+    text: await encoded(request, object, form),
     ...(form.version === DEPRECATED_VERSION && {
       headers: { warning: `299 - "This version of the ${name} endpoint is deprecated. Please use a newer version."` },
     }),
@@ -138,8 +137,8 @@ function formOf(request: ZPageRequest, kind: string): Form | undefined {
   throw apierrors.notAcceptable(SERVED);
 }
 
-async function encoded(object: object, mediaType: Form['mediaType'], pretty: boolean): Promise<string> {
-  if (mediaType === 'application/yaml') return (await import('../api/codec/format-yaml.ts')).formatYaml(object);
+async function encoded({ formatYaml }: ZPageRequest, object: object, { mediaType, pretty }: Form): Promise<string> {
+  if (mediaType === 'application/yaml') return formatYaml(object);
   return pretty ? JSON.stringify(object, null, 2) : `${JSON.stringify(object)}\n`;
 }
 

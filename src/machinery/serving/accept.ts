@@ -1,0 +1,48 @@
+// The form of a response that a client asks for: clauses of its Accept header, and whether JSON is indented.
+
+/** The parts of a request that negotiation reads. */
+export interface AcceptRequest {
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly query: URLSearchParams;
+}
+
+export interface AcceptClause {
+  readonly type: string;
+  readonly quality: number;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+/** Longer headers are read as if they accepted nothing. Clients send less than 300 bytes. */
+export const MAX_ACCEPT_LENGTH = 4096;
+
+/** Returns the clauses of an Accept header by falling preference; of those with the same quality the more definite ones come first. */
+export function parseAccept(header: string): AcceptClause[] {
+  if (header.length > MAX_ACCEPT_LENGTH) return [];
+  const clauses = header.split(',').map((text): AcceptClause => {
+    const [type = '', ...rest] = text.split(';');
+    const parameters = new Map<string, string>();
+    for (const parameter of rest) {
+      const equals = parameter.indexOf('=');
+      if (equals > 0) parameters.set(parameter.slice(0, equals).trim().toLowerCase(), parameter.slice(equals + 1).trim());
+    }
+    const quality = Number(parameters.get('q') ?? 1);
+    return { type: type.trim().toLowerCase(), quality: Number.isFinite(quality) ? quality : 0, parameters };
+  });
+  // The sort is stable: what is wanted alike stays in the client's order.
+  return clauses
+    .filter(({ quality }) => quality > 0)
+    .sort((a, b) => b.quality - a.quality || wildcards(a.type) - wildcards(b.type));
+}
+
+/** Reports whether JSON is indented: the query asks for it, or the client is a program that shows it to a person. */
+export function wantsPretty({ headers, query }: AcceptRequest): boolean {
+  const pretty = query.get('pretty');
+  if (pretty !== null && pretty !== '') return pretty !== 'false' && pretty !== '0';
+  const agent = headers['user-agent'];
+  return agent !== undefined && (agent.startsWith('curl') || agent.startsWith('Wget') || agent.startsWith('Mozilla/5.0'));
+}
+
+function wildcards(type: string): number {
+  return type === '*/*' || type === '*' ? 2 : type.endsWith('/*') ? 1 : 0;
+}

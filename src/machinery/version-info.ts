@@ -1,0 +1,41 @@
+// The version of Kubernetes that a component implements, as /version, metrics and /statusz publish it.
+
+/** The fields of upstream's version.Info. */
+export interface VersionInfo {
+  readonly major: string;
+  readonly minor: string;
+  readonly emulationMajor: string;
+  readonly emulationMinor: string;
+  readonly minCompatibilityMajor: string;
+  readonly minCompatibilityMinor: string;
+  readonly gitVersion: string;
+  /** Empty: this is no build of Kubernetes' sources, so that no commit of theirs describes it. */
+  readonly gitCommit: string;
+  readonly gitTreeState: string;
+  readonly buildDate: string;
+  /** Node.js and its engine, in the fields that name Go's version and compiler upstream. */
+  readonly goVersion: string;
+  readonly compiler: string;
+  readonly platform: string;
+}
+
+/** `gitVersion`: 'v1.36.3'. */
+export function versionInfo(gitVersion: string): VersionInfo {
+  const [, major = '1', minor = '36'] = /^v(\d+)\.(\d+)/.exec(gitVersion) ?? [];
+  return {
+    major,
+    minor,
+    emulationMajor: major,
+    emulationMinor: minor,
+    minCompatibilityMajor: major,
+    minCompatibilityMinor: String(Number(minor) - 1),
+    gitVersion,
+    gitCommit: '',
+    gitTreeState: '',
+    // What upstream says of builds whose date is not known.
+    buildDate: '1970-01-01T00:00:00Z',
+    goVersion: `node${process.version}`,
+    compiler: 'v8',
+    platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
+  };
+}
