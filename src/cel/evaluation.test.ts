@@ -235,6 +235,8 @@ describe('compile', () => {
     expect(compile('a'.repeat(11), {}, { limits: { maxLength: 10 } }).error?.message).toContain(
       'expression code point size exceeds limit: size: 11, limit 10',
     );
+    expect(compile("'𝒳𝒳𝒳'.size() == 3", {}, { limits: { maxLength: 17 } }).error).toBeUndefined();
+    expect(compile("'𝒳𝒳𝒳'.size() == 3", {}, { limits: { maxLength: 16 } }).error?.message).toContain('size: 17, limit 16');
     const deep = `${'['.repeat(300)}${']'.repeat(300)}`;
     expect(compile(deep).error?.message).toBe('ERROR: <input>:-1:0: expression recursion limit exceeded: 250');
     expect(compile(`${'1 + '.repeat(300)}1`).error?.message).toBe('ERROR: <input>:-1:0: max recursion depth exceeded');

@@ -484,8 +484,8 @@ class Parser {
 }
 
 export function parse(source: string, config: ParserConfig): Parsed {
-  const length = [...source].length;
-  if (source.length > config.maxLength && length > config.maxLength) {
+  const length = source.length > config.maxLength ? countCodePoints(source) : 0;
+  if (length > config.maxLength) {
     const message = `expression code point size exceeds limit: size: ${length}, limit ${config.maxLength}`;
     return { issues: [{ offset: 0, message }] };
   }
@@ -494,3 +494,13 @@ export function parse(source: string, config: ParserConfig): Parsed {
   if (expression !== undefined && parser.issues.length === 0) return { expression };
   return { issues: parser.issues };
 }
+
+function countCodePoints(text: string): number {
+  let count = text.length;
+  for (let i = 1; i < text.length; i++)
+    if (isLowSurrogate(text.charCodeAt(i)) && isHighSurrogate(text.charCodeAt(i - 1))) count--;
+  return count;
+}
+
+const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code < 0xdc00;
+const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code < 0xe000;

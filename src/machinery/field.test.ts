@@ -109,3 +109,21 @@ describe('bounded', () => {
     expect(errorsOf(2000)()).toHaveLength(2000);
   });
 });
+
+describe('expressionsTooLong', () => {
+  const expression = 'x'.repeat(20_000);
+  const validate = (): field.FieldErrorList =>
+    [1, 2, 3].flatMap((i) => field.expressionsTooLong(field.path('e').index(i), expression));
+
+  it('rejects the expressions of an object beyond 50,000 characters in all', () => {
+    expect(field.bounded(validate).map(({ message }) => message)).toEqual([
+      'e[3]: Invalid value: the expressions of an object must have at most 50000 characters in all',
+    ]);
+  });
+
+  it('counts each object for itself', () => {
+    field.bounded(validate);
+    expect(field.bounded(() => field.expressionsTooLong(at, expression))).toEqual([]);
+    expect(validate()).toEqual([]);
+  });
+});

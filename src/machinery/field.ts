@@ -125,6 +125,24 @@ export const MAX_FIELD_ERRORS = 1000;
 /** The errors that the running `bounded` has seen being made. */
 let made: FieldError[] | undefined;
 
+/** In characters, of the expressions of an object together. Compiling them takes up to a microsecond for each. */
+export const MAX_EXPRESSIONS_LENGTH = 50_000;
+/** Compiling an expression takes time even if it is short. */
+const EXPRESSION_OVERHEAD = 16;
+/** The length of the expressions that the running `bounded` has met. */
+let expressionsLength = 0;
+
+/**
+ * Counts an expression that validation is about to compile. Returns the errors (none or one) that say that the expressions of the object
+ * are too long together; the expression must not be compiled then. Upstream limits each of them only.
+ */
+export function expressionsTooLong(at: FieldPath | undefined, expression: string): FieldErrorList {
+  if (made === undefined) return [];
+  expressionsLength += expression.length + EXPRESSION_OVERHEAD;
+  if (expressionsLength <= MAX_EXPRESSIONS_LENGTH) return [];
+  return [invalid(at, omitValue, `the expressions of an object must have at most ${MAX_EXPRESSIONS_LENGTH} characters in all`)];
+}
+
 class TooManyFieldErrors extends Error {}
 
 /**
@@ -134,7 +152,9 @@ class TooManyFieldErrors extends Error {}
 export function bounded(validate: () => FieldErrorList): FieldErrorList {
   const outer = made;
   const own: FieldError[] = [];
+  const outerLength = expressionsLength;
   made = own;
+  expressionsLength = 0;
   try {
     return validate();
   } catch (error) {
@@ -142,6 +162,7 @@ export function bounded(validate: () => FieldErrorList): FieldErrorList {
     throw error;
   } finally {
     made = outer;
+    expressionsLength = outerLength;
   }
 }
 

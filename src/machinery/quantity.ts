@@ -220,16 +220,18 @@ export class Quantity {
 
 /** Few texts are read over and over: '100m', '1Gi'. Quantities are immutable, so that they can be shared. */
 const parsed = new LruCache<string, Quantity>({ capacity: 2048 });
+const MAX_CACHED_LENGTH = 32;
 
 /**
  * Reads a quantity. What is smaller than a billionth is rounded up to one (who wants some gets some); what is larger than
  * 2^63 - 1 with a binary suffix is that. Throws QuantityError.
  */
 export function parseQuantity(text: string): Quantity {
+  if (text.length > MAX_CACHED_LENGTH) return read(text);
   const known = parsed.get(text);
   if (known !== undefined) return known;
   const quantity = read(text);
-  if (text.length <= 32) parsed.set(text, quantity);
+  parsed.set(text, quantity);
   return quantity;
 }
 

@@ -10,21 +10,6 @@ export interface HostileRequest {
   readonly before?: readonly (() => RawRequest)[];
 }
 
-/**
- * Requests that occupy the event loop for longer than others may, in milliseconds: one step of them takes so long for as many values as a
- * body may have. Their time grows with the number of values and no faster: 2 to 6 microseconds for each.
- */
-export const LONGER_TURNS: Readonly<Record<string, number>> = {
-  'apply: 10,000 containers': 100,
-  '10,000 containers': 100,
-  '49,000 annotations': 100,
-  '48,000 quantities': 900,
-  '20,000 quantities of 80 digits': 270,
-  'an expression of 3 MB': 150,
-  'an expression of brackets': 150,
-  '20,000 expressions': 370,
-};
-
 export const MAX_BODY = 3 * 1024 * 1024;
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -448,6 +433,26 @@ export const cases: readonly HostileRequest[] = [
       ),
     },
   })),
+  json('9,900 quantities that are rounded', '/api/v1/namespaces/default/resourcequotas', () => ({
+    metadata: { name: 'rounded' },
+    spec: {
+      hard: entries(
+        9900,
+        (i) => `${i}123456789.123456789n`,
+        (i) => `requests.example.com/r${i}`,
+      ),
+    },
+  })),
+  json('9,900 quantities of 128 characters', '/api/v1/namespaces/default/resourcequotas', () => ({
+    metadata: { name: 'long' },
+    spec: {
+      hard: entries(
+        9900,
+        (i) => `${i}${'9'.repeat(60)}.${'9'.repeat(60)}`,
+        (i) => `requests.example.com/r${i}`,
+      ),
+    },
+  })),
   json('16,000 ports of a Service', '/api/v1/namespaces/default/services', () => ({
     metadata: { name: 's' },
     spec: { clusterIP: 'None', ports: items(16_000, (i) => ({ name: `p${i}`, port: (i % 65_535) + 1 })) },
@@ -485,6 +490,50 @@ export const cases: readonly HostileRequest[] = [
         resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
       },
       validations: items(16_000, () => ({ expression: 'object.metadata.name == "x"' })),
+    },
+  })),
+  json('expressions of 49,000 characters', '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies', () => ({
+    metadata: { name: 'many' },
+    spec: {
+      matchConstraints: {
+        resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
+      },
+      validations: items(1700, () => ({ expression: 'object.a == 1' })),
+    },
+  })),
+  json('an expression of 49,000 characters', '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies', () => ({
+    metadata: { name: 'long' },
+    spec: {
+      matchConstraints: {
+        resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
+      },
+      validations: [{ expression: `[${'1,'.repeat(24_000)}1].size() == 2` }],
+    },
+  })),
+  json('match conditions of 1,000 webhooks', '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations', () => ({
+    metadata: { name: 'conditions' },
+    webhooks: items(500, (i) => ({
+      name: `w${i}.example.com`,
+      sideEffects: 'None',
+      admissionReviewVersions: ['v1'],
+      clientConfig: { url: 'https://example.com/' },
+      matchConditions: items(10, (k) => ({ name: `c${k}`, expression: `object.a == "${'x'.repeat(400)}"` })),
+    })),
+  })),
+  json('1,000 selectors of a claim', '/apis/resource.k8s.io/v1/namespaces/default/resourceclaims', () => ({
+    metadata: { name: 'selectors' },
+    spec: {
+      devices: {
+        requests: items(32, (i) => ({
+          name: `r${i}`,
+          exactly: {
+            deviceClassName: 'c',
+            selectors: items(32, () => ({
+              cel: { expression: `device.driver == "a"${' && device.driver == "a"'.repeat(110)}` },
+            })),
+          },
+        })),
+      },
     },
   })),
   json('a cron schedule', '/apis/batch/v1/namespaces/default/cronjobs', () => ({

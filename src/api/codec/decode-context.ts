@@ -1,6 +1,7 @@
 // What a decoder carries along: where it is (for messages), and what it met on the way.
 
 import { DecodeError, jsonKind } from './decode-error.ts';
+import { MAX_QUANTITIES } from './limits.ts';
 
 /** A field as messages name it. */
 export interface FieldFrame {
@@ -43,6 +44,7 @@ export class DecodeContext {
   #depth = 0;
   /** Inside a type with a decoder of its own, unknown fields are dropped without a word, as upstream does. */
   #quiet = 0;
+  #quantities = 0;
 
   push(frame: FieldFrame | number | string): void {
     this.#frames[this.#depth++] = frame;
@@ -54,6 +56,11 @@ export class DecodeContext {
 
   setQuiet(quiet: boolean): void {
     this.#quiet += quiet ? 1 : -1;
+  }
+
+  /** Counts a quantity that is about to be decoded. Throws DecodeError if there are too many. */
+  countQuantity(): void {
+    if (++this.#quantities > MAX_QUANTITIES) this.invalid(`limit is ${MAX_QUANTITIES} quantities`);
   }
 
   unknownField(name: string): void {

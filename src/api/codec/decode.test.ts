@@ -128,6 +128,14 @@ describe('decodeObject', () => {
     });
   });
 
+  it('takes at most 10,000 quantities', () => {
+    const hard = (count: number): object => Object.fromEntries(Array.from({ length: count }, (_, i) => [`r${i}`, '1']));
+    expect(errorOf(messageDescriptor('core/v1.ResourceQuota'), { spec: { hard: hard(10_000) } })).toBe('no error');
+    expect(errorOf(messageDescriptor('core/v1.ResourceQuota'), { spec: { hard: hard(10_001) } })).toBe(
+      'limit is 10000 quantities',
+    );
+  });
+
   it('makes quantities, times and bytes canonical', () => {
     const { object } = decodeObject<{ spec: { overhead: object }; metadata: object }>(pod, {
       metadata: { creationTimestamp: '2026-01-02T03:04:05.678+02:00', deletionTimestamp: '0001-01-01T00:00:00Z' },

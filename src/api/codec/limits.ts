@@ -8,3 +8,6 @@ export const MAX_NEW_VALUES = 50_000;
 
 /** The same of any other body, and of a stored object: its managed fields have up to as many values as the rest of it. */
 export const MAX_BODY_VALUES = 2 * MAX_NEW_VALUES;
+
+/** How many quantities an object may have: each takes longer than other values. A ResourceSlice of 128 devices has up to 4,096. */
+export const MAX_QUANTITIES = 10_000;

@@ -135,6 +135,7 @@ const codecs: Readonly<Record<Scalar, ScalarCodec>> = {
     zero: '0',
     decode(value, context) {
       if (value === null || value === undefined) return undefined;
+      context.countQuantity();
       try {
         return canonicalizeQuantity(typeof value === 'string' || typeof value === 'number' ? String(value) : '');
       } catch (error) {

@@ -34,7 +34,9 @@ export const JSON_TYPE = 'application/json';
 export const YAML_TYPE = 'application/yaml';
 const ACCEPTED = [JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE] as const;
 /** In bytes. Shorter bodies do not have so many values that it matters. */
-export const LARGE_BYTES = 8 * 1024;
+const LARGE_BYTES = 8 * 1024;
+/** In bytes. Longer texts take time, too, however few they are. */
+const LARGE_TEXTS = 128 * 1024;
 /** So much of a body that cannot be read is repeated to its sender. */
 const SUMMARY_LENGTH = 30;
 
@@ -52,6 +54,11 @@ export interface ParsedBody {
   readonly large?: boolean;
   /** A body in protobuf, which can only be read by who knows its type. */
   readonly envelope?: Envelope;
+}
+
+/** Reports whether the steps that a body takes should each have a turn of the event loop. `length`: of the body, in bytes. */
+export function isLargeBody(length: number, value: unknown): boolean {
+  return length > LARGE_BYTES && (length > LARGE_TEXTS || isLarge(value));
 }
 
 /** The media type without parameters; JSON if the client does not say. */
@@ -87,7 +94,7 @@ function parseBytes(read: Uint8Array, parsing: Parsing): Awaitable<ParsedBody> {
   if (mediaType !== JSON_TYPE) return parsedYaml(text, parsing);
   try {
     const { value, keys } = parseJsonCounting(bytes, { text, maxValues });
-    return { value, keys, text, mediaType, large: bytes.length > LARGE_BYTES && isLarge(value) };
+    return { value, keys, text, mediaType, large: isLargeBody(bytes.length, value) };
   } catch (error) {
     throw unreadable(error, text, mustBe);
   }

@@ -14,9 +14,9 @@ import { countKeys, DEFAULT_MAX_JSON_DEPTH, JsonError, parseJsonCounting } from 
 import { applyJsonPatchInParts, JsonPatchError, parseJsonPatch } from '../../machinery/json-patch.ts';
 import { applyMergePatch, MergePatchDepthError } from '../../machinery/merge-patch.ts';
 import { applyStrategicMergePatch, StrategicMergePatchError } from '../../machinery/strategic-merge-patch.ts';
-import { isLarge, nextTurn } from '../../machinery/turn.ts';
+import { nextTurn } from '../../machinery/turn.ts';
 import type { ApiRequest } from '../request.ts';
-import { contentTypeOf, isTooMany, LARGE_BYTES } from './body.ts';
+import { contentTypeOf, isLargeBody, isTooMany } from './body.ts';
 import { parseYamlBody } from './yaml-bodies.ts';
 
 const JSON_PATCH = 'application/json-patch+json';
@@ -156,7 +156,7 @@ async function documentOf(request: ApiRequest): Promise<PatchDocument> {
   try {
     const { value, keys } = parseJsonCounting(bytes, { text, maxValues: MAX_NEW_VALUES });
     const duplicates = keys > countKeys(value) ? findDuplicateFields(text) : [];
-    return { document: value, duplicates, large: bytes.length > LARGE_BYTES && isLarge(value) };
+    return { document: value, duplicates, large: isLargeBody(bytes.length, value) };
   } catch (error) {
     if (isTooMany(error)) throw apierrors.requestEntityTooLarge(error.message);
     if (!(error instanceof JsonError)) throw error;

@@ -58,6 +58,7 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
   const created = await rest.create(new ScopedContext(scope, request), parent, object, {
     dryRun,
     fieldManager,
+    large: body.large === true,
     validate: (candidate) => {
       const candidateObject = candidate as KubeObject;
       const name = parent === '' ? (candidateObject.metadata.name ?? '') : parent;

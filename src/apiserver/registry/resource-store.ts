@@ -6,7 +6,8 @@ import type { ResourceType } from '../../api/descriptor.ts';
 import { indexedFieldLabels } from '../../api/field-labels.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
-import { countUpTo, isLarge, nextTurn } from '../../machinery/turn.ts';
+import { countUpTo, isLarge, nextTurn, runSteps, runStepsInTurns } from '../../machinery/turn.ts';
+import type { Steps } from '../../machinery/turn.ts';
 import * as field from '../../machinery/field.ts';
 import { andThen } from '../../machinery/awaitable.ts';
 import type { Awaitable } from '../../machinery/awaitable.ts';
@@ -240,7 +241,7 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     context: RequestContext,
     object: T,
     strategyContext: StrategyContext,
-    options: Pick<CreateOptions, 'validate'>,
+    options: Pick<CreateOptions, 'validate' | 'large'>,
   ): Awaitable<Reservation<T>> {
     const { strategy } = this;
     let prepared = inNamespace(object, context.namespace);
@@ -256,27 +257,41 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
     context: RequestContext,
     reservation: Reservation<T>,
     strategyContext: StrategyContext,
-    options: Pick<CreateOptions, 'validate'>,
+    options: Pick<CreateOptions, 'validate' | 'large'>,
   ): Awaitable<Reservation<T>> {
-    const { strategy } = this;
     const prepared = reservation.object;
     const refused = async (error: unknown): Promise<never> => {
       await reservation.rollback();
       throw error;
     };
     try {
-      const errors = field.bounded(() => [
-        ...validateMetadata(prepared, this.type.namespaced, strategy),
-        ...strategy.validate(prepared, strategyContext),
-      ]);
-      if (errors.length > 0) throw apierrors.invalid(this.type, nameOf(prepared), errors);
-      if (strategy.warningsOnCreate !== undefined) {
-        context.warnings.push(...strategy.warningsOnCreate(prepared, strategyContext));
+      const steps = this.#validateNew(context, prepared, strategyContext);
+      const admit = (): Awaitable<void> => options.validate?.(prepared, undefined);
+      if (options.large === true) {
+        return nextTurn()
+          .then(() => runStepsInTurns(steps))
+          .then(admit)
+          .then(() => reservation, refused);
       }
-      const validated = options.validate?.(prepared, undefined);
-      return validated instanceof Promise ? validated.then(() => reservation, refused) : reservation;
+      runSteps(steps);
+      const admitted = admit();
+      return admitted instanceof Promise ? admitted.then(() => reservation, refused) : reservation;
     } catch (error) {
       return refused(error);
+    }
+  }
+
+  /** Throws StatusError (422). */
+  *#validateNew(context: RequestContext, object: T, strategyContext: StrategyContext): Steps<void> {
+    const { strategy } = this;
+    let errors = field.bounded(() => validateMetadata(object, this.type.namespaced, strategy));
+    yield;
+    const others = field.bounded(() => strategy.validate(object, strategyContext));
+    if (others.length > 0) errors = [...errors, ...others].slice(0, field.MAX_FIELD_ERRORS);
+    if (errors.length > 0) throw apierrors.invalid(this.type, nameOf(object), errors);
+    yield;
+    if (strategy.warningsOnCreate !== undefined) {
+      context.warnings.push(...strategy.warningsOnCreate(object, strategyContext));
     }
   }
 
@@ -350,11 +365,11 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
         if (!mayCreate) throw apierrors.notFound(this.type, name);
         checkPreconditions(this.type, name, update.preconditions, undefined);
         const object = (await update.apply(undefined)) as T;
-        if (isLarge(object)) await nextTurn();
+        const large = isLarge(object);
         if ((object.metadata.resourceVersion ?? '') !== '' && object.metadata.resourceVersion !== '0') {
           throw apierrors.notFound(this.type, name);
         }
-        settle = await this.#prepareCreate(context, object, strategyContext, { validate: options.validateCreate });
+        settle = await this.#prepareCreate(context, object, strategyContext, { validate: options.validateCreate, large });
         written = settle.object;
         return { action: 'put', value: await this.#encode(written), ttlMs: this.strategy.ttlMs?.(written) };
       }
@@ -364,8 +379,9 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       // What is known at once is not waited for, here and below: an await of nothing is a turn of the queue.
       const applied = update.apply(old);
       const changed = (applied instanceof Promise ? await applied : applied) as T;
-      // Large objects are patched in turns.
-      if (applied instanceof Promise && isLarge(changed)) await nextTurn();
+      // Large objects are never there at once.
+      const large = applied instanceof Promise && isLarge(changed);
+      if (large) await nextTurn();
       if (changed === old) return { action: 'keep' };
       checkVersion(this.type, changed, old, strategy.allowUnconditionalUpdate ?? this.strategy.allowUnconditionalUpdate ?? true);
       let object = keepForUpdate(inNamespace(changed, context.namespace), old);
@@ -374,10 +390,10 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       object = this.#countGeneration(settle?.object ?? object, old, generation);
       const names = strategy === this.strategy ? this.strategy : { anyFinalizer: this.strategy.anyFinalizer === true };
       const candidate = object;
-      const errors = field.bounded(() => [
-        ...validateMetadataUpdate(candidate, old, names),
-        ...strategy.validateUpdate(candidate, old, strategyContext),
-      ]);
+      let errors = field.bounded(() => validateMetadataUpdate(candidate, old, names));
+      if (large) await nextTurn();
+      const others = field.bounded(() => strategy.validateUpdate(candidate, old, strategyContext));
+      if (others.length > 0) errors = [...errors, ...others].slice(0, field.MAX_FIELD_ERRORS);
       if (errors.length > 0) throw apierrors.invalid(this.type, nameOf(object), errors);
       warnings = strategy.warningsOnUpdate?.(object, old, strategyContext) ?? [];
       const validated = options.validate?.(object, old);

@@ -51,6 +51,8 @@ export interface CreateOptions {
   readonly dryRun: boolean;
   readonly fieldManager: string;
   readonly validate?: ValidatingAdmission;
+  /** Whether the steps of the write should each have a turn of the event loop. Default: false. */
+  readonly large?: boolean;
 }
 
 /** A change to one object, as a function of what is there, since it is asked again after a conflict. */

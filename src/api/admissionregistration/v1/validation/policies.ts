@@ -141,7 +141,7 @@ function variable(
   }
   const path = at.child('expression');
   if (expression.trim() === '') errors.push(field.required(path, 'expression is not specified'));
-  else errors.push(...compiled(compiler.compileVariable(name, expression), expression, path));
+  else errors.push(...compiled(() => compiler.compileVariable(name, expression), expression, path));
   return errors;
 }
 
@@ -150,10 +150,10 @@ function oneValidation(each: Immutable<admission.Validation>, compiler: Expressi
   const errors: FieldErrorList = [];
   const path = at.child('expression');
   if (expression.trim() === '') errors.push(field.required(path, 'expression is not specified'));
-  else errors.push(...compiled(compiler.compile(expression, 'validation'), expression, path));
+  else errors.push(...compiled(() => compiler.compile(expression, 'validation'), expression, path));
   const place = at.child('messageExpression');
   if (messageExpression.trim() !== '') {
-    errors.push(...compiled(compiler.compile(messageExpression, 'message'), messageExpression, place));
+    errors.push(...compiled(() => compiler.compile(messageExpression, 'message'), messageExpression, place));
   } else if (messageExpression !== '') errors.push(field.invalid(place, messageExpression, 'must be non-empty if specified'));
   if (message !== '' && message.trim() === '') {
     errors.push(field.invalid(at.child('message'), message, 'message must be non-empty if specified'));
@@ -178,7 +178,7 @@ function auditAnnotation(
   if (expression === '') errors.push(field.required(path, 'valueExpression is not specified'));
   else if (Buffer.byteLength(expression) > MAX_AUDIT_EXPRESSION) {
     errors.push(field.required(path, `must not exceed ${MAX_AUDIT_EXPRESSION} bytes in length`));
-  } else errors.push(...compiled(compiler.compile(expression, 'auditAnnotation'), valueExpression, path));
+  } else errors.push(...compiled(() => compiler.compile(expression, 'auditAnnotation'), valueExpression, path));
   return errors;
 }
 
@@ -204,7 +204,7 @@ function mutation(each: Immutable<admission.Mutation>, compiler: ExpressionCompi
   const expression = (way.expression ?? '').trim();
   const path = at.child(wanted, 'expression');
   if (expression === '') return [...errors, field.required(path)];
-  return [...errors, ...compiled(compiler.compile(expression, wanted), expression, path)];
+  return [...errors, ...compiled(() => compiler.compile(expression, wanted), expression, path)];
 }
 
 export function validateValidatingAdmissionPolicyStatus({ status }: ValidatingPolicy): FieldErrorList {

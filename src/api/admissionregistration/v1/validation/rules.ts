@@ -127,7 +127,7 @@ export function matchConditions(list: readonly MatchCondition[], compiler: Expre
     const path = at.index(index);
     const trimmed = expression.trim();
     if (trimmed === '') errors.push(field.required(path.child('expression')));
-    else errors.push(...compiled(compiler.compile(trimmed, 'matchCondition'), trimmed, path.child('expression')));
+    else errors.push(...compiled(() => compiler.compile(trimmed, 'matchCondition'), trimmed, path.child('expression')));
     if (name === '') errors.push(field.required(path.child('name')));
     else errors.push(...invalidEach(path.child('name'), name, validation.isQualifiedName(name)));
     if (name !== '' && names.has(name)) errors.push(field.duplicate(path.child('name'), name));
@@ -136,8 +136,11 @@ export function matchConditions(list: readonly MatchCondition[], compiler: Expre
   return errors;
 }
 
-/** `shown`: the expression as the error shows it. */
-export function compiled({ problem }: CompiledExpression, shown: string, at: FieldPath): FieldErrorList {
+/** Compiles an expression and returns what is wrong with it. `shown`: the expression as the error shows it. */
+export function compiled(compile: () => CompiledExpression, shown: string, at: FieldPath): FieldErrorList {
+  const tooLong = field.expressionsTooLong(at, shown);
+  if (tooLong.length > 0) return tooLong;
+  const { problem } = compile();
   return problem === undefined ? [] : [field.invalid(at, shown, problem)];
 }
 

@@ -38,6 +38,8 @@ export const selectorCost = (expression: string): number => selectorEnvironment.
 
 export function selectorExpression(expression: string, at: FieldPath): FieldErrorList {
   if (Buffer.byteLength(expression) > MAX_EXPRESSION) return [field.tooLong(at, '', MAX_EXPRESSION)];
+  const tooLong = field.expressionsTooLong(at, expression);
+  if (tooLong.length > 0) return tooLong;
   const { program, error } = selectorEnvironment.compile(expression);
   if (program === undefined) return [field.invalid(at, expression, `compilation failed: ${error.message}`)];
   const { resultType } = program;

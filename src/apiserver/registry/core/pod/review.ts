@@ -26,14 +26,23 @@ export function reviewPod(pod: Pod): PodReview {
   if (latest?.pod === pod) return latest.review;
   const text = textOf(pod);
   const review = text !== undefined && spotless.get(text) === true ? { errors: [], warnings: [] } : lookThrough(pod);
-  const isSpotless = review.errors.length === 0 && review.warnings.length === 0;
-  if (isSpotless && text !== undefined && text.length <= MAX_TEXT) spotless.set(text, true);
+  const isCached = text !== undefined && text.length <= MAX_TEXT;
+  if (isCached && review.errors.length === 0 && review.warnings.length === 0) spotless.set(text, true);
   latest = { pod, review };
   return review;
 }
 
 function lookThrough(pod: Pod): PodReview {
-  return { errors: validatePod(pod), warnings: podWarnings(pod) };
+  const errors = validatePod(pod);
+  let warnings: readonly string[] | undefined;
+  return {
+    errors,
+    // Of a large pod in a later turn of the event loop; of one with errors never.
+    get warnings() {
+      warnings ??= podWarnings(pod);
+      return warnings;
+    },
+  };
 }
 
 /**
