@@ -89,6 +89,16 @@ describe('parseYaml', () => {
     expect(() => parseYaml(`l0: &l0 [x]\n${levels.join('\n')}`)).toThrow(/alias/i);
   });
 
+  it('stops reading where there are too many values', () => {
+    const texts = ['a: b\n', '- a\n', '- *a\n', '- []\n', '? a\n'].map((line) => line.repeat(20_000));
+    for (const text of texts) {
+      const broken = `${text}\n]`;
+      // What follows is not looked at.
+      expect(() => parseYaml(broken, { maxValues: 5000 })).toThrow('yaml: limit is 5000 values');
+      expect(() => parseYaml(broken)).toThrow(/^yaml: (?!limit)/);
+    }
+  });
+
   it('treats __proto__ as a key', () => {
     const value = parseYaml('__proto__: {a: 1}') as object;
     expect(Object.keys(value)).toEqual(['__proto__']);

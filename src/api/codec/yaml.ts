@@ -82,7 +82,7 @@ export function parseYamlDocuments(text: string, options: YamlOptions = {}): unk
   });
   const values: unknown[] = [];
   const converter = new Converter(text.length, maxValues);
-  for (const document of composer.compose(tokensOf(text, lines))) {
+  for (const document of composer.compose(tokensOf(text, lines, maxValues))) {
     const error = document.errors[0];
     if (error !== undefined) throw explain(error, lines);
     if (document.contents === null) continue;
@@ -93,20 +93,23 @@ export function parseYamlDocuments(text: string, options: YamlOptions = {}): unk
   return values;
 }
 
-function* tokensOf(text: string, lines: LineCounter): ReturnType<Parser['parse']> {
+function* tokensOf(text: string, lines: LineCounter, maxValues: number): ReturnType<Parser['parse']> {
   const parser = new Parser(lines.addNewLine);
-  const depth = new DepthLimit(lines);
+  const limits = new TokenLimits(lines, maxValues);
   lines.addNewLine(0);
   for (const lexeme of new Lexer().lex(text)) {
-    depth.see(lexeme);
+    limits.see(lexeme);
     yield* parser.next(lexeme);
   }
   yield* parser.end();
 }
 
-/** Refuses what is nested too deeply, by the lexer's tokens, before it is parsed. */
-class DepthLimit {
+/** Rejects what is nested too deeply or has too many values, by the lexer's tokens: before it is parsed, which takes much longer. */
+class TokenLimits {
   readonly #lines: LineCounter;
+  readonly #maxValues: number;
+  /** Scalars (keys among them), aliases and collections in brackets. */
+  #nodes = 0;
   /** Brackets that are open. */
   #flow = 0;
   /** What a line begins with: no block is nested more deeply than its first line has columns and indicators. */
@@ -114,8 +117,9 @@ class DepthLimit {
   #lineBegins = true;
   #scalarFollows = false;
 
-  constructor(lines: LineCounter) {
+  constructor(lines: LineCounter, maxValues: number) {
     this.#lines = lines;
+    this.#maxValues = maxValues;
   }
 
   see(lexeme: string): void {
@@ -128,6 +132,7 @@ class DepthLimit {
     switch (lexeme) {
       case SCALAR_FOLLOWS:
         this.#scalarFollows = true;
+        this.#countNode();
         break;
       case '\n':
       case '\r\n':
@@ -136,6 +141,7 @@ class DepthLimit {
       case '[':
       case '{':
         this.#flow++;
+        this.#countNode();
         break;
       case ']':
       case '}':
@@ -147,6 +153,7 @@ class DepthLimit {
         if (this.#flow === 0) this.#block++;
         break;
       default:
+        if (lexeme.startsWith('*')) this.#countNode();
         if (this.#lineBegins && lexeme.startsWith(' ')) this.#block += lexeme.length;
     }
     this.#lineBegins = false;
@@ -155,10 +162,19 @@ class DepthLimit {
     throw new YamlError(`yaml: line ${line}: exceeded max depth of ${MAX_DEPTH}`, line);
   }
 
+  /** At most half of the nodes are keys. */
+  #countNode(): void {
+    if (++this.#nodes > 2 * this.#maxValues) throw tooManyValues(this.#maxValues);
+  }
+
   #newLine(): void {
     this.#lineBegins = true;
     this.#block = 0;
   }
+}
+
+function tooManyValues(maxValues: number): YamlError {
+  return new YamlError(`yaml: limit is ${maxValues} values`, 0, 'values');
 }
 
 /** What the lexer says before a scalar. */
@@ -300,8 +316,7 @@ class Converter {
   #count(isKey = false): void {
     this.#values++;
     if (isKey) this.#keys++;
-    else if (this.#values - this.#keys > this.#maxValues)
-      throw new YamlError(`yaml: limit is ${this.#maxValues} values`, 0, 'values');
+    else if (this.#values - this.#keys > this.#maxValues) throw tooManyValues(this.#maxValues);
     if (this.#aliasDepth === 0) return;
     this.#aliased++;
     const few = this.#aliased <= FEW_ALIASED || this.#values <= FEW_VALUES;
