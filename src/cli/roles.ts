@@ -91,7 +91,7 @@ export async function kubelet(
   const merged = { ...others, ...options, featureGates: gates };
   await run(merged, (role, progress, signal, faults) => {
     endAfterUncaught(faults);
-    return startKubeletRole({ ...merged, ...role, progress, signal });
+    return startKubeletRole({ ...merged, ...role, progress, signal, flags: flagValues(merged) });
   });
 }
 

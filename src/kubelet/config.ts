@@ -77,6 +77,8 @@ export interface KubeletConfig {
   readonly server?: ServerListenConfig;
   /** How requests to that server are authenticated and authorized. Default: see DEFAULT_ACCESS. */
   readonly access?: Partial<AccessSettings>;
+  /** The flags of the command by name, without dashes, for /flagz. Absent: there is no /flagz. */
+  readonly flags?: Readonly<Record<string, string>> | undefined;
   /** What the Node says the port is. Default: the server's, or 10250 without one, so that API servers have a number to name. */
   readonly advertisedPort?: number;
 

@@ -45,6 +45,7 @@ import { isRunning, type RuntimePodStatus } from './runtime/pod-status.ts';
 import { amountOf, qosClass } from './runtime/resources.ts';
 import { RuntimeManager } from './runtime/runtime-manager.ts';
 import { instrumentRuntime } from './metrics/instrumented-runtime.ts';
+import { versionInfo } from '../machinery/version-info.ts';
 import { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
 import { ApiAccess } from './server/access.ts';
@@ -63,6 +64,7 @@ import { VolumeManager } from './volumes/volume-manager.ts';
 import { watchObject } from './watch-object.ts';
 
 const DEFAULT_PORT = 10_250;
+const DEFAULT_KUBELET_VERSION = 'v1.36.3';
 /** On the Node: where the directories of the built-in provisioner's volumes are. */
 const LOCAL_VOLUMES = 'coxswain.dev/local-volumes';
 const USER_AGENT = 'kube-probe/1.36';
@@ -372,7 +374,6 @@ export class Kubelet {
       metrics: this.#metrics,
       gauges: {
         nodeName: config.nodeName,
-        version: config.kubeletVersion ?? 'v1.36.3',
         runningPods: () => [...pleg.pods()].filter(({ sandboxes }) => sandboxes.some(({ ready }) => ready)).length,
         containers: () => countContainers(pleg.pods()),
         desiredPods: () => {
@@ -411,6 +412,8 @@ export class Kubelet {
       },
       startedAt: clock.now(),
       nodeName: config.nodeName,
+      version: versionInfo(config.kubeletVersion ?? DEFAULT_KUBELET_VERSION),
+      flags: config.flags,
       ...(config.server !== undefined ? { listen: config.server } : {}),
     });
     const reporter = new NodeReporter({

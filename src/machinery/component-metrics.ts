@@ -18,7 +18,7 @@ export interface BuildInfo {
 
 /**
  * Metrics whose name, type and labels upstream keeps stable, or nearly so, from one release to the next. All others may change: their
- * stability is ALPHA. test/metrics compares this with upstream's list.
+ * stability is ALPHA. test/scenarios/metrics compares this with upstream's list.
  */
 const STABLE: ReadonlySet<string> = new Set([
   'apiserver_admission_controller_admission_duration_seconds',
@@ -31,6 +31,9 @@ const STABLE: ReadonlySet<string> = new Set([
   'apiserver_response_sizes',
   'apiserver_storage_objects',
   'apiserver_storage_size_bytes',
+  'container_cpu_usage_seconds_total',
+  'container_memory_working_set_bytes',
+  'container_start_time_seconds',
   'cronjob_controller_job_creation_skew_duration_seconds',
   'job_controller_job_pods_finished_total',
   'job_controller_job_sync_duration_seconds',
@@ -41,6 +44,11 @@ const STABLE: ReadonlySet<string> = new Set([
   'kubernetes_healthcheck',
   'kubernetes_healthchecks_total',
   'node_collector_evictions_total',
+  'node_cpu_usage_seconds_total',
+  'node_memory_working_set_bytes',
+  'pod_cpu_usage_seconds_total',
+  'pod_memory_working_set_bytes',
+  'resource_scrape_error',
   'scheduler_framework_extension_point_duration_seconds',
   'scheduler_pending_pods',
   'scheduler_pod_scheduling_attempts',
@@ -59,7 +67,11 @@ const BETA: ReadonlySet<string> = new Set([
   'apiserver_watch_list_duration_seconds',
   'disabled_metrics_total',
   'hidden_metrics_total',
+  'kubelet_image_volume_mounted_errors_total',
+  'kubelet_image_volume_mounted_succeed_total',
+  'kubelet_image_volume_requested_total',
   'kubernetes_build_info',
+  'prober_probe_total',
   'registered_metrics_total',
   'running_managed_controllers',
   'scheduler_pod_scheduling_sli_duration_seconds',
@@ -107,8 +119,11 @@ function registrationText(text: string): string {
   );
 }
 
-/** As upstream, the help of a metric begins with its stability. */
-function withStability(text: string): string {
+/**
+ * Returns the text with the stability of each metric at the start of its help, as upstream has it. For texts beside the one of
+ * componentMetricsText; families of cAdvisor are not Kubernetes' own and have none.
+ */
+export function withStability(text: string): string {
   return text.replace(/^# HELP (\S+) /gm, (line, name: string) => {
     const stability = stabilityOf(name);
     return stability === 'ALPHA' ? line : `${line}[${stability}] `;

@@ -67,6 +67,8 @@ export interface KubeletRoleConfig extends RoleConfig {
   readonly podManifestPath?: string;
   readonly clusterDns?: readonly string[];
   readonly clusterDomain?: string;
+  /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
+  readonly flags?: Readonly<Record<string, string>>;
   readonly progress: (text: string) => void;
   /** Aborts the start. */
   readonly signal: AbortSignal;
@@ -161,6 +163,7 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
       clusterDNS: config.clusterDns,
       clusterDomain: config.clusterDomain,
       access: accessSettings(config),
+      flags: config.flags,
       server: {
         port: config.port ?? PORT,
         listeners,

@@ -35,15 +35,22 @@ afterAll(async () => {
   await rm(logs, { recursive: true, force: true });
 });
 
-function get(path: string): Promise<{ readonly code: number; readonly body: string }> {
+function get(
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  method = 'GET',
+): Promise<{ readonly code: number; readonly body: string }> {
   const [near, far] = duplexPair();
   harness.kubelet.handleConnection(far, { name: 'system:apiserver', groups: ['system:masters'] });
   return new Promise((resolve, reject) => {
-    const sent = httpRequest({ host: 'kubelet', path, agent: undefined, createConnection: () => near }, (response) => {
-      let body = '';
-      response.on('data', (chunk: Buffer) => (body += chunk.toString()));
-      response.on('end', () => resolve({ code: response.statusCode ?? 0, body }));
-    });
+    const sent = httpRequest(
+      { host: 'kubelet', path, method, headers, agent: undefined, createConnection: () => near },
+      (response) => {
+        let body = '';
+        response.on('data', (chunk: Buffer) => (body += chunk.toString()));
+        response.on('end', () => resolve({ code: response.statusCode ?? 0, body }));
+      },
+    );
     sent.on('error', reject);
     sent.end();
   });
@@ -73,31 +80,7 @@ function parse(text: string): Map<string, { readonly type: string; readonly samp
   return families;
 }
 
-/** Stable and beta metrics of the kubelet in Kubernetes 1.36, with their types and labels. */
-const UPSTREAM: readonly (readonly [endpoint: string, name: string, type: string, labels: readonly string[]])[] = [
-  ['/metrics/resource', 'container_cpu_usage_seconds_total', 'counter', ['container', 'namespace', 'pod']],
-  ['/metrics/resource', 'container_memory_working_set_bytes', 'gauge', ['container', 'namespace', 'pod']],
-  ['/metrics/resource', 'container_start_time_seconds', 'gauge', ['container', 'namespace', 'pod']],
-  ['/metrics/resource', 'node_cpu_usage_seconds_total', 'counter', []],
-  ['/metrics/resource', 'node_memory_working_set_bytes', 'gauge', []],
-  ['/metrics/resource', 'pod_cpu_usage_seconds_total', 'counter', ['namespace', 'pod']],
-  ['/metrics/resource', 'pod_memory_working_set_bytes', 'gauge', ['namespace', 'pod']],
-  ['/metrics/resource', 'resource_scrape_error', 'gauge', []],
-  ['/metrics', 'kubelet_image_volume_mounted_errors_total', 'counter', []],
-  ['/metrics', 'kubelet_image_volume_mounted_succeed_total', 'counter', []],
-  ['/metrics', 'kubelet_image_volume_requested_total', 'counter', []],
-  [
-    '/metrics',
-    'kubernetes_build_info',
-    'gauge',
-    ['build_date', 'compiler', 'git_commit', 'git_tree_state', 'git_version', 'go_version', 'major', 'minor', 'platform'],
-  ],
-  ['/metrics/probes', 'prober_probe_total', 'counter', ['container', 'namespace', 'pod', 'pod_uid', 'probe_type', 'result']],
-  ['/metrics/slis', 'kubernetes_healthcheck', 'gauge', ['name', 'type']],
-  ['/metrics/slis', 'kubernetes_healthchecks_total', 'counter', ['name', 'status', 'type']],
-];
-
-/** Alpha metrics of which dashboards are made. */
+/** Alpha metrics of which dashboards are made. test/scenarios/metrics has the stable and beta ones. */
 const ON_DASHBOARDS: readonly (readonly [endpoint: string, name: string, type: string, labels: readonly string[]])[] = [
   ['/metrics', 'kubelet_node_name', 'gauge', ['node']],
   ['/metrics', 'kubelet_running_pods', 'gauge', []],
@@ -127,7 +110,7 @@ const ON_DASHBOARDS: readonly (readonly [endpoint: string, name: string, type: s
   ['/metrics/cadvisor', 'machine_memory_bytes', 'gauge', ['boot_id', 'machine_id', 'system_uuid']],
 ];
 
-test.each([...UPSTREAM, ...ON_DASHBOARDS])('%s has %s', async (endpoint, name, type, labels) => {
+test.each(ON_DASHBOARDS)('%s has %s', async (endpoint, name, type, labels) => {
   await get('/healthz');
   await get('/metrics');
   const { code, body } = await get(endpoint);
@@ -229,6 +212,34 @@ describe('values', () => {
     });
   });
 
+  test('statusz, as text and as an object', async () => {
+    expect((await get('/statusz')).body).toMatch(
+      /^\nkubelet statusz\n[^]*\nBinary version: 1\.36\.3\nEmulation version: 1\.36\nPaths: \/attach \/checkpoint [^\n]*\/statusz\n$/,
+    );
+    const accept = 'application/json;as=Statusz;v=v1beta1;g=config.k8s.io';
+    expect(JSON.parse((await get('/statusz', { accept })).body)).toMatchObject({
+      kind: 'Statusz',
+      apiVersion: 'config.k8s.io/v1beta1',
+      metadata: { name: 'kubelet' },
+      binaryVersion: '1.36.3',
+    });
+    const unknown = await get('/statusz', { accept: 'application/json' });
+    expect([unknown.code, (JSON.parse(unknown.body) as { reason: string }).reason]).toEqual([406, 'NotAcceptable']);
+  });
+
+  test.each([
+    ['/checkpoint/default/none/main', 404, 'pod does not exist\n'],
+    ['/checkpoint/default/web/none', 404, 'container none does not exist\n'],
+    ['/checkpoint/default/web/main?timeout=x', 404, 'cannot parse value of timeout parameter\n'],
+    [
+      '/checkpoint/default/web/main',
+      500,
+      'checkpointing of default/web/main failed (rpc error: code = Unimplemented desc = containers cannot be checkpointed)\n',
+    ],
+  ])('POST %s is %i', async (path, code, body) => {
+    expect(await get(path, {}, 'POST')).toEqual({ code, body });
+  });
+
   test('running pods are those of the runtime', async () => {
     expect(JSON.parse((await get('/runningpods/')).body)).toMatchObject({
       kind: 'PodList',
@@ -242,6 +253,13 @@ describe('values', () => {
     ['/debug/flags/v', 405, 'flags endpoint is disabled.\n'],
     ['/metrics/nothing', 404, '404 page not found\n'],
     ['/healthz/nothing', 404, '404 page not found\n'],
+    ['/healthz', 200, 'ok'],
+    ['/healthz/syncloop', 200, 'ok'],
+    ['/healthz?verbose', 200, '[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n'],
+    ['/healthz?verbose&exclude=log', 200, '[+]ping ok\n[+]log excluded: ok\n[+]syncloop ok\nhealthz check passed\n'],
+    ['/statusz/more', 404, '404 page not found\n'],
+    ['/flagz', 404, '404 page not found\n'],
+    ['/checkpoint/default/web/main', 405, '405: Method Not Allowed\n'],
     ['/%zz', 400, 'Bad Request: URI malformed\n'],
   ])('%s is %i', async (path, code, body) => {
     expect(await get(path)).toEqual({ code, body });

@@ -21,7 +21,6 @@ export type ContainerType = 'container' | 'init_container' | 'ephemeral_containe
 /** Values that are read when the metrics are, not counted. */
 export interface KubeletGauges {
   readonly nodeName: string;
-  readonly version: string;
   /** Sandboxes that are ready. */
   runningPods(): number;
   /** By state. */
@@ -164,9 +163,8 @@ export class KubeletMetrics {
     this.#requestDuration.with(...labels).observe(seconds);
   }
 
-  /** Returns the text for Prometheus. */
+  /** Returns the kubelet's own metrics in Prometheus' text form, without those that every component has. */
   text(gauges: KubeletGauges): string {
-    const { major, minor } = /^v(?<major>\d+)\.(?<minor>\d+)/.exec(gauges.version)?.groups ?? {};
     const gauge = (name: string, help: string, labels: readonly string[], samples: readonly Sample[]): void =>
       this.#instruments.gauge({ name, help, labels }, () => samples);
     gauge('kubelet_node_name', 'The name of the node; the value is always 1.', ['node'], [[[gauges.nodeName], 1]]);
@@ -191,12 +189,6 @@ export class KubeletMetrics {
     gauge('kubelet_pleg_last_seen_seconds', 'When all pods were last listed, in seconds since the Unix epoch.', NONE, [
       [NONE, gauges.lastRelist() / 1000],
     ]);
-    gauge(
-      'kubernetes_build_info',
-      'The version that the program implements; the value is always 1.',
-      ['build_date', 'compiler', 'git_commit', 'git_tree_state', 'git_version', 'go_version', 'major', 'minor', 'platform'],
-      [[['', '', '', '', gauges.version, '', major ?? '', minor ?? '', ''], 1]],
-    );
     gauge('process_start_time_seconds', 'When the kubelet started, in seconds since the Unix epoch.', NONE, [
       [NONE, this.#startedAt / 1000],
     ]);

@@ -8,7 +8,12 @@ import { readLogs, type LogOptions } from '../logs/read-logs.ts';
 import { findContainer, type ContainerRecord } from '../runtime/pod-status.ts';
 import { podUid, type Pod } from '../types.ts';
 import { LocalVolumeError } from '../volumes/local-volumes.ts';
-import { HealthMetrics } from '../metrics/health-metrics.ts';
+import { formatYamlLazily } from '../../api/codec/format-yaml-lazily.ts';
+import { StatusError } from '../../machinery/apierrors.ts';
+import { componentMetricsText, withStability } from '../../machinery/component-metrics.ts';
+import { type HealthCheck, HealthEndpoint, logCheck, pingCheck, type TextResponse } from '../../machinery/serving/health.ts';
+import { HealthSlis } from '../../machinery/serving/health-slis.ts';
+import { flagz, statusz } from '../../machinery/serving/zpages.ts';
 import { findLogContainer, LogTargetError, parseLogOptions } from './container-logs.ts';
 import type { KubeletServerConfig } from './server.ts';
 import { resourceMetrics } from '../metrics/resource-metrics.ts';
@@ -28,8 +33,9 @@ class HttpError extends Error {
 
 const MAX_RUN_OUTPUT_BYTES = 16 * 1024 * 1024;
 
-/** Upstream's checks. They hold as long as the kubelet answers at all. */
-const HEALTH_CHECKS: readonly string[] = ['ping', 'log', 'syncloop'];
+/** Upstream's checks. They hold as long as the kubelet answers at all: pods are synced in the same event loop. */
+const HEALTH_CHECKS: readonly HealthCheck[] = [pingCheck, logCheck, { name: 'syncloop', check: () => undefined }];
+const COMPONENT = 'kubelet';
 const READ_ONLY: ReadonlySet<string> = new Set([
   'healthz',
   'pods',
@@ -38,18 +44,32 @@ const READ_ONLY: ReadonlySet<string> = new Set([
   'metrics',
   'configz',
   'containerLogs',
+  'statusz',
+  'flagz',
 ]);
-const BUCKETS: ReadonlySet<string> = new Set([...READ_ONLY, 'run', 'exec', 'attach', 'portForward', 'logs', 'debug']);
+const BUCKETS: ReadonlySet<string> = new Set([
+  ...READ_ONLY,
+  'run',
+  'exec',
+  'attach',
+  'portForward',
+  'logs',
+  'debug',
+  'checkpoint',
+]);
 const METRICS: ReadonlySet<string> = new Set(['resource', 'cadvisor', 'probes', 'slis']);
 const LONG_RUNNING: ReadonlySet<string> = new Set(['exec', 'attach', 'portForward', 'containerLogs']);
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 export class Routes {
-  readonly #health = new HealthMetrics();
+  readonly #slis = new HealthSlis();
+  readonly #health: HealthEndpoint;
   readonly #config: KubeletServerConfig;
 
   constructor(config: KubeletServerConfig) {
     this.#config = config;
+    const { logger } = config;
+    this.#health = new HealthEndpoint({ path: '/healthz', checks: () => HEALTH_CHECKS, logger, slis: this.#slis });
   }
 
   /** Serves a request. Never rejects: an error becomes the response. */
@@ -94,7 +114,12 @@ export class Routes {
     }
     switch (first) {
       case 'healthz':
-        this.#healthz(response, rest, query);
+        await this.#healthz(response, path.join('/'), query);
+        return;
+      case 'statusz':
+      case 'flagz':
+        if (rest.length > 0) break;
+        await this.#zpage(request, response, first, query);
         return;
       case 'pods':
         json(response, { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: this.#config.pods() });
@@ -130,6 +155,10 @@ export class Routes {
       case 'run':
         if (method !== 'POST') throw new HttpError(405, 'Method Not Allowed');
         await this.#run(response, rest, query);
+        return;
+      case 'checkpoint':
+        if (method !== 'POST') throw new HttpError(405, '405: Method Not Allowed');
+        this.#checkpoint(rest, query);
         return;
       case 'localVolumes':
         if (method !== 'DELETE') throw new HttpError(405, 'Method Not Allowed');
@@ -245,7 +274,7 @@ export class Routes {
     const { logger } = this.#config;
     switch (name) {
       case '':
-        return this.#config.metrics.text(this.#config.gauges);
+        return componentMetricsText(this.#config.metrics.text(this.#config.gauges), this.#config.version);
       case 'resource': {
         let usage: Usage | undefined;
         try {
@@ -253,7 +282,7 @@ export class Routes {
         } catch (err) {
           logger.warn('kubelet: usage of pods not read', { err });
         }
-        return resourceMetrics(usage);
+        return withStability(resourceMetrics(usage));
       }
       case 'cadvisor':
         return cadvisorMetrics({
@@ -264,20 +293,61 @@ export class Routes {
           now: this.#config.clock.now(),
         });
       case 'probes':
-        return this.#config.probeMetrics();
+        return withStability(this.#config.probeMetrics());
       case 'slis':
-        return this.#health.text();
+        return this.#slis.text();
       default:
         throw new HttpError(404, '404 page not found');
     }
   }
 
-  #healthz(response: ServerResponse, rest: readonly string[], query: URLSearchParams): void {
-    const [name, ...more] = rest.filter((part) => part !== '');
-    if (more.length > 0 || (name !== undefined && !HEALTH_CHECKS.includes(name))) throw new HttpError(404, '404 page not found');
-    for (const check of name === undefined ? HEALTH_CHECKS : [name]) this.#health.succeeded(check);
-    const verbose = query.has('verbose');
-    text(response, verbose ? `${HEALTH_CHECKS.map((check) => `[+]${check} ok\n`).join('')}healthz check passed\n` : 'ok');
+  async #healthz(response: ServerResponse, path: string, query: URLSearchParams): Promise<void> {
+    const answer = await this.#health.respond(path.replace(/\/$/, ''), query);
+    if (answer === undefined) throw new HttpError(404, '404 page not found');
+    send(response, answer);
+  }
+
+  async #zpage(
+    request: IncomingMessage,
+    response: ServerResponse,
+    page: 'statusz' | 'flagz',
+    query: URLSearchParams,
+  ): Promise<void> {
+    const { version, clock, startedAt, flags } = this.#config;
+    const { accept, 'user-agent': agent } = request.headers;
+    const zpage = { headers: { accept, 'user-agent': agent }, query, formatYaml: formatYamlLazily };
+    const paths = (): readonly string[] =>
+      [...BUCKETS].filter((name) => name !== 'flagz' || flags !== undefined).map((name) => `/${name}`);
+    if (page === 'flagz' && flags === undefined) throw new HttpError(404, '404 page not found');
+    const answer =
+      page === 'flagz'
+        ? flagz(zpage, COMPONENT, flags ?? {})
+        : statusz(zpage, { component: COMPONENT, version, clock, startedAt, paths });
+    try {
+      send(response, await answer);
+    } catch (err) {
+      if (!(err instanceof StatusError)) throw err;
+      send(response, { code: err.code, contentType: 'application/json', text: `${JSON.stringify(err.status)}\n` });
+    }
+  }
+
+  /** Rejects every checkpoint, with upstream's errors: for pods and containers that do not exist, and for runtimes without CRIU. */
+  #checkpoint([namespace = '', name = '', container = '', ...more]: readonly string[], query: URLSearchParams): never {
+    if (container === '' || more.length > 0) throw new HttpError(404, '404: Page Not Found');
+    const pod = this.#config.pods().find(({ metadata }) => metadata.name === name && metadata.namespace === namespace);
+    if (pod === undefined) throw new HttpError(404, 'pod does not exist');
+    const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
+    if (![...containers, ...initContainers, ...ephemeralContainers].some((candidate) => candidate.name === container)) {
+      throw new HttpError(404, `container ${container} does not exist`);
+    }
+    const timeout = query.getAll('timeout').at(-1);
+    if (timeout !== undefined && !/^[-+]?\d+$/.test(timeout)) {
+      throw new HttpError(404, 'cannot parse value of timeout parameter');
+    }
+    throw new HttpError(
+      500,
+      `checkpointing of ${namespace}/${name}/${container} failed (rpc error: code = Unimplemented desc = containers cannot be checkpointed)`,
+    );
   }
 
   #count(request: IncomingMessage, seconds: number): void {
@@ -363,6 +433,10 @@ function streamOptions(query: URLSearchParams): StreamOptions {
   const flag = (name: string): boolean => query.get(name) === '1' || query.get(name) === 'true';
   const tty = flag('tty');
   return { stdin: flag('input'), stdout: flag('output'), stderr: flag('error') && !tty, tty };
+}
+
+function send(response: ServerResponse, { code, contentType, text: body, headers }: TextResponse): void {
+  response.writeHead(code, { 'Content-Type': contentType, ...headers }).end(body);
 }
 
 function text(response: ServerResponse, body: string): void {

@@ -24,6 +24,7 @@ import {
   reportRequests,
   track,
 } from '../../machinery/serving/index.ts';
+import type { VersionInfo } from '../../machinery/version-info.ts';
 import type { RuntimePodStatus } from '../runtime/pod-status.ts';
 import type { Pod } from '../types.ts';
 import type { ServerAccess, ServerUser } from './access.ts';
@@ -40,6 +41,9 @@ export interface KubeletServerConfig {
   readonly runtime: Runtime;
   readonly podLogsDir: string;
   readonly nodeName: string;
+  readonly version: VersionInfo;
+  /** See KubeletConfig. */
+  readonly flags?: Readonly<Record<string, string>> | undefined;
   /** When the kubelet was started, wall-clock milliseconds. */
   readonly startedAt: number;
   /** The pods of this node with their latest status. */

@@ -24,7 +24,12 @@ interface Fact {
   readonly stability: string;
   readonly labels: string;
   readonly buckets: string;
+  readonly places: readonly Place[];
 }
+
+/** The API server of a cluster publishes the metrics of the control plane's components as one text; each kubelet publishes its own. */
+type Place = 'control plane' | 'kubelet';
+const PLACES: readonly Place[] = ['control plane', 'kubelet'];
 
 interface Published {
   type: string;
@@ -42,17 +47,30 @@ const rows = (file: string): string[][] =>
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => line.split('\t'));
 
-const facts = rows('upstream.tsv').map(([name = '', type = '', stability = '', labels = '', buckets = '']): Fact => {
-  return { name, type, stability, labels, buckets };
-});
-const absent = new Map(rows('absent.tsv').map(([name = '', reason = '']) => [name, reason]));
+const placesOf = (components: string): readonly Place[] => [
+  ...new Set(components.split(',').map((component): Place => (component === 'kubelet' ? 'kubelet' : 'control plane'))),
+];
 
-const families = new Map<string, Published>();
+const facts = rows('upstream.tsv').map(
+  ([name = '', type = '', stability = '', labels = '', buckets = '', components = '']): Fact => {
+    return { name, type, stability, labels, buckets, places: placesOf(components) };
+  },
+);
+const absences = rows('absent.tsv').flatMap(([name = '', reason = '', components]) =>
+  (components === undefined ? PLACES : placesOf(components)).map((place) => ({ name, reason, place })),
+);
+const isAbsent = (metric: string, at: Place): boolean => absences.some(({ name, place }) => name === metric && place === at);
+const published = facts.flatMap((fact) =>
+  fact.places.filter((place) => !isAbsent(fact.name, place)).map((place) => [place, fact.name, fact] as const),
+);
+
+const families: Readonly<Record<Place, Map<string, Published>>> = { 'control plane': new Map(), kubelet: new Map() };
 /** Families whose heading came more than once in one text. */
 const headedTwice: string[] = [];
 
 /** Reads Prometheus' text form. */
-function read(text: string): void {
+function read(text: string, place: Place = 'control plane'): void {
+  const known = families[place];
   const headed = new Set<string>();
   for (const line of text.split('\n')) {
     const help = /^# HELP (\S+) (?:\[(\w+)\])?/.exec(line);
@@ -60,9 +78,9 @@ function read(text: string): void {
       const name = help[1] as string;
       if (headed.has(name)) headedTwice.push(name);
       headed.add(name);
-      const known = families.get(name);
-      if (known === undefined) {
-        families.set(name, {
+      const earlier = known.get(name);
+      if (earlier === undefined) {
+        known.set(name, {
           type: '',
           stability: help[2] ?? 'ALPHA',
           labels: new Set(),
@@ -70,20 +88,20 @@ function read(text: string): void {
           seriesSeen: new Set(),
           repeated: [],
         });
-      } else known.seriesSeen.clear();
+      } else earlier.seriesSeen.clear();
       continue;
     }
     const type = /^# TYPE (\S+) (\w+)$/.exec(line);
     if (type !== null) {
-      (families.get(type[1] as string) as Published).type = type[2] as string;
+      (known.get(type[1] as string) as Published).type = type[2] as string;
       continue;
     }
-    const sample = /^([\w:]+)(?:\{(.*)\})? \S+$/.exec(line);
+    const sample = /^([\w:]+)(?:\{(.*)\})? \S+(?: \d+)?$/.exec(line);
     if (sample === null) continue;
     const [, series = '', labelText = ''] = sample;
-    const family = families.get(series) ?? families.get(series.replace(/_(bucket|sum|count)$/, ''));
+    const family = known.get(series) ?? known.get(series.replace(/_(bucket|sum|count)$/, ''));
     if (family === undefined) throw new Error(`a sample without a heading: ${line}`);
-    const id = line.slice(0, line.lastIndexOf(' '));
+    const id = `${series}{${labelText}}`;
     if (family.seriesSeen.has(id)) family.repeated.push(id);
     family.seriesSeen.add(id);
     const labels = [...labelText.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)];
@@ -144,6 +162,7 @@ const DEPLOYMENT = {
             image: 'busybox',
             command: ['sh', '-c', 'sleep 100000'],
             resources: { requests: { cpu: '100m' }, limits: { memory: '64Mi' } },
+            readinessProbe: { exec: { command: ['true'] } },
           },
         ],
       },
@@ -169,6 +188,10 @@ async function clusterMetrics(): Promise<void> {
     await expect(cluster.apply(refused)).rejects.toThrow('no-secrets');
     // Deprecated.
     await client.resource(endpoints).list();
+    // In the order of the paths: health is checked before its results are read. /metrics/cadvisor has no metrics of Kubernetes' own.
+    for (const path of ['/healthz', '/metrics', '/metrics/probes', '/metrics/resource', '/metrics/slis']) {
+      read(await client.transport.text({ method: 'GET', path: `/api/v1/nodes/node-1/proxy${path}` }), 'kubelet');
+    }
     await cluster.stopNode('node-2');
     await clock.advance('15m');
     read(await client.transport.text({ method: 'GET', path: '/metrics' }));
@@ -202,11 +225,13 @@ beforeAll(async () => {
   await clusterMetrics();
   await serverMetrics();
 }, 120_000);
-afterAll(() => families.clear());
+afterAll(() => {
+  for (const place of PLACES) families[place].clear();
+});
 
 describe('metrics of upstream', () => {
-  test.each(facts.filter(({ name }) => !absent.has(name)).map((fact) => [fact.name, fact] as const))('%s', (name, fact) => {
-    const family = families.get(name);
+  test.each(published)('%s: %s', (place, name, fact) => {
+    const family = families[place].get(name);
     if (family === undefined) throw new Error(`${name} is not published`);
     expect([family.type, [...family.labels], family.stability]).toEqual([fact.type, [fact.labels], fact.stability]);
     if (fact.buckets !== '') expect([...family.bounds]).toEqual(fact.buckets.split(' ').map(Number));
@@ -215,17 +240,19 @@ describe('metrics of upstream', () => {
   });
 
   test('those that are absent are absent, have a reason, and are upstream’s', () => {
-    for (const [name, reason] of absent) {
-      expect([name, families.has(name), reason !== '']).toEqual([name, false, true]);
+    for (const { name, reason, place } of absences) {
+      expect([place, name, families[place].has(name), reason !== '']).toEqual([place, name, false, true]);
       expect(facts.map((fact) => fact.name)).toContain(name);
     }
   });
 
   test('no other metric claims to be stable, none has two headings, and no series comes twice', () => {
-    const known = new Set(facts.map(({ name }) => name));
-    for (const [name, { stability, repeated }] of families) {
-      if (stability !== 'ALPHA') expect(known).toContain(name);
-      expect([name, repeated]).toEqual([name, []]);
+    for (const place of PLACES) {
+      const known = facts.filter(({ places }) => places.includes(place)).map(({ name }) => name);
+      for (const [name, { stability, repeated }] of families[place]) {
+        if (stability !== 'ALPHA') expect(known).toContain(name);
+        expect([name, repeated]).toEqual([name, []]);
+      }
     }
     expect(headedTwice).toEqual([]);
   });
