@@ -3,7 +3,8 @@
 
 import { sampleText, type Sample } from '../../machinery/instruments.ts';
 import { amountOf } from '../runtime/resources.ts';
-import type { ContainerUsage, PodUsage, Usage } from '../server/usage.ts';
+import type { NodeUsage } from '../node/node-usage.ts';
+import type { ContainerUsage, MemorySample, PodUsage, Usage } from '../server/usage.ts';
 import type { Container, Pod } from '../types.ts';
 
 const LABELS = ['container', 'id', 'image', 'name', 'namespace', 'pod'];
@@ -13,7 +14,8 @@ const CPU_PERIOD = 100_000;
 const CPU_SHARES = 1024;
 
 export interface CadvisorInput {
-  readonly usage: Usage;
+  /** Undefined if it could not be read. The text then has the metrics of the machine only. */
+  readonly usage: Usage | undefined;
   readonly pods: readonly Pod[];
   readonly podUid: (pod: Pod) => string;
   readonly machine: {
@@ -29,16 +31,18 @@ export interface CadvisorInput {
   readonly now: number;
 }
 
-/** A cgroup with statistics: of a container, or of a whole pod (the label container is empty then). */
+/** A cgroup with statistics: of a container, of a whole pod (the label container is empty then), or of the machine (the id is '/'). */
 interface Group {
   readonly labels: readonly string[];
   readonly usage: Pick<ContainerUsage, 'cpu' | 'memory' | 'writableLayer' | 'startedAt' | 'swap'>;
+  readonly processCount?: number | undefined;
   readonly spec: Container | undefined;
 }
 
 export function cadvisorMetrics({ usage, pods, podUid, machine, now }: CadvisorInput): string {
   const specs = new Map(pods.map((pod) => [podUid(pod), pod]));
-  const groups = usage.pods.flatMap((pod) => groupsOf(pod, specs.get(pod.uid)));
+  const { node, pods: podUsages = [] } = usage ?? {};
+  const groups = [...machineGroup(node), ...podUsages.flatMap((pod) => groupsOf(pod, specs.get(pod.uid)))];
   const families: string[] = [];
   const family = (
     type: 'counter' | 'gauge',
@@ -97,6 +101,13 @@ export function cadvisorMetrics({ usage, pods, podUid, machine, now }: CadvisorI
     'When the container was last seen, in seconds since the Unix epoch.',
     () => now / 1000,
   );
+  family(
+    'counter',
+    'container_memory_failures_total',
+    'Page faults.',
+    [...LABELS, 'failure_type', 'scope'],
+    groups.flatMap(({ labels, usage: { memory } }) => pageFaultSamples(labels, memory)),
+  );
   perGroup('gauge', 'container_memory_rss', 'Resident anonymous memory.', (group) => group.usage.memory?.rssBytes, memoryTime);
   perGroup('gauge', 'container_memory_swap', 'Swap that is used.', (group) => group.usage.swap?.usageBytes);
   perGroup(
@@ -119,9 +130,17 @@ export function cadvisorMetrics({ usage, pods, podUid, machine, now }: CadvisorI
       name,
       help,
       [...LABELS, 'interface'],
-      usage.pods.flatMap((pod) => networkSamples(pod, value)),
+      podUsages.flatMap((pod) => networkSamples(pod, value)),
     );
   }
+  perGroup('gauge', 'container_processes', 'Processes.', ({ processCount }) => processCount);
+  family(
+    'gauge',
+    'container_scrape_error',
+    '1 if the usage of containers could not be read, 0 otherwise.',
+    [],
+    [[[], usage === undefined ? 1 : 0]],
+  );
   perGroup('gauge', 'container_spec_cpu_period', 'The period of the CPU quota, in microseconds.', ({ spec }) =>
     spec === undefined ? undefined : CPU_PERIOD,
   );
@@ -149,15 +168,40 @@ export function cadvisorMetrics({ usage, pods, podUid, machine, now }: CadvisorI
   const machineValues = [machine.bootID, machine.machineID, machine.systemUUID];
   family('gauge', 'machine_cpu_cores', 'CPUs of the machine.', machineLabels, [[machineValues, machine.cpuCores]]);
   family('gauge', 'machine_memory_bytes', 'Memory of the machine.', machineLabels, [[machineValues, machine.memoryBytes]]);
+  family('gauge', 'machine_scrape_error', '1 if the machine could not be read, 0 otherwise.', [], [[[], 0]]);
   return families.join('');
+}
+
+/** Returns the root cgroup: dashboards select it by the id '/' for what the whole machine uses. */
+function machineGroup(node: NodeUsage | undefined): readonly Group[] {
+  if (node === undefined) return [];
+  const { time, cpuNanoseconds: coreNanoseconds, workingSetBytes, usageBytes, rssBytes, swap } = node;
+  const memory = { time, workingSetBytes, usageBytes, ...(rssBytes !== undefined && { rssBytes }) };
+  const usage = { cpu: { time, coreNanoseconds }, memory, startedAt: 0, ...(swap !== undefined && { swap: { time, ...swap } }) };
+  return [{ labels: ['', '/', '', '', '', ''], usage, spec: undefined }];
+}
+
+/** The cgroup of a container has none below it, so that both of cAdvisor's scopes have the same value; of a pod only the sum is known. */
+function pageFaultSamples(labels: readonly string[], memory: MemorySample | undefined): readonly Sample[] {
+  const { time, pageFaults, majorPageFaults } = memory ?? {};
+  const scopes = labels[0] === '' ? ['hierarchy'] : ['container', 'hierarchy'];
+  const types = [
+    ['pgfault', pageFaults],
+    ['pgmajfault', majorPageFaults],
+  ] as const;
+  return types.flatMap(([type, count]) =>
+    count === undefined ? [] : scopes.map((scope): Sample => [[...labels, type, scope], count, time]),
+  );
 }
 
 function groupsOf(pod: PodUsage, spec: Pod | undefined): readonly Group[] {
   const path = `/kubepods/pod${pod.uid}`;
   const specOf = (name: string): Container | undefined =>
-    [...(spec?.spec.containers ?? []), ...(spec?.spec.initContainers ?? [])].find((container) => container.name === name);
+    [...(spec?.spec.containers ?? []), ...(spec?.spec.initContainers ?? []), ...(spec?.spec.ephemeralContainers ?? [])].find(
+      (container) => container.name === name,
+    );
   return [
-    { labels: ['', path, '', '', pod.namespace, pod.name], usage: pod, spec: undefined },
+    { labels: ['', path, '', '', pod.namespace, pod.name], usage: pod, processCount: pod.processCount, spec: undefined },
     ...pod.containers.map((container): Group => ({
       labels: [container.name, `${path}/${container.id}`, container.image, container.id, pod.namespace, pod.name],
       usage: container,

@@ -144,11 +144,20 @@ describe('values', () => {
     const original = runtime.listContainerStats.bind(runtime);
     runtime.listContainerStats = () => Promise.reject(new Error('no answer'));
     const { code, body } = await get('/metrics/resource');
+    const cadvisor = await get('/metrics/cadvisor');
     runtime.listContainerStats = original;
     expect(code).toBe(200);
     expect([...parse(body)].map(([name, { samples }]) => [name, samples.get('')])).toEqual([
       ['resource_scrape_error', 1],
       ['scrape_error', 1],
+    ]);
+    expect(cadvisor.code).toBe(200);
+    const families = parse(cadvisor.body);
+    expect(families.get('container_scrape_error')?.samples.get('')).toBe(1);
+    expect([...families.keys()].filter((name) => !name.endsWith('_scrape_error'))).toEqual([
+      'cadvisor_version_info',
+      'machine_cpu_cores',
+      'machine_memory_bytes',
     ]);
   });
 
@@ -169,6 +178,17 @@ describe('values', () => {
     await harness.deletePod('short', 0);
     await harness.waitForGone('short');
     await harness.clock.runUntil(async () => !(await get('/metrics/probes')).body.includes('pod="short"'), '1m');
+  });
+
+  test('the machine is the cgroup /, a pod has no container, and a container has both', async () => {
+    const families = parse((await get('/metrics/cadvisor')).body);
+    const working = [...(families.get('container_memory_working_set_bytes')?.samples.entries() ?? [])];
+    const found = (pattern: RegExp): number | undefined => working.find(([labels]) => pattern.test(labels))?.[1];
+    expect(found(/^container=,id=\/,image=,name=,namespace=,pod=$/)).toBeGreaterThan(32 * 1024 * 1024);
+    expect(found(/^container=,id=\/kubepods\/pod[^,]*,image=,name=,namespace=default,pod=web$/)).toBe(32 * 1024 * 1024);
+    expect(found(/^container=main,/)).toBe(32 * 1024 * 1024);
+    expect([...(families.get('container_processes')?.samples.values() ?? [])]).toEqual([1]);
+    expect(families.get('container_scrape_error')?.samples.get('')).toBe(0);
   });
 
   test('limits of containers are those of the pod', async () => {

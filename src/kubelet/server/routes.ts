@@ -271,22 +271,14 @@ export class Routes {
   }
 
   async #metrics(name: string): Promise<string> {
-    const { logger } = this.#config;
     switch (name) {
       case '':
         return componentMetricsText(this.#config.metrics.text(this.#config.gauges), this.#config.version);
-      case 'resource': {
-        let usage: Usage | undefined;
-        try {
-          usage = await this.#config.usage();
-        } catch (err) {
-          logger.warn('kubelet: usage of pods not read', { err });
-        }
-        return withStability(resourceMetrics(usage));
-      }
+      case 'resource':
+        return withStability(resourceMetrics(await this.#usage()));
       case 'cadvisor':
         return cadvisorMetrics({
-          usage: await this.#config.usage(),
+          usage: await this.#usage(),
           pods: this.#config.pods(),
           podUid,
           machine: this.#config.machine(),
@@ -298,6 +290,16 @@ export class Routes {
         return this.#slis.text();
       default:
         throw new HttpError(404, '404 page not found');
+    }
+  }
+
+  /** Returns undefined if the runtime does not answer: its metrics then say so, and the others are still there. */
+  async #usage(): Promise<Usage | undefined> {
+    try {
+      return await this.#config.usage();
+    } catch (err) {
+      this.#config.logger.warn('kubelet: usage of pods not read', { err });
+      return undefined;
     }
   }
 
