@@ -50,6 +50,7 @@ import { KubeletMetrics } from './metrics/kubelet-metrics.ts';
 import { MachineUsage, SimulatedUsage } from './node/node-usage.ts';
 import { ApiAccess } from './server/access.ts';
 import { kubeletConfiguration } from './server/configz.ts';
+import { runningPod } from './server/running-pods.ts';
 import { KubeletServer, type ServerUser } from './server/server.ts';
 import { readUsage } from './server/usage.ts';
 import { StaticPods, isMirrorPod, isStaticPod } from './static-pods.ts';
@@ -384,7 +385,7 @@ export class Kubelet {
         lastRelist: () => Math.max(0, clock.now() - (clock.monotonic() - pleg.lastRelist)),
       },
       probeMetrics: () => probes.metrics.text(),
-      runningPods: () => [...pleg.pods()].filter(isRunning).map(podFromRuntime),
+      runningPods: () => [...pleg.pods()].filter(isRunning).map(runningPod),
       usage: () => readUsage({ runtime, node: nodeUsage, runtimeStatus }),
       machine: () => ({
         cpuCores: amountOf('cpu', node.capacity['cpu'] ?? '0') / 1000,
@@ -748,7 +749,7 @@ function concernsWorker(before: Pod, after: Pod): boolean {
   return isTerminal(after.status.phase) && !isTerminal(before.status.phase);
 }
 
-/** The least that stopping it takes. */
+/** Returns a pod with the fields that stopping it takes. */
 function podFromRuntime(status: RuntimePodStatus): Pod {
   const names = [...new Set(status.containers.map((container) => container.name))];
   return {

@@ -263,8 +263,22 @@ describe('values', () => {
   test('running pods are those of the runtime', async () => {
     expect(JSON.parse((await get('/runningpods/')).body)).toMatchObject({
       kind: 'PodList',
-      items: [{ metadata: { name: 'web', namespace: 'default' }, spec: { containers: [{ name: 'main' }] } }],
+      items: [
+        {
+          metadata: { name: 'web', namespace: 'default' },
+          spec: { containers: [{ name: 'main', image: expect.stringContaining('nginx') as string }] },
+        },
+      ],
     });
+  });
+
+  test.each(['/pods', '/runningpods/', '/stats/summary'])('the times of %s can be read by clients in Go', async (path) => {
+    const times: unknown[] = [];
+    JSON.parse((await get(path)).body, (key, value: unknown) => {
+      if (/^[a-zA-Z]*[tT]ime(stamp)?$/.test(key) && value !== null) times.push(value);
+      return value;
+    });
+    for (const time of times) expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
   });
 
   test.each([

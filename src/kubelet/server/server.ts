@@ -31,6 +31,7 @@ import type { ServerAccess, ServerUser } from './access.ts';
 import type { OpenPort, TlsListeners } from './listeners.ts';
 import { requestAttributes, type RequestAttributes } from './request-attributes.ts';
 import { pathOf, Routes } from './routes.ts';
+import type { RunningPod } from './running-pods.ts';
 import type { Usage } from './usage.ts';
 
 export type { ServerUser } from './access.ts';
@@ -49,7 +50,7 @@ export interface KubeletServerConfig {
   /** The pods of this node with their latest status. */
   readonly pods: () => readonly Pod[];
   /** The pods that the runtime runs, whether they are wanted or not. */
-  readonly runningPods: () => readonly Pod[];
+  readonly runningPods: () => readonly RunningPod[];
   /** Reads what the node and its pods use. Rejects with CriError. */
   readonly usage: () => Promise<Usage>;
   readonly machine: () => CadvisorInput['machine'];

@@ -1,0 +1,21 @@
+// /runningpods/: the pods that the runtime runs, as upstream shows them.
+
+import type { RuntimePodStatus } from '../runtime/pod-status.ts';
+
+/** Fields of a Pod that the runtime knows. There is no creation time: an empty one could not be read by clients in Go. */
+export interface RunningPod {
+  readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string };
+  readonly spec: {
+    readonly containers: readonly { readonly name: string; readonly image: string; readonly resources: object }[];
+  };
+  readonly status: object;
+}
+
+export function runningPod({ name, namespace, uid, containers }: RuntimePodStatus): RunningPod {
+  const images = new Map(containers.filter(({ state }) => state === 'running').map((record) => [record.name, record.image]));
+  return {
+    metadata: { name, namespace, uid },
+    spec: { containers: Array.from(images, ([container, image]) => ({ name: container, image, resources: {} })) },
+    status: {},
+  };
+}
