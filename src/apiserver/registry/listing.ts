@@ -115,10 +115,42 @@ interface StoragePage {
 async function readPage(listed: Listed, scope: Scope, options: StorageListOptions): Promise<StoragePage> {
   const { storage, prefix, namespaced, indexes } = listed;
   const within = namespaced && scope.namespace !== '' ? `${prefix}${scope.namespace}/` : prefix;
+  const name = namespaced && within === prefix ? scope.selection.exact('metadata.name') : undefined;
+  if (name !== undefined && name !== '' && !name.includes('/')) return await readNamed(listed, name, options);
   const indexed = indexes.listing(scope.selection);
   if (indexed === undefined) return await storage.list(within, options);
   const { items, revision, more } = await indexed.index.list(indexed.value, { ...options, within });
   return { items, revision, remaining: more ? 1 : 0 };
+}
+
+/**
+ * The keys of one name in all namespaces. Visits one key of each namespace, and jumps over the others: the cost grows with the number of
+ * namespaces that have objects of the resource, not with the number of objects.
+ */
+async function readNamed(
+  { storage, prefix }: Listed,
+  name: string,
+  { limit = 0, startAfter, revision = 0 }: StorageListOptions,
+): Promise<StoragePage> {
+  const items: KeyValue[] = [];
+  let at = revision;
+  let from = startAfter;
+  for (;;) {
+    const next = await storage.list(prefix, { revision: at, startAfter: from, limit: 1 });
+    at = next.revision;
+    const first = next.items[0];
+    if (first === undefined) return { items, revision: at, remaining: 0 };
+    const namespace = first.key.slice(prefix.length, first.key.indexOf('/', prefix.length));
+    const key = `${prefix}${namespace}/${name}`;
+    const isPast = startAfter !== undefined && key <= startAfter;
+    const found = isPast ? undefined : first.key === key ? first : await storage.get(key, { revision: at });
+    if (found !== undefined) {
+      if (limit > 0 && items.length === limit) return { items, revision: at, remaining: 1 };
+      items.push(found);
+    }
+    // '0' is the character after '/': every key of the namespace is before this.
+    from = `${prefix}${namespace}0`;
+  }
 }
 
 async function listPage(

@@ -132,7 +132,6 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       storage: config.storage,
       cache: this.#cache,
       prefix: this.prefix,
-      namespaced: type.namespaced,
       selectableFields: this.#selectableFields,
       indexedFields,
     });
