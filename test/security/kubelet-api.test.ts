@@ -39,6 +39,7 @@ const ROUTES: readonly (readonly [method: string, path: string, subresources: re
   ['GET', '/portForward/kube-system/x', ['proxy']],
   ['GET', '/run/kube-system/x/y?cmd=id', ['proxy']],
   ['GET', '/checkpoint/kube-system/x/y', ['checkpoint']],
+  ['POST', '/checkpoint/kube-system/x/y', ['checkpoint']],
   ['GET', '/debug/pprof/heap', ['proxy']],
   ['GET', '/statusz', ['statusz']],
   ['GET', '/flagz', ['configz']],
