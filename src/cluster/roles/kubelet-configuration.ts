@@ -17,6 +17,8 @@ export interface KubeletFileOptions {
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
   readonly clientCaFile?: string;
+  readonly tlsMinVersion?: string;
+  readonly tlsCipherSuites?: readonly string[];
   readonly authenticationTokenWebhook?: boolean;
   /** Durations are milliseconds. */
   readonly authenticationTokenWebhookCacheTtl?: number;

@@ -4,7 +4,7 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect } from 'node:tls';
+import { connect, type ConnectionOptions } from 'node:tls';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { serviceAccounts } from '../../api/core/v1/index.ts';
 import { type Clock, systemClock, VirtualClock } from '../../machinery/clock.ts';
@@ -127,9 +127,32 @@ test('an authorization mode that does not exist', async () => {
   await expect(start({ authorizationMode: 'Always' as 'Webhook' })).rejects.toThrow('unknown authorization mode "Always"');
 });
 
+/** The version of TLS and the cipher suite that a client with these limits gets; undefined if there is no connection. */
+function negotiated(limits: ConnectionOptions): Promise<readonly [version: string | null, suite: string] | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port: kubelet?.port ?? 0, rejectUnauthorized: false, ...limits }, () => {
+      resolve([socket.getProtocol(), socket.getCipher().name]);
+      socket.destroy();
+    });
+    socket.on('error', () => resolve(undefined));
+  });
+}
+
+test('versions of TLS and cipher suites', async () => {
+  await start({ tlsMinVersion: 'VersionTLS13' });
+  expect(await negotiated({ maxVersion: 'TLSv1.2' })).toBeUndefined();
+  expect((await negotiated({}))?.[0]).toBe('TLSv1.3');
+  await kubelet?.stop();
+  await start({ tlsCipherSuites: ['TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384'] });
+  expect(await negotiated({ maxVersion: 'TLSv1.2' })).toEqual(['TLSv1.2', 'ECDHE-ECDSA-AES256-GCM-SHA384']);
+  expect(await negotiated({ maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' })).toBeUndefined();
+  await kubelet?.stop();
+  await expect(start({ tlsMinVersion: 'VersionTLS11' })).rejects.toThrow('--tls-min-version: "VersionTLS11" is not supported');
+});
+
 test('a serving certificate that was replaced is taken into use', async () => {
   const clock = new VirtualClock();
-  await start({}, clock);
+  await start({ tlsMinVersion: 'VersionTLS13' }, clock);
   const before = await serial();
   const other = join(dir, 'other');
   const hosts = ['127.0.0.1'];
@@ -142,4 +165,5 @@ test('a serving certificate that was replaced is taken into use', async () => {
   copyFileSync(join(other, 'kubelet-worker.key'), join(dir, 'pki', 'kubelet-worker.key'));
   await clock.advance('1m');
   expect(await serial()).not.toBe(before);
+  expect(await negotiated({ maxVersion: 'TLSv1.2' })).toBeUndefined();
 });

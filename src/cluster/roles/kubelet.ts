@@ -26,6 +26,7 @@ import {
   type RoleConfig,
   type RunningRole,
 } from './role.ts';
+import { tlsSettings } from './tls-flags.ts';
 
 const COMPONENT = 'kubelet';
 const PORT = 10_250;
@@ -52,6 +53,9 @@ export interface KubeletRoleConfig extends RoleConfig {
   readonly tlsCertFile?: string;
   readonly tlsPrivateKeyFile?: string;
   readonly clientCaFile?: string;
+  /** Upstream's names: 'VersionTLS13', 'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256'. */
+  readonly tlsMinVersion?: string;
+  readonly tlsCipherSuites?: readonly string[];
   /** See AccessSettings. Durations are milliseconds; 0 is the default, as in upstream's KubeletConfiguration. */
   readonly authenticationTokenWebhook?: boolean;
   readonly authenticationTokenWebhookCacheTtl?: number;
@@ -104,7 +108,11 @@ export async function startKubeletRole(config: KubeletRoleConfig): Promise<Runni
     key: file('tls-private-key-file', config.tlsPrivateKeyFile, `kubelet-${nodeName}.key`),
   });
   const serving = readServing();
-  const tls = { ...serving, clientCA: file('client-ca-file', config.clientCaFile, 'ca.crt') };
+  const tls = {
+    ...serving,
+    clientCA: file('client-ca-file', config.clientCaFile, 'ca.crt'),
+    ...tlsSettings(config.tlsMinVersion, config.tlsCipherSuites),
+  };
   checkKeyPair('--tls-cert-file, --tls-private-key-file', tls);
   checkAuthority('--client-ca-file', tls.clientCA);
   const client = clientFor(await readKubeconfig('--kubeconfig', config.kubeconfig), COMPONENT, config);

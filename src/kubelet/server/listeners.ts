@@ -3,7 +3,13 @@
 
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { createServer as createTlsServer, type Server as TlsServer, type TLSSocket } from 'node:tls';
+import {
+  createServer as createTlsServer,
+  type SecureContextOptions,
+  type SecureVersion,
+  type Server as TlsServer,
+  type TLSSocket,
+} from 'node:tls';
 import type { Logger } from '../../machinery/log.ts';
 import { TLS_SERVER_OPTIONS } from '../../machinery/serving/index.ts';
 
@@ -13,6 +19,10 @@ export interface ServerTlsConfig {
   readonly cert: string | Buffer;
   /** PEM: signs the client certificates that are accepted. */
   readonly clientCA: string | Buffer;
+  /** Default: see TLS_SERVER_OPTIONS. */
+  readonly minVersion?: SecureVersion;
+  /** Cipher suites in OpenSSL's form. Default: see TLS_SERVER_OPTIONS. */
+  readonly ciphers?: string;
 }
 
 export interface TlsListenersConfig {
@@ -50,9 +60,8 @@ export class TlsListeners {
 
   constructor(config: TlsListenersConfig) {
     this.#config = config;
-    const { key, cert, clientCA } = config.tls;
     // A client without a valid certificate gets a 401, not a broken handshake: it may have a token.
-    this.#tls = createTlsServer({ key, cert, ca: clientCA, requestCert: true, rejectUnauthorized: false, ...TLS_SERVER_OPTIONS });
+    this.#tls = createTlsServer({ requestCert: true, rejectUnauthorized: false, ...secureContext(config.tls) });
     this.#tls.on('secureConnection', (socket) => {
       const handlers = this.#handlers.get(socket.localPort ?? 0);
       if (handlers === undefined) socket.destroy();
@@ -71,7 +80,7 @@ export class TlsListeners {
 
   /** Takes another certificate into use; connections that are open keep the one before. Throws if key and certificate do not match. */
   setServingCertificate({ key, cert }: Pick<ServerTlsConfig, 'key' | 'cert'>): void {
-    this.#tls.setSecureContext({ key, cert, ca: this.#config.tls.clientCA, ...TLS_SERVER_OPTIONS });
+    this.#tls.setSecureContext(secureContext({ ...this.#config.tls, key, cert }));
   }
 
   /**
@@ -121,6 +130,17 @@ export class TlsListeners {
     handlers.accepted(socket);
     this.#tls.emit('connection', socket);
   }
+}
+
+function secureContext({ key, cert, clientCA, minVersion, ciphers }: ServerTlsConfig): SecureContextOptions {
+  return {
+    key,
+    cert,
+    ca: clientCA,
+    ...TLS_SERVER_OPTIONS,
+    ...(minVersion !== undefined && { minVersion }),
+    ...(ciphers !== undefined && { ciphers }),
+  };
 }
 
 /** Reports whether the address belongs to this machine, loopback included. The kernel drops packets that forge such a source. */
