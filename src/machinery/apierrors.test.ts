@@ -17,6 +17,23 @@ function partsOf(error: StatusError) {
   return parts;
 }
 
+describe('invalid', () => {
+  const large = 'x'.repeat(200_000);
+  const errorsOf = (count: number): field.FieldError[] =>
+    Array.from({ length: count }, (_, i) => field.invalid(field.path('list').index(i), large, 'bad'));
+
+  it('shows the first errors if all are too long together', () => {
+    const { status } = apierrors.invalid({ group: '', kind: 'Pod' }, 'x', errorsOf(1000));
+    expect(status.details?.causes?.map((cause) => cause.field)).toEqual(['list[0]', 'list[1]']);
+    expect(status.message?.length).toBeLessThan(500_000);
+  });
+
+  it('shows one error, however long it is', () => {
+    const error = field.invalid(field.path('a'), large.repeat(10), 'bad');
+    expect(apierrors.invalid({ group: '', kind: 'Pod' }, 'x', [error]).status.details?.causes).toHaveLength(1);
+  });
+});
+
 describe('constructors', () => {
   it.each<[string, StatusError, Omit<Status, 'kind' | 'apiVersion' | 'metadata'>]>([
     [

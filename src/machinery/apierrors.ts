@@ -3,7 +3,7 @@
 //
 // Codes, reasons and messages are Kubernetes' own (apimachinery pkg/api/errors).
 
-import { aggregateMessage } from './field.ts';
+import { joinMessages } from './field.ts';
 import type { FieldError } from './field.ts';
 import { quote } from './go-format.ts';
 
@@ -200,14 +200,29 @@ export function resourceExpired(message: string): StatusError {
   return failure(410, 'Expired', message);
 }
 
-/** 422, with a cause for each field error: `ReplicaSet.apps "x" is invalid: [a, b]`. */
+/** In characters. Each error may show a value of megabytes. */
+const MAX_ERRORS_LENGTH = 512 * 1024;
+
+/**
+ * 422, with a cause for each field error: `ReplicaSet.apps "x" is invalid: [a, b]`. Of errors that are longer than MAX_ERRORS_LENGTH together
+ * the first ones are shown, at least one.
+ */
 export function invalid(kind: GroupKind, name: string, errors: readonly FieldError[]): StatusError {
   const what = `${groupKindString(kind)} ${quote(name)} is invalid`;
+  const causes: StatusCause[] = [];
+  const messages = new Set<string>();
+  let length = 0;
+  for (const { type, body, field } of errors) {
+    length += body.length + field.length;
+    if (length > MAX_ERRORS_LENGTH && causes.length > 0) break;
+    causes.push({ reason: type, message: body, field });
+    messages.add(`${field}: ${body}`);
+  }
   const details: StatusDetails = {
     ...forResource({ group: kind.group, resource: kind.kind }, name),
-    ...(errors.length > 0 && { causes: errors.map(({ type, body, field }) => ({ reason: type, message: body, field })) }),
+    ...(causes.length > 0 && { causes }),
   };
-  return failure(422, 'Invalid', errors.length === 0 ? what : `${what}: ${aggregateMessage(errors)}`, details);
+  return failure(422, 'Invalid', causes.length === 0 ? what : `${what}: ${joinMessages(messages)}`, details);
 }
 
 /** 400. */

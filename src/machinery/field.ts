@@ -179,8 +179,13 @@ export class FieldErrorsError extends Error {
 
 /** The list's messages without repetitions: one as it is, several as '[a, b]', '' for none. */
 export function aggregateMessage(errors: readonly FieldError[]): string {
-  const messages = [...new Set(errors.map((error) => error.message))];
-  return messages.length > 1 ? `[${messages.join(', ')}]` : (messages[0] ?? '');
+  return joinMessages(new Set(errors.map((error) => error.message)));
+}
+
+/** Returns one message as it is, several as '[a, b]', '' for none. */
+export function joinMessages(messages: ReadonlySet<string>): string {
+  const [first = ''] = messages;
+  return messages.size > 1 ? `[${[...messages].join(', ')}]` : first;
 }
 
 /** One exception for the whole list, each message once; undefined if the list is empty. */

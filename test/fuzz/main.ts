@@ -11,21 +11,23 @@ const { values } = parseArgs({
     fills: { type: 'string', default: '1000' },
     bodies: { type: 'string', default: '10000' },
     every: { type: 'string', default: '1' },
+    minutes: { type: 'string', default: '0' },
     seed: { type: 'string', default: 'long' },
     help: { type: 'boolean', default: false },
   },
 });
 if (values.help) {
-  console.log(`npm run fuzz -- [--fills 1000] [--bodies 10000] [--every 1] [--seed long]
+  console.log(`npm run fuzz -- [--fills 1000] [--bodies 10000] [--every 1] [--minutes N] [--seed long]
 
   --fills N    random objects of each kind, through JSON, protobuf and conversion and back
   --bodies N   wrong bodies (JSON, YAML, protobuf, each kind of patch) sent to an API server
   --every N    one of so many fields has long texts and lists
+  --minutes N  ends the long texts and lists after so many minutes; 0: when all were sent
   --seed TEXT  the same text gives the same run`);
   process.exit(0);
 }
 
-const count = (name: 'fills' | 'bodies' | 'every'): number => {
+const count = (name: 'fills' | 'bodies' | 'every' | 'minutes'): number => {
   const value = Number(values[name]);
   if (Number.isSafeInteger(value) && value >= 0) return value;
   console.error(`--${name} must be a number of at least 0, not '${values[name]}'`);
@@ -52,11 +54,18 @@ console.log(
 );
 for (const problem of bodies.problems) console.log(problem);
 
-const texts = await sendLongTexts({ every: count('every'), progress: (sent) => progress(`long texts: ${sent}`) });
+const texts = await sendLongTexts({
+  every: count('every'),
+  progress: (sent) => progress(`long texts: ${sent}`),
+  onProblem: (problem) => {
+    progress('');
+    console.log(problem);
+  },
+  ...(count('minutes') > 0 && { limitMs: count('minutes') * 60_000 }),
+});
 progress('');
 console.log(
-  `${texts.sent} long texts and lists; the longest turn took ${texts.slowestMs.toFixed(0)} ms; ${texts.problems.length} problems`,
+  `${texts.sent} long texts and lists${texts.isPartial ? ', not all' : ''}; the longest turn took ${texts.slowestMs.toFixed(0)} ms; ${texts.problems.length} problems`,
 );
-for (const problem of texts.problems) console.log(problem);
 
 process.exitCode = trips.problems.length + bodies.problems.length + texts.problems.length > 0 ? 1 : 0;

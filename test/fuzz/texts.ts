@@ -10,6 +10,8 @@ import { loopUse, machineFactor } from '../security/loop-meter.ts';
 
 export interface TextsResult {
   readonly sent: number;
+  /** Whether the run ended early, at `limitMs`. */
+  readonly isPartial: boolean;
   readonly slowestMs: number;
   readonly problems: readonly string[];
 }
@@ -18,6 +20,10 @@ export interface TextsOptions {
   /** One field of so many is tried, for a short run. Default: 1. */
   readonly every?: number;
   readonly progress?: (sent: number) => void;
+  /** Called with each problem when it is found. */
+  readonly onProblem?: (problem: string) => void;
+  /** Ends the run after so many milliseconds. Default: no limit. */
+  readonly limitMs?: number;
 }
 
 const LENGTH = 60_000;
@@ -37,10 +43,21 @@ interface Field {
   readonly type: TypeRef;
 }
 
-export async function sendLongTexts({ every = 1, progress }: TextsOptions = {}): Promise<TextsResult> {
+export async function sendLongTexts({
+  every = 1,
+  progress,
+  onProblem,
+  limitMs = Infinity,
+}: TextsOptions = {}): Promise<TextsResult> {
   const server = await startTestServer({ detectMutations: false });
   const budgetMs = BUDGET_MS * machineFactor();
   const problems: string[] = [];
+  const report = (problem: string): void => {
+    problems.push(problem);
+    onProblem?.(problem);
+  };
+  const end = performance.now() + limitMs;
+  const isOver = (): boolean => performance.now() > end;
   const seen = new Set<string>();
   let sent = 0;
   let slowestMs = 0;
@@ -55,6 +72,7 @@ export async function sendLongTexts({ every = 1, progress }: TextsOptions = {}):
       const message = messageOfKind(apiVersion, kind);
       if (served === undefined || message === undefined) continue;
       for (const field of fieldsOf(message, [], seen, 0)) {
+        if (isOver()) break;
         if (at++ % Math.max(every, 1) !== 0) continue;
         for (const value of valuesOf(field)) {
           const body = JSON.stringify(withValue(manifest, field.path, value));
@@ -74,17 +92,17 @@ export async function sendLongTexts({ every = 1, progress }: TextsOptions = {}):
           }
           slowestMs = Math.max(slowestMs, ms);
           const what = `${kind} ${field.path.join('.')} of ${JSON.stringify(value).slice(0, 30)}…`;
-          if (code >= 500) problems.push(`${what} was answered with ${code}`);
-          if (ms > budgetMs) problems.push(`${what} occupied the event loop for ${ms.toFixed(0)} ms (${code})`);
+          if (code >= 500) report(`${what} was answered with ${code}`);
+          if (ms > budgetMs) report(`${what} occupied the event loop for ${ms.toFixed(0)} ms (${code})`);
           if (++sent % 1000 === 0) progress?.(sent);
         }
       }
     }
-    for (const error of server.logger.errors) problems.push(`the server logged an error: ${error}`);
+    for (const error of server.logger.errors) report(`the server logged an error: ${error}`);
   } finally {
     await server.stop();
   }
-  return { sent, slowestMs, problems };
+  return { sent, isPartial: isOver(), slowestMs, problems };
 }
 
 function collectionOf({ type: { group, version, resource, namespaced } }: ServedResource): string {

@@ -492,6 +492,29 @@ export const cases: readonly HostileRequest[] = [
       validations: items(16_000, () => ({ expression: 'object.metadata.name == "x"' })),
     },
   })),
+  json('49,000 wrong scopes of a ResourceQuota', '/api/v1/namespaces/default/resourcequotas', () => ({
+    metadata: { name: 'scopes' },
+    spec: { scopes: items(49_000, (i) => `scope-${i}`) },
+  })),
+  json('49,000 texts of a Secret', '/api/v1/namespaces/default/secrets', () => ({
+    metadata: { name: 'texts' },
+    stringData: entries(49_000, () => 'v'),
+  })),
+  ...(
+    [
+      ['BEGIN lines', '-----BEGIN A-----\n'.repeat(120_000)],
+      ['white space', `-----BEGIN A-----${' '.repeat(2_000_000)}x\neA==\n-----END A-----\n`],
+    ] as const
+  ).map(([name, pem]) =>
+    json(`a certificate request of ${name}`, '/apis/certificates.k8s.io/v1/certificatesigningrequests', () => ({
+      metadata: { name: 'pem' },
+      spec: {
+        request: Buffer.from(pem).toString('base64'),
+        signerName: 'example.com/signer',
+        usages: ['client auth'],
+      },
+    })),
+  ),
   json('expressions of 49,000 characters', '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies', () => ({
     metadata: { name: 'many' },
     spec: {

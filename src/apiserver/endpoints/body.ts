@@ -143,12 +143,16 @@ function summaryOf(text: string): string {
   return bytes.length > SUMMARY_LENGTH ? `${shown} ...` : shown;
 }
 
-/** The normalized object, fresh, its defaults applied. Throws StatusError (400). */
-export function decodeBody(request: ApiRequest, body: ParsedBody, scope: Scope, fieldValidation: FieldValidation): KubeObject {
+/** Returns the normalized object, without its defaults, which `identified` applies. It is fresh. Throws StatusError (400). */
+export function decodeBody(
+  request: ApiRequest,
+  body: ParsedBody,
+  scope: Scope,
+  fieldValidation: FieldValidation,
+): Record<string, unknown> {
   const { kind } = scope;
-  const { scheme } = scope.services;
   const message = messageOf(scope);
-  if (body.envelope !== undefined) return identified(decodeEnvelope(body.envelope, message, kind), kind, scheme);
+  if (body.envelope !== undefined) return decodeEnvelope(body.envelope, message, kind);
   const { value, text = '' } = body;
   if (!isPlainObject(value))
     throw unrecognized(kind.kind, `json: cannot unmarshal ${jsonType(value)} into Go value of type ${kind.kind}`, text);
@@ -174,7 +178,7 @@ export function decodeBody(request: ApiRequest, body: ParsedBody, scope: Scope, 
     }
     request.warnings.push(...problems);
   }
-  return identified(decoded.object, kind, scheme);
+  return decoded.object;
 }
 
 /** A warning is a line without its heading. */

@@ -36,7 +36,9 @@ export async function handleCreate(scope: Scope, request: ApiRequest): Promise<A
   const parsed = parseBody(request, scope.kind.kind, scope.services.clock);
   const body = parsed instanceof Promise ? await parsed : parsed;
   if (body.large === true) await nextTurn();
-  const decoded = decodeBody(request, body, scope, fieldValidation);
+  const withoutDefaults = decodeBody(request, body, scope, fieldValidation);
+  if (body.large === true) await nextTurn();
+  const decoded = identified(withoutDefaults, scope.kind, services.scheme);
   if (body.large === true) await nextTurn();
   // Of a subresource the path has the name: that of the parent.
   const parent = scope.subresource === '' ? '' : request.info.name;
@@ -78,7 +80,9 @@ export async function handleUpdate(scope: Scope, request: ApiRequest): Promise<A
   const parsed = parseBody(request, scope.kind.kind, scope.services.clock);
   const body = parsed instanceof Promise ? await parsed : parsed;
   if (body.large === true) await nextTurn();
-  const decoded = decodeBody(request, body, scope, query.fieldValidation);
+  const withoutDefaults = decodeBody(request, body, scope, query.fieldValidation);
+  if (body.large === true) await nextTurn();
+  const decoded = identified(withoutDefaults, scope.kind, scope.services.scheme);
   const object = withNamespace(scope, request, checkName(request, decoded));
   const { uid } = object.metadata;
   const reset = emptiesManagedFields(body.value);

@@ -1,6 +1,7 @@
 // Defaults of the core group: what a field means when it is left out, written into the object when it is created or updated, as
 // Kubernetes documents each. A defaulter may change the object it is given: it is a fresh draft, straight from the decoder.
 
+import { setOwn } from '../../../machinery/deep.ts';
 import { MILLI, parseQuantity } from '../../../machinery/quantity.ts';
 import { aggregateContainerResources, isHugePages, isOvercommitAllowed, isPodLevelResource } from './pod-resources.ts';
 import type {
@@ -125,8 +126,10 @@ function setContainerLimitDefaults(item: LimitRangeItem): void {
 
 export function setSecretDefaults(secret: Secret): void {
   // What was written as text is kept as data; the text is never answered.
-  for (const [key, text] of Object.entries(secret.stringData ?? {})) {
-    secret.data = { ...secret.data, [key]: Buffer.from(text, 'utf8').toString('base64') };
+  if (secret.stringData !== undefined) {
+    const data = { ...secret.data };
+    for (const [key, text] of Object.entries(secret.stringData)) setOwn(data, key, Buffer.from(text, 'utf8').toString('base64'));
+    secret.data = data;
   }
   delete secret.stringData;
   secret.type ??= 'Opaque';
