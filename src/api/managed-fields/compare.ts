@@ -155,8 +155,15 @@ function compareEntries(
     if (excepted?.member === true) return;
     compareValues(place, element, type, a, b, excepted?.children ?? FieldSet.empty);
   };
-  for (const name of Object.keys(before)) compareEntry(name, before[name], Object.hasOwn(after, name) ? after[name] : undefined);
-  for (const name of Object.keys(after)) if (!Object.hasOwn(before, name)) compareEntry(name, undefined, after[name]);
+  const names = Object.keys(after);
+  let shared = 0;
+  for (const name of Object.keys(before)) {
+    const isShared = Object.hasOwn(after, name);
+    if (isShared) shared++;
+    compareEntry(name, before[name], isShared ? after[name] : undefined);
+  }
+  if (shared === names.length) return;
+  for (const name of names) if (!Object.hasOwn(before, name)) compareEntry(name, undefined, after[name]);
 }
 
 function compareItems(place: Place, list: ListShape, before: readonly unknown[], after: readonly unknown[]): void {

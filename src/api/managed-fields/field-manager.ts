@@ -120,6 +120,11 @@ export class FieldManager {
    * until it is applied to.
    */
   update<T extends ManagedObject>(live: T | undefined, object: T, manager: string, options?: { readonly reset?: boolean }): T {
+    // Most creates: nothing is compared.
+    if (live === undefined && entriesOf(object) === undefined) {
+      const made = this.#madeLike(object, manager, this.#time());
+      if (made !== undefined) return withEntries(object, made.entries);
+    }
     return runSteps(this.updateInSteps(live, object, manager, options));
   }
 
@@ -227,13 +232,18 @@ export class FieldManager {
   /** Of an object that `name` has just made. Those of one shape share them for a second. */
   *#entriesOfNew(object: ManagedObject, name: string): Steps<readonly ManagedFieldsEntry[] | undefined> {
     const time = this.#time();
-    const last = this.#lastMade;
-    if (last?.made.time === time && last.name === name && sameShape(this.#type, last.object, unmanaged(object))) {
-      return last.made.entries;
-    }
+    const last = this.#madeLike(object, name, time);
+    if (last !== undefined) return last.entries;
     const made = yield* this.#madeOf(object, name, time);
     this.#lastMade = { name, object: unmanaged(object), made };
     return made.entries;
+  }
+
+  /** Returns what was made last if the object has its shape, and was made by the same manager in the same second. */
+  #madeLike(object: ManagedObject, name: string, time: string): Made | undefined {
+    const last = this.#lastMade;
+    const isLike = last?.made.time === time && last.name === name && sameShape(this.#type, last.object, unmanaged(object));
+    return isLike ? last.made : undefined;
   }
 
   *#madeOf(object: ManagedObject, name: string, time: string): Steps<Made> {

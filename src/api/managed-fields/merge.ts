@@ -35,12 +35,17 @@ function mergeEntries(
   applied: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   const merged: Record<string, unknown> = {};
+  const names = Object.keys(applied);
+  let shared = 0;
   for (const name of Object.keys(live)) {
     const type = map.fields.get(name)?.type ?? map.values;
-    const other = Object.hasOwn(applied, name) ? applied[name] : undefined;
+    const isShared = Object.hasOwn(applied, name);
+    if (isShared) shared++;
+    const other = isShared ? applied[name] : undefined;
     setOwn(merged, name, type === undefined ? live[name] : merge(type, live[name], other));
   }
-  for (const name of Object.keys(applied)) if (!Object.hasOwn(live, name)) setOwn(merged, name, applied[name]);
+  if (shared === names.length) return merged;
+  for (const name of names) if (!Object.hasOwn(live, name)) setOwn(merged, name, applied[name]);
   return merged;
 }
 

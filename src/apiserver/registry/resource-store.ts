@@ -6,8 +6,7 @@ import type { ResourceType } from '../../api/descriptor.ts';
 import { indexedFieldLabels } from '../../api/field-labels.ts';
 import type { KubeObject } from '../../client/client.ts';
 import * as apierrors from '../../machinery/apierrors.ts';
-import { countUpTo, isLarge, nextTurn, runSteps, runStepsInTurns } from '../../machinery/turn.ts';
-import type { Steps } from '../../machinery/turn.ts';
+import { countUpTo, isLarge, nextTurn } from '../../machinery/turn.ts';
 import * as field from '../../machinery/field.ts';
 import { andThen } from '../../machinery/awaitable.ts';
 import type { Awaitable } from '../../machinery/awaitable.ts';
@@ -264,34 +263,49 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       throw error;
     };
     try {
-      const steps = this.#validateNew(context, prepared, strategyContext);
-      const admit = (): Awaitable<void> => options.validate?.(prepared, undefined);
       if (options.large === true) {
-        return nextTurn()
-          .then(() => runStepsInTurns(steps))
-          .then(admit)
+        return this.#validateLarge(context, prepared, strategyContext)
+          .then(() => options.validate?.(prepared, undefined))
           .then(() => reservation, refused);
       }
-      runSteps(steps);
-      const admitted = admit();
+      const errors = this.#metadataErrors(prepared);
+      this.#checkErrors(prepared, errors, this.#otherErrors(prepared, strategyContext));
+      this.#warnOnCreate(context, prepared, strategyContext);
+      const admitted = options.validate?.(prepared, undefined);
       return admitted instanceof Promise ? admitted.then(() => reservation, refused) : reservation;
     } catch (error) {
       return refused(error);
     }
   }
 
-  /** Throws StatusError (422). */
-  *#validateNew(context: RequestContext, object: T, strategyContext: StrategyContext): Steps<void> {
+  /** Validates a new object, each step in a turn of the event loop of its own. Throws StatusError (422). */
+  async #validateLarge(context: RequestContext, object: T, strategyContext: StrategyContext): Promise<void> {
+    await nextTurn();
+    const errors = this.#metadataErrors(object);
+    await nextTurn();
+    this.#checkErrors(object, errors, this.#otherErrors(object, strategyContext));
+    await nextTurn();
+    this.#warnOnCreate(context, object, strategyContext);
+  }
+
+  #metadataErrors(object: T): field.FieldErrorList {
+    return field.bounded(() => validateMetadata(object, this.type.namespaced, this.strategy));
+  }
+
+  #otherErrors(object: T, strategyContext: StrategyContext): field.FieldErrorList {
+    return field.bounded(() => this.strategy.validate(object, strategyContext));
+  }
+
+  /** Throws StatusError (422) if there are errors. */
+  #checkErrors(object: T, ofMetadata: field.FieldErrorList, others: field.FieldErrorList): void {
+    if (ofMetadata.length === 0 && others.length === 0) return;
+    throw apierrors.invalid(this.type, nameOf(object), [...ofMetadata, ...others].slice(0, field.MAX_FIELD_ERRORS));
+  }
+
+  #warnOnCreate(context: RequestContext, object: T, strategyContext: StrategyContext): void {
     const { strategy } = this;
-    let errors = field.bounded(() => validateMetadata(object, this.type.namespaced, strategy));
-    yield;
-    const others = field.bounded(() => strategy.validate(object, strategyContext));
-    if (others.length > 0) errors = [...errors, ...others].slice(0, field.MAX_FIELD_ERRORS);
-    if (errors.length > 0) throw apierrors.invalid(this.type, nameOf(object), errors);
-    yield;
-    if (strategy.warningsOnCreate !== undefined) {
-      context.warnings.push(...strategy.warningsOnCreate(object, strategyContext));
-    }
+    if (strategy.warningsOnCreate === undefined) return;
+    context.warnings.push(...strategy.warningsOnCreate(object, strategyContext));
   }
 
   async #insert(reservation: Reservation<T>, context: StrategyContext): Promise<EncodedObject> {
@@ -389,11 +403,10 @@ export class ResourceStore<T extends KubeObject = KubeObject> implements Rest {
       object = this.#countGeneration(settle?.object ?? object, old, generation);
       const names = strategy === this.strategy ? this.strategy : { anyFinalizer: this.strategy.anyFinalizer === true };
       const candidate = object;
-      let errors = field.bounded(() => validateMetadataUpdate(candidate, old, names));
+      const errors = field.bounded(() => validateMetadataUpdate(candidate, old, names));
       if (large) await nextTurn();
       const others = field.bounded(() => strategy.validateUpdate(candidate, old, strategyContext));
-      if (others.length > 0) errors = [...errors, ...others].slice(0, field.MAX_FIELD_ERRORS);
-      if (errors.length > 0) throw apierrors.invalid(this.type, nameOf(object), errors);
+      this.#checkErrors(object, errors, others);
       warnings = strategy.warningsOnUpdate?.(object, old, strategyContext) ?? [];
       const validated = options.validate?.(object, old);
       if (validated instanceof Promise) await validated;
