@@ -64,7 +64,7 @@ afterEach(() => uninstall());
 /** An error as it is thrown from a function of this file of src/. */
 function errorFrom(file: string, message = 'injected'): Error {
   const error = new Error(message);
-  error.stack = `Error: ${message}\n    at shared (/work/src/machinery/wait.ts:1:1)\n    at work (/work/src/${file}:1:1)\n    at run (node:internal/x:1:1)`;
+  error.stack = `Error: ${message}\n    at shared (/app/src/machinery/wait.ts:1:1)\n    at work (/app/src/${file}:1:1)\n    at run (node:internal/x:1:1)`;
   return error;
 }
 
