@@ -23,7 +23,7 @@ export interface RestartOptions {
   readonly rounds: number;
   /** A directory that an earlier run has filled, or that this one fills and leaves. Absent: a temporary one. */
   readonly dataDir: string | undefined;
-  /** Of Node, for the process of the restarted cluster. */
+  /** Flags of Node for the process of the restarted cluster. */
   readonly nodeFlags: readonly string[];
 }
 
@@ -36,7 +36,7 @@ interface Round {
   readonly mainThreadMs: number;
   readonly peakMB: number;
   readonly residentMB: number;
-  /** Of a small request, while the cluster started. */
+  /** Latencies of small requests while the cluster started. */
   readonly requestMs: readonly number[];
   /** From the start of the process until the first of them was answered. */
   readonly answersAfterMs: number;
@@ -51,7 +51,7 @@ interface Round {
 
 interface PodState {
   readonly uid: string;
-  /** Of all its containers. */
+  /** Restarts of all containers of the pod. */
   readonly restarts: number;
 }
 

@@ -108,7 +108,7 @@ export interface ApiServerConfig {
   readonly nodeConnector?: NodeConnector;
   /** For ComponentStatuses. Absent: the state of the components is unknown. */
   readonly componentHealth?: ComponentHealth;
-  /** What /version says. Default: 'v1.36.3'. */
+  /** The version that /version reports. Default: 'v1.36.3'. */
   readonly version?: string;
   /** The flags of the command, by name and without dashes, for /flagz. Absent: there is no /flagz. */
   readonly flags?: Readonly<Record<string, string>>;

@@ -96,7 +96,7 @@ export interface ApiRequest {
   responseSizes?: Histogram;
   /** When the request came, in milliseconds of the clock's monotonic scale. */
   startedMs?: number;
-  /** The response is a stream that goes on after the handler has returned it; its end is recorded by whoever opened it. */
+  /** The response is a stream that goes on after the handler has returned it; the opener records its end. */
   isOpen?: boolean;
   /** Aborts `signal` with `reason`. */
   abort(reason: unknown): void;

@@ -71,7 +71,7 @@ export const LOOPBACK_USER: UserInfo = { name: 'system:apiserver', groups: ['sys
 const COMPONENT = 'apiserver';
 
 /**
- * What is done at each start, under the names and in the order of upstream's checks. Hooks of servers that do not exist here
+ * The steps of each start, under the names and in the order of upstream's checks. Hooks of servers that do not exist here
  * (custom resources, aggregation, priority and fairness) are not among them.
  */
 const START_HOOKS = [

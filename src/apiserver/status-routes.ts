@@ -69,7 +69,7 @@ function asResponse({ code, contentType, text, headers }: TextResponse): ApiResp
   return { code, body: { kind: 'text', contentType, text }, ...(headers !== undefined && { headers }) };
 }
 
-/** What upstream's server answers for paths that nothing serves. */
+/** Upstream's answer for paths that are not served. */
 export function notFound(): ApiResponse {
   return { code: 404, headers: NOSNIFF, body: { kind: 'text', contentType: TEXT, text: '404 page not found\n' } };
 }

@@ -1,4 +1,4 @@
-// What is written about an error that ends the command. Never a line of the program: in the built one they are of 100 KB.
+// Describes an error that ends the command. The text never contains a line of the program: in the built one they are of 100 KB.
 
 import { CommanderError } from 'commander';
 import { UserError } from '../cluster/user-error.ts';
@@ -17,7 +17,7 @@ const MAX_FRAME = 160;
 export function describeError(err: unknown): { readonly text: string; readonly status: number } {
   if (err instanceof UserError) return { text: `cox: ${cut(oneLine(err.message), 4 * MAX_MESSAGE)}\n`, status: err.exitCode };
   if (err instanceof CommanderError) return describeUsage(err);
-  // What reads the output has ended, as `head` does.
+  // The reader of the output has ended, as `head` does.
   if ((err as NodeJS.ErrnoException | null)?.code === 'EPIPE') return { text: '', status: 1 };
   const { name = 'Error', message = String(err), stack = '' } = err instanceof Error ? err : {};
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));

@@ -55,7 +55,7 @@ export function dataDirLayout(dir: string): DataDirLayout {
 const PID_FILE_PATTERN = /^([1-9]\d{0,9}) (\S[^\n]*)\n$/;
 
 /**
- * What the pid file says:
+ * Contents of the pid file:
  *
  * - none: there is no pid file;
  * - running: the process that it names runs;

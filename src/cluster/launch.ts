@@ -159,7 +159,7 @@ async function start(
   };
   const [pki, storage, runtime] = await settleAll(preparing, cleanup);
   signal.throwIfAborted();
-  // What has to be undone when the cluster has stopped.
+  // Steps to undo when the cluster has stopped.
   const last: (() => void)[] = [];
   const starting = Cluster.start({
     clock,

@@ -44,7 +44,7 @@ export interface ResetResult {
   readonly kept: readonly string[];
 }
 
-/** What a stopped cluster has left running or mounted. */
+/** Processes and mounts that a stopped cluster has left. */
 export interface Leftovers {
   readonly processes: number;
   readonly mounts: number;

@@ -32,7 +32,7 @@ export function versionInfo(gitVersion: string): VersionInfo {
     gitVersion,
     gitCommit: '',
     gitTreeState: '',
-    // What upstream says of builds whose date is not known.
+    // Upstream's value for builds whose date is unknown.
     buildDate: '1970-01-01T00:00:00Z',
     goVersion: `node${process.version}`,
     compiler: 'v8',

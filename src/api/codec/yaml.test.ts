@@ -93,7 +93,7 @@ describe('parseYaml', () => {
     const texts = ['a: b\n', '- a\n', '- *a\n', '- []\n', '? a\n'].map((line) => line.repeat(20_000));
     for (const text of texts) {
       const broken = `${text}\n]`;
-      // What follows is not looked at.
+      // The rest of the text is not examined.
       expect(() => parseYaml(broken, { maxValues: 5000 })).toThrow('yaml: limit is 5000 values');
       expect(() => parseYaml(broken)).toThrow(/^yaml: (?!limit)/);
     }

@@ -69,7 +69,7 @@ export function apiResourceList(group: string, version: string, resources: reado
       verbs: verbsOf(served),
       ...(type.shortNames.length > 0 && { shortNames: [...type.shortNames] }),
       ...(type.categories.length > 0 && { categories: [...type.categories] }),
-      // What is not stored has none, and can only be created or read.
+      // Kinds that are not stored have no storage hash; they can only be created or read.
       ...(served.rest.update !== undefined && { storageVersionHash: storageVersionHash(served.storedKind ?? type) }),
     };
     const subresources = (served.subresources ?? []).map((subresource): APIResource => {

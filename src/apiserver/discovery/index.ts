@@ -84,7 +84,7 @@ export function createDiscovery({ resources, otherPaths, externalAddress }: Disc
     const { method, headers } = request;
     const path = trimEnd(request.path, '/') || '/';
     if (path === '/') {
-      // Of no kind, so that it is JSON for everybody; and served to all methods, as upstream.
+      // The document has no kind, so it is always JSON. All methods are served, as upstream.
       const document = documentAt(path, index) as Document;
       return { code: 200, body: { kind: 'object', object: document.object }, format: { mediaType: JSON_TYPE, pretty: true } };
     }

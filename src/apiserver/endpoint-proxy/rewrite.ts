@@ -85,7 +85,7 @@ function through(source: AsyncIterable<Uint8Array>, transforms: readonly Duplex[
   return pipeline([first, ...transforms], () => undefined) as unknown as Readable;
 }
 
-/** What rewrites a page, by its content encoding. Compression is as fast as it gets: the page is compressed for the way only. */
+/** The streams that rewrite a page, by content encoding. Compression is at its fastest level: it serves the transfer only. */
 const CODINGS: Readonly<Record<string, ((place: ProxiedPlace) => Duplex[]) | undefined>> = {
   '': (place) => [rewriteHtml(place)],
   identity: (place) => [rewriteHtml(place)],

@@ -188,7 +188,7 @@ function measuredStream(request: ApiRequest, response: ApiResponse): ApiResponse
     const done = body.done.finally(() => close(code));
     return { ...response, body: { ...body, done } };
   }
-  // A stream that nobody reads any more ends by its request.
+  // A stream that is no longer read ends with its request.
   request.signal.addEventListener('abort', () => close(code), { once: true });
   return response;
 }

@@ -165,7 +165,7 @@ async function handleApply(scope: Scope, request: ApiRequest, negotiated: Negoti
     }
     const decoded = decodePatched(scope, request, query, raw, current);
     const { uid } = decoded.metadata;
-    // Before its name: whoever means one object in particular need not say its name again.
+    // Checked before the name: a request for one object need not repeat the name in its body.
     if (current === undefined && uid !== undefined && uid !== '') {
       const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
       throw apierrors.conflict(scope.type, name, why);

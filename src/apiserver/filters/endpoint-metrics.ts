@@ -1,4 +1,4 @@
-// What is counted of the requests that one endpoint serves. The labels that are the same for all of them (group, version, resource,
+// Metrics of the requests that one endpoint serves. The labels that are the same for all of them (group, version, resource,
 // subresource, component) are the endpoint's; the others come from few values, so that a list of them is searched faster than a key is made.
 
 import type { Clock } from '../../machinery/clock.ts';

@@ -44,7 +44,7 @@ function requestedUser(request: Pick<ApiRequest, 'headers' | 'rawHeaders'>): Use
   const extra: Record<string, string[]> = {};
   let hasExtra = false;
   for (const [header, value] of headersOf(request)) {
-    // Of a header that has one value the first counts, as in Go.
+    // The first value of a repeated header counts, as in Go.
     if (header === USER) name ??= value;
     else if (header === UID) uid ??= value;
     else if (header === GROUP) groups.push(value);

@@ -60,7 +60,7 @@ const MAX_HEADER_LIST_BYTES = 64 * 1024 - 1;
  * that it is slow to read would have its other requests refused, and then its connection closed.
  */
 const MAX_SESSION_MEMORY_MB = 256;
-/** Of one HTTP/2 connection: kube-apiserver's, and what clients assume before they are told. */
+/** Streams per HTTP/2 connection: kube-apiserver's limit, and the value that clients assume before the first SETTINGS frame. */
 const MAX_STREAMS = 100;
 /** More of a body that no handler has read is not waited for: the connection is closed instead, as in Go's net/http. */
 const MAX_DISCARDED_BYTES = 256 * 1024;

@@ -49,7 +49,7 @@ export function respond(request: ApiRequest | undefined, response: ApiResponse, 
   return undefined;
 }
 
-/** Of a response that is sent whole, or whose length is known. */
+/** Records the size of a response that is sent whole, or whose length is known. */
 function observeSize(request: ApiRequest | undefined, length: number): void {
   request?.responseSizes?.observe(length);
 }

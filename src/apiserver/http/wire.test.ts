@@ -1,4 +1,4 @@
-// What a client sees of every answer besides its content: the newline at the end, indentation, content type, Audit-Id. The facts are
+// The form of every response besides its content: the newline at the end, indentation, content type, Audit-Id. The facts are
 // upstream's; test/differential compares the same with a running reference.
 
 import { connect as http2Connect } from 'node:http2';

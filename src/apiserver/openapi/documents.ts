@@ -6,7 +6,7 @@ import type { Operation, Parameter } from './operations.ts';
 
 export interface DocumentInfo {
   readonly title: string;
-  /** Of the API: v1.36.3. */
+  /** The version of the API: v1.36.3. */
   readonly version: string;
 }
 

@@ -20,7 +20,7 @@ export interface OpenApi {
 export interface OpenApiConfig {
   readonly resources: readonly ServedResource[];
   readonly scheme: Scheme;
-  /** Of the API: v1.36.3. */
+  /** The version of the API: v1.36.3. */
   readonly version: string;
 }
 

@@ -1,4 +1,4 @@
-// What is in the storage, and how many events came from it, per resource and under upstream's names.
+// Objects in the storage, and events received from it, per resource and under upstream's names.
 
 import type { Logger } from '../../machinery/log.ts';
 import { Counter, counterText, Family, gaugeText } from '../../machinery/instruments.ts';
@@ -21,7 +21,7 @@ export class StorageMetrics {
   readonly #events = new Family(
     {
       name: 'apiserver_storage_events_received_total',
-      help: 'Events received from the storage. A resource that nobody watches receives none.',
+      help: 'Events received from the storage. A resource that is not watched receives none.',
       labels: ['group', 'resource'],
     },
     () => new Counter(),

@@ -1,4 +1,4 @@
-// What a command does with a flag of the upstream component in whose place it runs.
+// The disposition of each flag of the upstream component that a command replaces.
 
 /**
  * - implemented: the command reads it;

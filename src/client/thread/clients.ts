@@ -60,13 +60,13 @@ interface Call {
   answered: ((response: InProcessResponse) => void) | undefined;
   readonly failed: (err: unknown) => void;
   readonly warnings: string[];
-  /** Of a list that comes in several messages, so far. */
+  /** The items received so far of a list that comes in several messages. */
   items?: KeptObject[];
   events?: WatchQueue<WatchedEvent>;
   chunks?: WatchQueue<Uint8Array>;
   /** No longer told when the caller gives up. */
   release: () => void;
-  /** The request is answered, or nobody waits for the answer any more: another one may be sent. Idempotent. */
+  /** Called when the request has its response, or was aborted: another request may be sent. Idempotent. */
   leave: () => void;
 }
 

@@ -1,4 +1,4 @@
-// What happens to errors that nothing catches.
+// The handling of errors that nothing catches.
 
 export { keepRunning } from './keep-running.ts';
 export { RestartBackoff } from './restarts.ts';

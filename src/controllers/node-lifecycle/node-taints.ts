@@ -68,7 +68,7 @@ export function isEvicting(node: ReadNode): boolean {
   return node.spec.taints?.some(({ key, effect }) => effect === 'NoExecute' && NO_EXECUTE_KEYS.has(key)) ?? false;
 }
 
-/** What may happen to the NoExecute taint of a node that is not ready. */
+/** The decision about the NoExecute taint of a node that is not ready. */
 export type Eviction =
   /** Add the taint. */
   | 'start'

@@ -48,7 +48,7 @@ export class HookRunner {
         await httpGet(actionTarget(handler.httpGet, container, podIP), handler.httpGet, this.#config.userAgent, signal);
       } catch (err) {
         if (signal.aborted) throw err;
-        // The peer has answered; nobody reads what it says.
+        // The peer has answered; the rest of its response is not read.
         if (err instanceof BodyError) return;
         throw new HookError(`HTTP lifecycle hook (${handler.httpGet.path ?? ''}) ${place} failed - error: ${messageOf(err)}`, {
           cause: err,

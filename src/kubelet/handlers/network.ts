@@ -55,7 +55,7 @@ function namedPort(name: string, container: Container): number {
   throw new NetworkError(`couldn't find port: ${name} in container ${container.name}`);
 }
 
-/** What an httpGet action asks for; from `podIP` unless it names a host. */
+/** The request of an httpGet action; sent to `podIP` unless the action names a host. */
 export function actionTarget(action: HTTPGetAction, container: Container, podIP: string): Target {
   const host = action.host !== undefined && action.host !== '' ? action.host : podIP;
   const port = resolvePort(action.port, container);

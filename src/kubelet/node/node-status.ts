@@ -20,7 +20,7 @@ export interface NodeFacts {
   readonly images: readonly Image[];
   /** Why the node is not ready; none: it is. */
   readonly problems: readonly string[];
-  /** What the runtime reports of itself beyond being ready. Types begin with RUNTIME_CONDITIONS. */
+  /** Conditions that the runtime reports besides readiness. Types begin with RUNTIME_CONDITIONS. */
   readonly runtimeConditions?: readonly BareCondition[];
 }
 

@@ -1,4 +1,4 @@
-// What the whole node uses of CPU and memory: of this machine from /proc, of a simulated node from its containers.
+// The CPU and memory usage of the whole node: of this machine from /proc, of a simulated node from its containers.
 
 import { readFile } from 'node:fs/promises';
 import type { ContainerStats } from '../../cri/index.ts';

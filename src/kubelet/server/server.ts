@@ -62,7 +62,7 @@ export interface KubeletServerConfig {
   readonly runtimeStatus: (uid: string) => RuntimePodStatus | undefined;
   /** Removes the directory of a volume of the built-in provisioner, if it is there. Rejects with LocalVolumeError: not now. */
   readonly removeLocalVolume: (name: string) => Promise<void>;
-  /** Of connections to the port. Default: see ConnectionTable. */
+  /** Limits of connections to the port. Default: see ConnectionTable. */
   readonly connectionLimits?: Partial<ConnectionLimits>;
   /** Asked about every request but those of the API server itself and of system:masters, who may do everything. */
   readonly access: ServerAccess;

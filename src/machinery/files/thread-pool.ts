@@ -2,7 +2,7 @@
 // UV_THREADPOOL_SIZE says otherwise. A call that blocks keeps its thread. When all threads are blocked, the event loop still
 // turns, but nothing that needs the pool completes: token signatures, file reads, gzip.
 //
-// Two defences are here: `poolGate` bounds how many threads calls may take that somebody else can make slow, and
+// Two defences are here: `poolGate` bounds how many threads calls may take whose files others can make slow, and
 // `poolIsAlive` notices a pool that is stuck.
 
 import { stat } from 'node:fs/promises';

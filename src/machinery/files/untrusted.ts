@@ -22,7 +22,7 @@ import { poolGate } from './thread-pool.ts';
 const O_PATH = 0o10000000;
 const isLinux = process.platform === 'linux';
 
-/** How long one call on a file may take that somebody else controls. */
+/** How long one call on an untrusted file may take. */
 export const DEADLINE_MS = 10_000;
 
 export type FileType = 'regular file' | 'named pipe' | 'directory';
@@ -168,7 +168,7 @@ async function readAt(file: FileHandle, position: number, maxBytes: number): Pro
 }
 
 /**
- * Runs an operation on a file that somebody else controls: with others, on at most half of the pool's threads; and rejects
+ * Runs an operation on an untrusted file: with others, on at most half of the pool's threads; and rejects
  * after DEADLINE_MS. `discard` takes a result that came too late. The deadline is real time, whatever clock a cluster has,
  * since so is the file system's.
  */

@@ -43,7 +43,7 @@ export interface ConnectionTableConfig {
 /** A connection of the table. */
 export class TrackedConnection {
   readonly #table: ConnectionTable;
-  /** What is destroyed in the end: the TCP socket, or the TLS socket on it. */
+  /** The socket that is destroyed in the end: TCP, or TLS on it. */
   socket: Duplex;
   /** When it came into its state, in monotonic milliseconds. */
   since = 0;

@@ -16,7 +16,7 @@ export class HealthSlis {
     this.#totals.with(name, passed ? 'success' : 'error', type).value++;
   }
 
-  /** In Prometheus' text form. Checks that nobody has asked for yet have no samples. */
+  /** In Prometheus' text form. Checks that were never requested have no samples. */
   text(): string {
     const samples = [...this.#results.values()];
     if (samples.length === 0) return '';

@@ -103,7 +103,7 @@ export const pingCheck: HealthCheck = { name: 'ping', check: () => undefined };
 /** Always passes: records are written as they are made, so that a log which blocks would keep the process from answering, too. */
 export const logCheck: HealthCheck = { name: 'log', check: () => undefined };
 
-/** What a component does once at its start, as checks: each fails until its hook has finished. */
+/** The steps that a component runs once at its start, as checks: each fails until its hook has finished. */
 export class StartHooks {
   readonly #names: readonly string[];
   readonly #finished = new Set<string>();

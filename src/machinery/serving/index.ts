@@ -1,4 +1,4 @@
-// What servers of this package have in common: limits for their connections, and TLS settings.
+// Shared by all servers of this package: limits for their connections, and TLS settings.
 
 export { peerNotAfter } from './certificate-validity.ts';
 export { ConnectionTable } from './connection-table.ts';

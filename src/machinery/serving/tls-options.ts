@@ -1,4 +1,4 @@
-// What all TLS servers have in common.
+// Options of all TLS servers.
 
 /**
  * AEAD suites with forward secrecy only: no CBC. AES with 128 bits comes first, as strong as anyone needs and a quarter faster than with

@@ -51,7 +51,7 @@ function containerIds(dir: string): ReadonlySet<string> {
   return new Set(dirs.flatMap(entries).filter((name) => CONTAINER_ID.test(name)));
 }
 
-/** What containerd leaves outside of its directory. To be read before the directory is removed. */
+/** State that containerd leaves outside of its directory. To be read before the directory is removed. */
 export interface ContainerdRemains {
   /** Names of network namespaces of pods: files in /run/netns. Some may have gone. */
   readonly networkNamespaces: ReadonlySet<string>;

@@ -52,10 +52,10 @@ export class SimulatedContainer {
   #program: AbortController | undefined;
   #timer: Timer | undefined;
   #files: FileSystem | undefined;
-  /** What attached clients type; made when the first process wants to read. */
+  /** Input of attached clients; made when the first process wants to read. */
   #stdin: AttachedInput | undefined;
   #starting = false;
-  /** Of a container that is taken over: its program catches up with the time that it has run already. */
+  /** Set for a container that is taken over: its program catches up with the time that it has run already. */
   #replay: Replay | undefined;
   #stop: Promise<void> | undefined;
 
@@ -129,7 +129,7 @@ export class SimulatedContainer {
     const replay = this.#replay;
     const output = (stream: LogStream): Output => ({
       write: (bytes) => {
-        // What was written before the container was taken over is in the log.
+        // Output from before the container was taken over is in the log.
         if (!program.signal.aborted && replay?.active !== true) this.#write(stream, Buffer.from(bytes));
         return Promise.resolve();
       },
@@ -139,7 +139,7 @@ export class SimulatedContainer {
       const attached = new AttachedInput(program.signal);
       this.#stdin = attached;
       stdin = new Input(() => {
-        // What was typed before is not known: from here on the program waits.
+        // Earlier input is not known: from here on the program waits.
         replay?.end();
         return attached.input.read();
       });

@@ -10,10 +10,10 @@ import type { LinuxContainerResources } from '../../cri/index.ts';
 import type { Logger } from '../../machinery/log.ts';
 import type { ContainerRecord, SandboxRecord } from '../records.ts';
 
-/** What one node had when the journal was opened, and where its changes go. */
+/** The records of one node when the journal was opened, and the sink of its changes. */
 export interface NodeJournal {
   readonly sandboxes: readonly SandboxRecord[];
-  /** Of these sandboxes. */
+  /** Containers of these sandboxes. */
   readonly containers: readonly ContainerRecord[];
   sandboxAdded(record: SandboxRecord): void;
   containerAdded(record: ContainerRecord): void;

@@ -66,7 +66,7 @@ export interface SimulatedRuntimeConfig {
    * false, they are servers, as most who write a test with whatever image mean it.
    */
   readonly entryPoints?: boolean;
-  /** What the node had before, and where its changes are recorded. Default: it begins with nothing, and nothing is recorded. */
+  /** The records of the node from before, and the sink of its changes. Default: it begins with nothing, and nothing is recorded. */
   readonly journal?: NodeJournal;
 }
 

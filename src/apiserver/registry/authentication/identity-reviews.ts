@@ -24,7 +24,7 @@ export function identityReviewResources({ clock, tokenAuthenticators }: Identity
   ];
 }
 
-/** Of the reviews this one alone has a creation time, as upstream. */
+/** SelfSubjectReview alone of the reviews has a creation time, as upstream. */
 function selfSubjectReview(clock: Clock): Rest {
   return {
     create: (context, _name, object) => {

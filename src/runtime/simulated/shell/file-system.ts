@@ -69,7 +69,7 @@ export function newDirectory(now: number): DirectoryNode {
 export class FileSystem {
   readonly #now: () => number;
   readonly #root: DirectoryNode;
-  /** What this container has written; shared directories count for each container that writes to them. */
+  /** Bytes that this container has written; shared directories count for each container that writes to them. */
   #bytes = 0;
   #nodes = 0;
 

@@ -86,7 +86,7 @@ const SCOPES = [
 ] as const;
 type Requirement = core.ScopedResourceSelectorRequirement;
 
-/** What the documentation says. */
+/** The values that the documentation states. */
 function isMember(properties: Properties, { scopeName, operator, values = [] }: Requirement): boolean {
   const { resource, classes } = properties;
   const ofClass = (): boolean => {
@@ -128,7 +128,7 @@ const requirements = SCOPES.flatMap((scopeName) =>
       : [{ scopeName, operator }],
   ),
 );
-/** Those that a quota may have. */
+/** The scopes that a quota may have. */
 const valid = requirements.filter((requirement) => {
   const spec = { hard: { 'count/pods': '1' }, scopeSelector: { matchExpressions: [requirement] } };
   const problems = validateResourceQuota({ metadata: {}, spec, status: {} } as unknown as Immutable<core.ResourceQuota>);

@@ -37,7 +37,7 @@ function lookThrough(pod: Pod): PodReview {
   let warnings: readonly string[] | undefined;
   return {
     errors,
-    // Of a large pod in a later turn of the event loop; of one with errors never.
+    // Warnings of a large pod are computed in a later turn of the event loop; those of an invalid pod never.
     get warnings() {
       warnings ??= podWarnings(pod);
       return warnings;

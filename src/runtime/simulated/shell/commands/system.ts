@@ -3,7 +3,7 @@
 import { MAX_TEXT, RunsForever } from '../kernel.ts';
 import { CommandError, type CommandFunction, complain, parseOptions, print, type Process } from '../process.ts';
 
-/** The cost of some kilobytes of output: an endless stream ends soon, one that somebody waits for does not. */
+/** The cost of some kilobytes of output: an endless stream ends soon, ordinary output does not. */
 const CHUNK_COST = 20;
 
 const SECONDS: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 };
