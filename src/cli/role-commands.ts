@@ -252,7 +252,7 @@ function addKubelet(program: Command): void {
       .option('--client-ca-file <file>', 'authority of client certificates (default: CERT-DIR/ca.crt)')
       .option('--tls-min-version <version>', 'lowest version of TLS: VersionTLS12 or VersionTLS13 (default: VersionTLS12)')
       .option('--tls-cipher-suites <names>', "cipher suites of TLS 1.2, by Go's names (default: AEAD with forward secrecy)", list)
-      .option('--authentication-token-webhook [yes]', 'check bearer tokens by TokenReview (default: true)', yesOrNo)
+      .option('--authentication-token-webhook [bool]', 'check bearer tokens by TokenReview (default: true)', yesOrNo)
       .option(
         '--authentication-token-webhook-cache-ttl <duration>',
         'how long a valid token counts as valid (default: 2m)',

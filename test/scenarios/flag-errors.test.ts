@@ -61,6 +61,7 @@ const badValues: Readonly<Record<string, readonly string[]>> = {
   '<format>': ['x'],
   '<version>': ['VersionTLS10', 'x'],
   '<modes>': ['x', 'ABAC', 'Node,Node'],
+  '<mode>': ['x', 'RBAC', ''],
 };
 /** Flags whose values are arbitrary text, or are checked by somebody else: the reason. */
 const unchecked: Readonly<Record<string, string>> = {
