@@ -9,6 +9,7 @@ import { BuiltCluster } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
 import { cpuMs, residentMB } from '../process-usage.ts';
 import { heading, show } from '../report.ts';
+import { pauseDeployment } from '../workloads.ts';
 
 export interface DeploymentsOptions {
   readonly store: 'embedded' | 'memory';
@@ -76,7 +77,7 @@ async function create(pid: number, client: Client, { deployments: count, replica
   const began = systemClock.monotonic();
   let next = 0;
   const creator = async (): Promise<void> => {
-    while (next < count) await namespaced.create(deployment(`bench-${next++}`, replicas));
+    while (next < count) await namespaced.create(pauseDeployment(`bench-${next++}`, replicas));
   };
   let createdMs = 0;
   const creating = Promise.all(Array.from({ length: CREATORS }, creator)).then(() => {
@@ -94,25 +95,6 @@ async function create(pid: number, client: Client, { deployments: count, replica
   const round = { createdMs, availableMs, cpuMs: cpuMs(pid) - cpu, residentMB: residentMB(pid) };
   await mustAllRun(client, count * replicas);
   return round;
-}
-
-function deployment(name: string, replicas: number) {
-  const labels = { app: name };
-  return {
-    metadata: { name },
-    spec: {
-      replicas,
-      selector: { matchLabels: labels },
-      template: {
-        metadata: { labels },
-        spec: {
-          containers: [
-            { name: 'main', image: 'registry.k8s.io/pause:3.10', resources: { requests: { cpu: '10m', memory: '16Mi' } } },
-          ],
-        },
-      },
-    },
-  };
 }
 
 async function mustAllRun(client: Client, wanted: number): Promise<void> {

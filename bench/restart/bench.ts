@@ -14,6 +14,7 @@ import { systemClock } from '../../src/machinery/clock.ts';
 import { BuiltCluster, readKubeconfig, type Target } from '../built-cluster.ts';
 import { connectTo } from '../connect.ts';
 import { cpuMs, mainThreadMs, peakResidentMB, residentMB } from '../process-usage.ts';
+import { pauseDeployment } from '../workloads.ts';
 import { heading, median, note, quantile, show } from '../report.ts';
 
 export interface RestartOptions {
@@ -60,7 +61,7 @@ type PodStates = ReadonlyMap<string, PodState>;
 
 interface Filled {
   readonly pods: PodStates;
-  /** Of the store. */
+  /** The store's revision then. */
   readonly revision: number;
 }
 
@@ -129,7 +130,7 @@ async function fill(dataDir: string, { nodes, pods: podCount }: RestartOptions):
     const wanted = Array.from({ length: Math.ceil(podCount / REPLICAS) }, (_, i) => `bench-${i}`);
     const missing = wanted.filter((name) => !existing.has(name)).values();
     const creator = async (): Promise<void> => {
-      for (const name of missing) await namespaced.create(deployment(name, REPLICAS));
+      for (const name of missing) await namespaced.create(pauseDeployment(name, REPLICAS));
     };
     await Promise.all(Array.from({ length: CREATORS }, creator));
     const total = wanted.length * REPLICAS;
@@ -322,23 +323,4 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   const began = systemClock.monotonic();
   await work();
   return systemClock.monotonic() - began;
-}
-
-function deployment(name: string, replicas: number) {
-  const labels = { app: name };
-  return {
-    metadata: { name },
-    spec: {
-      replicas,
-      selector: { matchLabels: labels },
-      template: {
-        metadata: { labels },
-        spec: {
-          containers: [
-            { name: 'main', image: 'registry.k8s.io/pause:3.10', resources: { requests: { cpu: '10m', memory: '16Mi' } } },
-          ],
-        },
-      },
-    },
-  };
 }

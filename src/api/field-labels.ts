@@ -5,7 +5,7 @@ import type { GroupVersionKind } from './descriptor.ts';
 interface FieldLabels {
   readonly gvk: GroupVersionKind;
   readonly labels: readonly string[];
-  /** Those of the labels by which objects are indexed: lists and watches of one value do not look at the objects of others. */
+  /** The labels by which objects are indexed: lists and watches of one value do not visit objects with other values. */
   readonly indexed?: readonly string[];
   /** Old names. */
   readonly renamed?: Readonly<Record<string, string>>;

@@ -9,7 +9,7 @@ import type { NonResourceRoute } from './endpoints/router.ts';
 
 export interface MetricsRouteConfig {
   readonly build: BuildInfo;
-  /** What the parts of the server, and other components of the process, have recorded: each in Prometheus' text form. */
+  /** Metrics of the parts of the server and of other components of the process, each in Prometheus' text form. */
   readonly parts: readonly (() => string | Promise<string>)[];
 }
 

@@ -203,7 +203,7 @@ function removeEmptyDirectory(path: string): void {
   try {
     rmdirSync(path);
   } catch (err) {
-    // A link, a mount point, or somebody's working directory on a system that minds: it is empty, which is enough.
+    // A link, a mount point, or a directory in use cannot be removed; it is empty, which is enough.
     if (!['ENOTDIR', 'EBUSY', 'ENOTEMPTY', 'EPERM', 'EACCES', 'ENOENT'].includes((err as NodeJS.ErrnoException).code ?? ''))
       throw err;
   }

@@ -1,4 +1,4 @@
-// What upstream's converter of unstructured objects (apimachinery pkg/runtime/converter.go) says about a value of a wrong type. Strategic
+// The errors of upstream's converter of unstructured objects (apimachinery pkg/runtime/converter.go) for values of a wrong type. Strategic
 // merge patches go through it there; all other bodies are decoded as JSON, whose errors have other texts.
 
 import type { MessageDescriptor, TypeRef } from '../descriptor.ts';

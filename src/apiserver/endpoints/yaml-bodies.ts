@@ -1,6 +1,6 @@
 // Bodies in YAML. kubectl and client libraries send JSON; YAML comes from people with curl, and from attackers: reading it takes a
 // hundred times as long as JSON, and as much memory. Short texts are read at once. Longer ones are read one at a time in a thread of
-// their own, whose memory and time are bounded, so that nobody else waits for them.
+// their own, whose memory and time are bounded, so that other requests do not wait for them.
 
 import { Worker } from 'node:worker_threads';
 

@@ -181,7 +181,7 @@ export class Listener {
     server.on('request', (message, response) => {
       this.#http1(message as unknown as CollectedMessage, response as unknown as ServerResponse);
     });
-    // Listening for requests also makes Node build compatible requests of HTTP/2's streams, which nobody needs here.
+    // Listening for requests also makes Node build compatible requests of HTTP/2's streams, which are not needed here.
     server.removeAllListeners('stream');
     server.on('stream', (stream: ServerHttp2Stream, headers: Http2Headers, _flags: number, rawHeaders: readonly string[]) =>
       this.#http2(stream, headers, rawHeaders),

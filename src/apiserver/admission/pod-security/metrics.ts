@@ -8,7 +8,7 @@ import { minorOf } from './policy.ts';
 import type { LevelVersion, Mode } from './policy.ts';
 
 export interface PodSecurityMetricsConfig {
-  /** Of the API server: 'v1.36.3'. What a newer version may demand is not known to it. */
+  /** The version of the API server: 'v1.36.3'. Policies of newer versions count as 'future'. */
   readonly version: string;
 }
 

@@ -11,7 +11,7 @@ interface Properties {
   readonly resource: 'pods' | 'persistentvolumeclaims' | 'configmaps';
   readonly hasDeadline: boolean;
   readonly asksForNothing: boolean;
-  /** Of the pod's priority, or all that a claim names. */
+  /** The priority class of the pod, or all attributes classes that the claim names. */
   readonly classes: readonly string[];
   readonly looksAcross: boolean;
 }
